@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demonstration: installs what is missing, builds the two libraries and one example CUDA program, and counts the instructions of the
-# program while it runs, on the GPU when there is one, else on the built-in cpu device.
+# The demonstration: installs missing dependencies, builds the two libraries and one example CUDA program, and
+# counts the program's instructions while it runs, on the GPU if present, else on the built-in cpu device.
 #
 #   ./demo.sh [example] [specification]      default: mandelbrot instruction_count
 set -euo pipefail
@@ -10,10 +10,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/scripts/common.sh"
 example=${1:-mandelbrot}
 specification=${2:-instruction_count}
 [ -f "$root/examples/apps/$example.cu" ] ||
-  die "there is no example '$example'; there are: $(cd "$root/examples/apps" && printf '%s\n' *.cu | sed 's/[.]cu$//' | paste -sd ' ')" 2
+  die "unknown example '$example'; the examples are: $(cd "$root/examples/apps" && printf '%s\n' *.cu | sed 's/[.]cu$//' | paste -sd ' ')" 2
 
 "$root/scripts/setup" || exit $?
-# A folder that is configured already keeps its options: it may build the tests, too.
+# An already configured folder keeps its options: it may also build the tests.
 options=(-DLYNXPP_BUILD_TESTS=OFF)
 [ ! -f "$root/build/release/build.ninja" ] || options=()
 configure release "${options[@]}"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds with warnings as errors, runs every test and says what was skipped and why.
+# Installs missing dependencies, builds with warnings as errors, runs every test and lists skipped tests with
+# reasons.
 #
 #   ./test.sh [preset] [ctest arguments…]      preset: release (default), debug, asan
-#   ./test.sh all                              release, and then whether the tests notice small faults (scripts/mutate): hours
+#   ./test.sh all                              release, then mutation tests (scripts/mutate): takes hours
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scripts/common.sh"
@@ -23,7 +24,7 @@ esac
 configure "$preset" -DLYNXPP_BUILD_TESTS=ON
 build "$preset"
 
-# The parsers' deepest nesting takes 0.5 MB of stack, but more than 8 MB of frames that a sanitizer watches.
+# The parsers' deepest nesting takes 0.5 MB of stack, but more than 8 MB with a sanitizer's frames.
 [ "$preset" != asan ] || ulimit -s 65536
 
 say "testing"
@@ -31,10 +32,10 @@ log=$root/build/$preset/test.log
 status=0
 (cd "$root" && ctest --preset "$preset" -j "$(nproc)" "$@") 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
 
-# ctest prints a skipped test's name only; its reason stands in the test's own output.
+# ctest prints only a skipped test's name; the reason is in the test's own output.
 "$root/scripts/skipped_tests" "$root/build/$preset" || true
 if $mutates && [ "$status" -eq 0 ]; then
-  say "putting small faults into the sources"
+  say "inserting small faults into the sources"
   "$root/scripts/mutate" || status=$?
 fi
 exit "$status"

@@ -1,4 +1,4 @@
-// Kernels and the same algorithms as loops of the host, for bench/cpu_device.
+// Kernels, and the same algorithms as loops on the host, for bench/cpu_device.
 //
 // usage: cpu_device kernels          for each kernel a line: name, seconds on the device, those of the loops
 //        cpu_device launches         microseconds that a launch of one block takes, and the wait for it
@@ -124,7 +124,7 @@ __global__ void mandelbrot(int* out, int n) {
   out[blockIdx.y * n + x] = escape(-2.0f + 3.0f * x / n, -1.5f + 3.0f * blockIdx.y / n);
 }
 
-// The same algorithms as loops of the host.
+// The same algorithms as loops on the host.
 
 template <int n>
 void vecadd_loop(const float* a, const float* b, float* c) {
@@ -261,7 +261,7 @@ std::vector<Case> cases() {
   };
 }
 
-/// The least of several, behind two that are not counted: code that runs often is compiled meanwhile.
+/// Returns the minimum of several runs after two warm-up runs, in which hot code is compiled.
 double least(const std::function<void()>& work) {
   double best = 1e30;
   for (int i = 0; i < 7; ++i) {
@@ -274,7 +274,7 @@ double least(const std::function<void()>& work) {
 __global__ void nothing() {}
 
 void measure_launches() {
-  constexpr int count = 200000;  // at first the system may have all threads share a core
+  constexpr int count = 200000;  // at first the system may run all threads on one core
   for (int i = 0; i < 20000; ++i) nothing<<<1, 32>>>();
   synchronize();
   const double queued = seconds_of([] {

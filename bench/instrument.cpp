@@ -39,7 +39,7 @@ T take(Result<T> result) {
   return std::move(*result);
 }
 
-/// The text of one module, and what it cost to get it out of its image.
+/// The text of one module, and the time to extract it from its image.
 struct Source {
   std::string path;
   std::string text;
@@ -99,7 +99,7 @@ void run(const Source& source, const std::string& kernel, const engine::Specific
       result = std::move(*made);
     }
   }
-  // The engine's own times are of a clock on the wall.
+  // The engine's own times are wall-clock times.
   const double scale =
       best / std::max(result.spent.parse_ms + result.spent.instrument_ms + result.spent.emit_ms, 1e-6);
   if (!write_file(output, result.ptx)) stop("cannot write " + output);

@@ -1,4 +1,4 @@
-// What a launch costs the host: the time of many launches of an empty kernel, per launch. Prints nanoseconds.
+// The host's cost of a launch: the time of many launches of an empty kernel, per launch. Prints nanoseconds.
 //   launch_rate [launches]
 #include <chrono>
 #include <cstdio>

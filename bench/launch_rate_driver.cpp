@@ -1,4 +1,4 @@
-// What a launch costs the launching thread, through the driver: its processor time for many launches of an
+// The launching thread's cost of a launch through the driver: its processor time for many launches of an
 // empty kernel, per launch. Prints nanoseconds.
 //   launch_rate_driver LAUNCHES THREADS
 #include <cuda.h>
@@ -60,7 +60,7 @@ double thread_nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// What a launch costs a thread with a stream of its own. The stream is never full.
+/// Returns the time of a launch for a thread with its own stream. The stream is never full.
 double nanoseconds_of_launch(CUcontext context, CUfunction kernel, int launches) {
   constexpr int at_a_time = 512;
   CUstream stream = nullptr;

@@ -1,5 +1,5 @@
-// What match.any takes, by how many different numbers the lanes of a warp hold, beside a shuffle with a vote:
-// cycles of one execution on one SM with 1, 16 and 32 warps at it.
+// Cost of match.any, by the number of different values in a warp's lanes, compared with a shuffle and a vote:
+// cycles per execution on one SM with 1, 16 and 32 warps.
 //   nvcc -O3 -arch=sm_90 bench/match.cu -o match; match
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ __global__ void measure(What what, unsigned different, long long* cycles, unsign
   const unsigned lane = threadIdx.x % 32;
   const unsigned number = lane * 7 % 32 % different * 1000003u;
   const unsigned long long wide = number * 77ull;
-  unsigned sum = 0;  // the next round needs the one before
+  unsigned sum = 0;  // each round depends on the previous one
   const long long begin = clock64();
   for (int i = 0; i < rounds; ++i) {
     if (what == What::match_32) {

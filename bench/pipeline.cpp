@@ -3,8 +3,8 @@
 //
 //   bench_pipeline FILE.ptx [COPIES]
 //
-// COPIES > 1 writes every function so often, under other names; COPIES < -1 repeats the body of every
-// function so often inside it. Processor time, the best of some rounds.
+// COPIES > 1 writes every function that often, under different names; COPIES < -1 repeats the body of every
+// function that often inside it. Processor time, the best of several rounds.
 #include <sys/resource.h>
 
 #include <cctype>
@@ -24,7 +24,7 @@ using namespace lynxpp;
 
 double now_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// Adds what `work` takes to `total`.
+/// Adds the duration of `work` to `total`.
 template <typename Work>
 auto timed(double& total, Work work) {
   const double began = now_ms();
@@ -51,7 +51,7 @@ std::string renamed(std::string text, const std::string& name, const std::string
   return text;
 }
 
-/// Every function `copies` times.
+/// Returns the module with every function `copies` times.
 std::string with_more_functions(const ptx::Module& module, int copies) {
   std::string text = module.source();
   for (int copy = 1; copy < copies; ++copy) {
@@ -64,8 +64,8 @@ std::string with_more_functions(const ptx::Module& module, int copies) {
   return text;
 }
 
-/// Every body `copies` times in a row, each a scope with labels and registers of its own. A branch before
-/// each may skip it, so that all are reachable although each ends in ret.
+/// Returns the module with every body `copies` times in sequence, each in a scope with its own labels and
+/// registers. A branch before each may skip it, so that all are reachable although each ends in ret.
 std::string with_longer_bodies(const ptx::Module& module, int copies) {
   ptx::EditList edits;
   for (const ptx::Function& function : module.functions) {

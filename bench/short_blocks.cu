@@ -1,6 +1,6 @@
-// What code at a kernel's entry and exit costs kernels whose blocks live a few microseconds: two kernels with
-// different code around the same body, launched one after the other. Prints a table of kernel times over
-// those without such code.
+// The cost of code at kernel entry and exit for kernels whose blocks live for a few microseconds: two kernels
+// with different code around the same body, launched one after the other. Prints a table of kernel times
+// relative to those without such code.
 //   nvcc -std=c++17 -O3 -arch=sm_90 bench/short_blocks.cu -o short_blocks; short_blocks [rounds]
 #include <algorithm>
 #include <cstdio>
@@ -25,12 +25,12 @@ namespace {
 using Word = unsigned long long;
 
 struct Buffers {
-  Word* first;  ///< 8 bytes for each block
+  Word* first;  ///< 8 bytes per block
   Word* last;
   unsigned* sm;
-  Word* blocks;  ///< 32 bytes for each block
-  Word* clocks;  ///< 8 bytes for each warp, and two more for each block
-  Word* slots;   ///< 16 for each of `replicas`
+  Word* blocks;  ///< 32 bytes per block
+  Word* clocks;  ///< 8 bytes per warp, and two more per block
+  Word* slots;   ///< 16 per replica
 };
 constexpr unsigned replicas = 1024;
 
@@ -92,7 +92,7 @@ __device__ void store_block(const Buffers& buffers, Word entered) {
   store(at + 2, sm_id());
 }
 
-/// What a block's warps have in common when no barrier may have initialized it: valid where `tag` is the
+/// State that a block's warps share if no barrier guarantees its initialization: valid if `tag` is the
 /// block's.
 struct Arrivals {
   Word tag;
@@ -117,7 +117,7 @@ __device__ void begin_arrivals(const Buffers& buffers) {
   *const_cast<volatile Word*>(&shared->tag) = tag_of_block(buffers);
 }
 
-/// One lane of each warp. The low half of clocks: blocks live less than 2^31 cycles.
+/// One lane per warp. Uses the low half of clocks: blocks live for less than 2^31 cycles.
 __device__ void arrive_in_shared(const Buffers& buffers, Word entered) {
   Arrivals* const shared = arrivals();
   while (*const_cast<volatile Word*>(&shared->tag) != tag_of_block(buffers)) {}
@@ -135,19 +135,19 @@ __device__ void arrive_in_shared(const Buffers& buffers, Word entered) {
 enum Code : int {
   nothing,
   first_thread_test,   ///< at entry
-  clock_read,          ///< at exit, stored nowhere
+  clock_read,          ///< at exit, not stored
   store_at_entry,      ///< clock and SM by the block's first thread
-  raise_8,             ///< at exit every warp raises a number of its block, 8 bytes for each block
-  raise_32,            ///< … 32 bytes for each block
+  raise_8,             ///< at exit every warp updates its block's maximum, 8 bytes per block
+  raise_32,            ///< … 32 bytes per block
   entry_and_raise_8,   ///< both
   entry_and_raise_32,  ///< …
-  late_and_raise_32,   ///< the clock of the entry is stored at exit
-  /// at exit every warp stores its clock at a place of its own, and the first thread the rest
+  late_and_raise_32,   ///< the entry's clock is stored at exit
+  /// at exit every warp stores its clock in its own slot, and the first thread the rest
   store_of_each_warp,
-  arrive,  ///< at exit warps arrive at a barrier; the first one waits there for the others and stores all
+  arrive,          ///< at exit warps arrive at a barrier; the first waits there and stores all
   arrive_only,     ///< … and stores nothing
-  store_of_first,  ///< at exit the block's first thread stores three numbers, with no regard to other warps
-  vote,            ///< at exit, and nothing is added
+  store_of_first,  ///< at exit the block's first thread stores three values, regardless of other warps
+  vote,            ///< at exit, without an addition
   add_1,           ///< at exit one lane of each warp adds to one of 128 lines
   add_1_of_512,
   add_4,  ///< four lanes
@@ -156,12 +156,12 @@ enum Code : int {
   add_12_of_512,
   add_12_of_1024,
   add_8_of_512,   ///< two sectors
-  add_12_narrow,  ///< numbers of four bytes, 512 lines: two sectors
+  add_12_narrow,  ///< 4-byte values, 512 lines: two sectors
   add_8_narrow,   ///< … one sector
   add_4_narrow,
-  place_read,        ///< SM and place of the warp are read, nothing is added
+  place_read,        ///< reads the warp's SM and slot, without an addition
   place_at_entry,    ///< … at entry; eight lanes of four bytes
-  place_of_block,    ///< the line is that of the block's and the warp's number, eight lanes of four bytes
+  place_of_block,    ///< the line depends on the block's and the warp's number, eight lanes of four bytes
   place_of_block_1,  ///< … one lane adds 1
   count_in_shared,   ///< warps count themselves in shared memory, the last one stores all
   codes,
@@ -237,7 +237,7 @@ __device__ void add_by_lanes(const Buffers& buffers, unsigned mask) {
   add_by_lanes<lanes, lines, Number>(buffers, mask, warp_place() * 128 + sm_id());
 }
 
-/// Clocks, which every warp stores or raises.
+/// Clocks that every warp stores or adds to a maximum.
 template <int code>
 __device__ void leave_clocks(const Buffers& buffers, Word entered, unsigned mask) {
   if constexpr (code == clock_read) {
@@ -268,7 +268,7 @@ __device__ void leave_clocks(const Buffers& buffers, Word entered, unsigned mask
   }
 }
 
-/// What one warp stores for its block, when the others have come or with no regard to them.
+/// Stores by one warp for its block, after the others have arrived or regardless of them.
 template <int code>
 __device__ void leave_by_one(const Buffers& buffers, Word entered, unsigned mask) {
   if constexpr (code == arrive || code == arrive_only) {
@@ -285,7 +285,7 @@ __device__ void leave_by_one(const Buffers& buffers, Word entered, unsigned mask
   }
 }
 
-/// What every warp adds to a line that it shares with others.
+/// Additions by every warp to a line that it shares with others.
 template <int code>
 __device__ void leave_sums(const Buffers& buffers, Word entered, unsigned mask) {
   if constexpr (code == vote) {
@@ -354,7 +354,7 @@ __global__ void convolve(const float* in, const float*, float* out, int n, Buffe
   leave<code>(buffers, entered);
 }
 
-/// Keeps the stream busy until everything of a round is enqueued.
+/// Keeps the stream busy until all launches of a round are enqueued.
 __global__ void hold(volatile int* go, long long cycles) {
   const long long begin = clock64();
   while (clock64() - begin < cycles && *go == 0) {}
@@ -411,8 +411,8 @@ const Case cases[] = {{"vecadd, 262144 blocks of 256", false, dim3(1 << 18), dim
                       {"2D convolution, 4096 blocks of 32x8", true, dim3(32, 128), dim3(32, 8), 1024}};
 constexpr std::size_t case_count = sizeof(cases) / sizeof(cases[0]);
 
-/// Microseconds of a launch of each code; `first` begins, as what is launched first finds another device than
-/// the others.
+/// Returns microseconds per launch for each code; starts with `first`, because the first launch finds the
+/// device in a different state.
 std::vector<double> round_of(const Case& each, const Data& data, const std::vector<Launch>& launches,
                              std::vector<cudaEvent_t>& events, volatile int* go, int first) {
   *go = 0;

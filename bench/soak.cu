@@ -1,8 +1,8 @@
-// Launches from several threads over many streams, on all devices in turn, while specifications come and go.
-// At each quarter everything comes to rest: nothing is attached, every launch is over, and the allocator
-// has given back what is free. Prints in a line each the most resident memory in each quarter, the resident
-// memory at its end, when all is at rest, and what of the heap is in use then, in KiB; then for each device
-// how many launches there were and how many of them the kernel itself has counted.
+// Launches from several threads on many streams, on all devices in turn, while specifications are attached
+// and detached. At each quarter everything pauses: nothing is attached, every launch has finished, and the
+// allocator has released free memory. Prints one line each for the maximum resident memory in each quarter,
+// the resident memory at its end, when everything is paused, and the used heap memory then, in KiB; then for
+// each device the number of launches and the number that the kernel itself has counted.
 //   soak SECONDS SPECIFICATION      for so long
 //   soak LAUNCHESx SPECIFICATION    until there were so many
 #include <malloc.h>
@@ -27,8 +27,8 @@ __global__ void count(unsigned long long* launches) {
 }
 
 #ifdef __SANITIZE_THREAD__
-/// Libraries find this in place of the C library's, which the sanitizer does not know: what such a lock
-/// protects would seem to be unprotected.
+/// Replaces the C library's function, which the sanitizer does not know: data protected by such a lock would
+/// seem unprotected.
 extern "C" int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                        const timespec* until) noexcept {
   constexpr long long second = 1'000'000'000;
@@ -73,7 +73,7 @@ struct Device {
     for (cudaStream_t& stream : streams) check(cudaStreamCreate(&stream));
   }
 
-  /// How many launches the kernel has counted, when all have run.
+  /// Returns the number of launches that the kernel has counted, after all have run.
   unsigned long long finish() const {
     unsigned long long result = 0;
     check(cudaSetDevice(ordinal));
@@ -88,10 +88,10 @@ struct Device {
   std::atomic<unsigned long long> launched = 0;
 };
 
-/// Threads go on until they are to rest, then stand until they may go on or are over.
+/// Threads continue until they must pause, then wait until they may continue or must end.
 class Rests {
  public:
-  /// False: the thread is over.
+  /// Returns false if the thread must end.
   bool goes_on() {
     if (!is_wanted_.load(std::memory_order_relaxed)) return true;
     std::unique_lock lock(mutex_);
@@ -123,7 +123,7 @@ class Rests {
   int resting_ = 0;
 };
 
-/// Of a quarter, in KiB.
+/// Memory of one quarter, in KiB.
 struct Memory {
   long most_resident = 0;
   long resident_at_rest = 0;
@@ -142,7 +142,7 @@ void launch_many(Device& device, int thread, std::atomic<unsigned long long>& la
   }
 }
 
-/// Everything that was launched is over, and what was counted of it has been taken.
+/// All launches have finished, and their results have been collected.
 Memory memory_at_rest(const std::deque<Device>& devices, long most_resident) {
   unsetenv("LYNXPP_SPEC");
   for (const Device& device : devices) device.finish();

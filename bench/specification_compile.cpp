@@ -1,5 +1,5 @@
-// Times what a specification's compilation takes: parsing, semantic analysis, device code. Prints one line
-// for the first time in the process and one for the best of some rounds, in milliseconds of processor time.
+// Times the compilation of a specification: parsing, semantic analysis, device code. Prints one line for the
+// first time in the process and one for the best of several rounds, in milliseconds of processor time.
 // bench/specification_compile runs it.
 //
 //   bench_specification_compile FILE.cod

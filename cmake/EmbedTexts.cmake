@@ -1,11 +1,11 @@
-# cmake -DFILES=FOLDER/*.cod -DOUTPUT=… -DHEADER=… -DNAMESPACE=… -DFUNCTION=… -P EmbedTexts.cmake: writes a .cpp whose FUNCTION, which
-# HEADER declares, returns names and texts of the files.
+# cmake -DFILES=FOLDER/*.cod -DOUTPUT=… -DHEADER=… -DNAMESPACE=… -DFUNCTION=… -P EmbedTexts.cmake: writes a
+# .cpp file whose FUNCTION, declared in HEADER, returns names and texts of the files.
 file(GLOB files ${FILES})
 list(SORT files)
 set(entries "")
 foreach(file IN LISTS files)
   get_filename_component(name ${file} NAME_WLE)
-  # As bytes, since a specification may contain anything CMake or a string literal would take for its own.
+  # As bytes, because a specification may contain text that CMake or a string literal would interpret.
   file(READ ${file} hex HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" bytes "${hex}")
   string(REGEX REPLACE "(\\\\x0a)" "\\1\"\n     \"" bytes "${bytes}")

@@ -1,9 +1,10 @@
-# Finds the CUDA toolkit's headers and nvcc. Takes the place of CMake's own module, which (as of 3.25, Debian 12's) ends in an error with
-# toolkits that no longer ship libnvToolsExt, as CUDA 13's do not.
+# Finds the CUDA toolkit's headers and nvcc. Replaces CMake's own module, which (in version 3.25 of Debian 12)
+# fails for toolkits without libnvToolsExt, such as CUDA 13's.
 #
-# Looks at CUDAToolkit_ROOT (variable or environment), CUDA_HOME, CUDA_PATH, the nvcc on PATH, /usr/local/cuda. Sets
+# Searches CUDAToolkit_ROOT (variable or environment), CUDA_HOME, CUDA_PATH, the nvcc on PATH,
+# /usr/local/cuda. Sets
 #   CUDAToolkit_FOUND  CUDAToolkit_VERSION  CUDAToolkit_INCLUDE_DIRS
-#   CUDAToolkit_NVCC_EXECUTABLE  CUDAToolkit_BIN_DIR    unset or false when there is no nvcc
+#   CUDAToolkit_NVCC_EXECUTABLE  CUDAToolkit_BIN_DIR    unset or false without nvcc
 #   CUDAToolkit_LIBRARY_DIR                             the folder of libcudart.so
 # and the interface target CUDA::toolkit with the headers.
 set(_roots ${CUDAToolkit_ROOT} $ENV{CUDAToolkit_ROOT} $ENV{CUDA_HOME} $ENV{CUDA_PATH})
@@ -11,7 +12,7 @@ find_program(CUDAToolkit_NVCC_EXECUTABLE nvcc HINTS ${_roots} PATHS /usr/local/c
 mark_as_advanced(CUDAToolkit_NVCC_EXECUTABLE)
 if(CUDAToolkit_NVCC_EXECUTABLE)
   get_filename_component(CUDAToolkit_BIN_DIR ${CUDAToolkit_NVCC_EXECUTABLE} DIRECTORY)
-  # nvcc may be a link or a wrapper script: it knows best where its toolkit is ("#$ TOP=/usr/local/cuda/bin/..").
+  # nvcc may be a link or a wrapper script: it reports its toolkit's folder ("#$ TOP=/usr/local/cuda/bin/..").
   execute_process(COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} --dryrun -v toolkit.cu OUTPUT_VARIABLE _out ERROR_VARIABLE _out RESULT_VARIABLE _ignored)
   if(_out MATCHES "TOP=([^\r\n]+)")
     get_filename_component(_top "${CMAKE_MATCH_1}" REALPATH)

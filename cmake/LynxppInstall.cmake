@@ -1,9 +1,11 @@
-# What `cmake --install` makes: a folder that may be moved anywhere and needs nothing but glibc 2.36.
-#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/{libcuda.so.1,liblynxpp-cudart.so}  share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
+# Defines the folder that `cmake --install` creates: it may be moved anywhere and needs only glibc 2.36.
+#   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/{libcuda.so.1,liblynxpp-cudart.so}
+#   share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
 #   include/lynxpp.h  bin/lynxpp.py
-# Included last: the targets of the folders exist by now. `cmake --install … --strip` leaves symbols out.
+# Included last, when all targets exist. `cmake --install … --strip` omits symbols.
 include(GNUInstallDirs)
-# One lib folder on every distribution: liblynxpp.so finds the engine beside itself and bin/lynxpp finds both in ../lib.
+# One lib folder on every distribution: liblynxpp.so finds the engine in its own folder and bin/lynxpp finds
+# both in ../lib.
 set(CMAKE_INSTALL_LIBDIR lib)
 
 foreach(target lynxpp_cli lynxpp_preload lynxpp_engine_so)
@@ -20,7 +22,7 @@ foreach(target lynxpp_cli lynxpp_preload lynxpp_engine_so)
     target_link_options(${target} PRIVATE -Wl,--version-script=${exports})
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
   endif()
-  # The program's own libstdc++ and libgcc may be older ones, or none.
+  # The program's own libstdc++ and libgcc may be older or missing.
   if(NOT LYNXPP_SANITIZE)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
   endif()
@@ -42,6 +44,6 @@ install(FILES cli/completion/lynxpp.bash DESTINATION share/bash-completion/compl
 install(FILES cli/completion/_lynxpp DESTINATION share/zsh/site-functions)
 install(FILES cli/completion/lynxpp.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES ${PROJECT_SOURCE_DIR}/interposer/lynxpp.h DESTINATION include)
-# Beside the command, whose name it has.
+# Next to the command, with the same name.
 install(FILES ${PROJECT_SOURCE_DIR}/report/python/lynxpp.py DESTINATION bin)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/lynxpp)

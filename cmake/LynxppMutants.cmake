@@ -1,4 +1,5 @@
-# With LYNXPP_MUTANTS, the folder of the copies that scripts/mutate writes, a copy takes the place of its source in every target.
+# With LYNXPP_MUTANTS, the folder of the copies that scripts/mutate writes, a copy replaces its source in
+# every target.
 if(NOT LYNXPP_MUTANTS)
   return()
 endif()

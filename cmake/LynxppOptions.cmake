@@ -1,4 +1,4 @@
-# Language level, warnings, and the tools that are used when they are present.
+# Language level, warnings, and optional tools.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -28,7 +28,8 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # g++ collects its garbage less often: up to a tenth of the time of a unit of many sources, for some hundred megabytes.
+  # Less frequent garbage collection in g++: saves up to a tenth of the time of a large unit, for some hundred
+  # megabytes.
   string(APPEND CMAKE_CXX_FLAGS " --param ggc-min-expand=1000 --param ggc-min-heapsize=1000000")
 endif()
 
@@ -38,7 +39,7 @@ endif()
 
 find_program(LYNXPP_CCACHE ccache)
 if(LYNXPP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Precompiled headers are reused by their content.
+  # Precompiled headers are reused by content.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${LYNXPP_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${LYNXPP_CCACHE})
 endif()
@@ -48,16 +49,16 @@ if(LYNXPP_MOLD)
 endif()
 
 if(LYNXPP_FUZZ)
-  add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index out of a vector's range may still lie within its memory
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index outside a vector may still lie within its memory
   add_compile_options(-fsanitize=fuzzer-no-link,address -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address)
 endif()
 set(lynxpp_sanitized "")
 if(LYNXPP_SANITIZE STREQUAL thread)
-  set(lynxpp_sanitized -fsanitize=thread -fno-omit-frame-pointer -g -Wno-tsan)  # of fences, which it does not follow
+  set(lynxpp_sanitized -fsanitize=thread -fno-omit-frame-pointer -g -Wno-tsan)  # it does not support fences
   add_link_options(-fsanitize=thread)
 elseif(LYNXPP_SANITIZE)
-  # A program may pass any number where CUDA's functions take an enumeration; it is refused with an error.
+  # A program may pass any number where CUDA's functions expect an enumeration; it is rejected with an error.
   set(lynxpp_sanitized -fsanitize=address,undefined -fno-sanitize=enum -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS)
   add_link_options(-fsanitize=address,undefined)
 endif()

@@ -1,6 +1,7 @@
 # lynxpp_library(<name> SOURCES <files> DEPENDS <targets> [PRIVATE <targets>])
 #
-# A static library of one folder. DEPENDS are the folders and libraries its headers show; PRIVATE ones only its .cpp files see.
+# Adds a static library of one folder. DEPENDS: folders and libraries that its headers use; PRIVATE: used only
+# by its .cpp files.
 function(lynxpp_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -10,19 +11,20 @@ function(lynxpp_library name)
   lynxpp_unity(${name})
 endfunction()
 
-# With LYNXPP_UNITY, compiles the target's sources some at a time. A source with COMPILE_OPTIONS of its own stays alone.
+# With LYNXPP_UNITY, compiles the target's sources in groups. A source with its own COMPILE_OPTIONS is
+# compiled alone.
 function(lynxpp_unity name)
   if(LYNXPP_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
-    # What is local to a source looks to g++ like something local to a header, and other sources' local names are not in the way.
+    # To g++, names local to a source look local to a header; local names of other sources do not clash.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
       target_compile_options(${name} PRIVATE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
     endif()
   endif()
 endfunction()
 
-# lynxpp_unity_groups(<target> <pattern>...): the sources that match the same pattern first compile together, in one unit, as do those
-# that match none; for folders whose headers take long.
+# lynxpp_unity_groups(<target> <pattern>...): compiles sources whose first matching pattern is the same
+# together, in one unit, as well as those that match none; for folders whose headers are slow to compile.
 function(lynxpp_unity_groups name)
   get_target_property(sources ${name} SOURCES)
   foreach(source IN LISTS sources)
@@ -39,12 +41,13 @@ function(lynxpp_unity_groups name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# For what runs once per kernel, specification or call, for milliseconds: g++ takes a quarter less for it than with -O2.
+# For code that runs for milliseconds, once per kernel, specification or call: g++ takes a quarter less time
+# than with -O2.
 function(lynxpp_optimize_briefly name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# Where not everything is built with a sanitizer.
+# For builds that are only partly sanitized.
 function(lynxpp_sanitize name)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   if(LYNXPP_SANITIZED_FOLDERS AND folder MATCHES "${LYNXPP_SANITIZED_FOLDERS}")
@@ -66,8 +69,9 @@ endfunction()
 
 # lynxpp_antlr(<target> <grammar.g4> <namespace>)
 #
-# Generates lexer, parser and visitor from a combined grammar into the build folder and compiles them into an object
-# library <target> without our warnings; link it PRIVATE. Generated headers are included by their bare name.
+# Generates lexer, parser and visitor from a combined grammar into the build folder and compiles them into an
+# object library <target> without our warnings; link it PRIVATE. Generated headers are included by their bare
+# name.
 function(lynxpp_antlr target grammar namespace)
   get_filename_component(base ${grammar} NAME_WE)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/generated)
@@ -86,7 +90,8 @@ function(lynxpp_antlr target grammar namespace)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
 endfunction()
 
-# lynxpp_embed(<output.cpp> <files> <header> <namespace> <function>): a source that holds the texts of the files (a pattern).
+# lynxpp_embed(<output.cpp> <files> <header> <namespace> <function>): generates a source with the texts of the
+# files (a pattern).
 function(lynxpp_embed output files header namespace function)
   set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake)
   file(GLOB found CONFIGURE_DEPENDS ${files})

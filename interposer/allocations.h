@@ -1,4 +1,4 @@
-// The engine's view of the memory that the hooks have seen the program allocate on the cuda device.
+// The engine's view of the CUDA device memory that the program allocated, as recorded by the hooks.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace lynxpp::interposer {
 /// Thread safe.
 class AllocationReader {
  public:
-  /// Null: there are none.
+  /// `source` is null if the process has no allocations to report.
   explicit AllocationReader(const lynxpp_allocation_source* source) : source_(source) {}
 
-  /// Never null; the same object as before while nothing has changed.
+  /// Returns the live allocations, never null. Returns the same object until an allocation changes.
   std::shared_ptr<const device::LiveAllocations> read();
 
  private:
@@ -26,8 +26,8 @@ class AllocationReader {
   std::shared_ptr<const device::LiveAllocations> last_;
 };
 
-/// One line for each allocation, for the log: "allocation 3: 4096 bytes at 0x7f…, device, main+0x4f". With
-/// the whole CallSite::chain.
+/// Returns one line per allocation for the log: "allocation 3: 4096 bytes at 0x7f…, device, main+0x4f". Each
+/// line has the full CallSite::chain.
 std::string list_allocations(const device::LiveAllocations& allocations);
 
 }  // namespace lynxpp::interposer

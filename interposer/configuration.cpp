@@ -15,7 +15,7 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// A file of this process in the folder.
+/// Returns this process's trace file in the folder.
 Result<std::string> trace_path(const std::string& folder) {
   if (folder.empty()) return std::string();
   const Result<std::string> expanded = expand_output_path(folder + "/%h-%p", 0, "LYNXPP_TRACE");

@@ -20,8 +20,8 @@ class DeviceContexts {
  public:
   using Make = std::function<std::unique_ptr<device::Device>(const device::cuda::Driver& driver)>;
 
-  /// Returns the device of the calling thread's context, created by `make` for its first launch; null if
-  /// there is none. Takes no lock if the thread's last launch was in the same context.
+  /// Returns the device of the calling thread's context, created by `make` on its first launch; null without
+  /// a context. Takes no lock if the thread's last launch was in the same context.
   device::Device* current_device(lynxpp_driver_lookup lookup, const Make& make);
 
   /// The driver's functions; null until a device has been requested.

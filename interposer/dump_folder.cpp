@@ -15,7 +15,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-constexpr std::size_t longest_name = 200;  // of 255 that file systems take
+constexpr std::size_t longest_name = 200;  // file systems allow 255
 
 std::string numbered(std::size_t number) { return number == 1 ? "" : "." + std::to_string(number); }
 
@@ -54,7 +54,7 @@ void DumpFolder::write(const std::string& name, const std::string& text) const {
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   const std::string path = path_ + "/" + name;
-  // Always a new file: what somebody else has put there is neither followed nor written.
+  // Always creates a new file: an existing link or file of another user is neither followed nor written.
   ::unlink(path.c_str());
   const Result<Descriptor> file = open_output(path, O_EXCL | O_NOFOLLOW);
   if (!file || write_output(*file, text).error != 0) log().warn("cannot write {}", path);

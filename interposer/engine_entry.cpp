@@ -1,4 +1,4 @@
-// The composition root of liblynxpp-engine.so: one session for the process, fed by the hooks (cuda device) or
+// The composition root of liblynxpp-engine.so: one session per process, driven by the hooks (CUDA device) or
 // by the cpu device's runtime.
 #include <pthread.h>
 
@@ -20,20 +20,20 @@ namespace {
 
 std::atomic<LaunchNotice> launch_notice = nullptr;
 
-/// A function as a thread has launched it.
+/// A function as a thread launched it.
 struct Known {
   void* function = nullptr;
   CUcontext context = nullptr;
   device::Device* device = nullptr;
   int cache_config = -1;
   bool is_context_function = false;
-  std::uint64_t modules = 0;  ///< lynxpp_launch::modules then; the next two likewise
+  std::uint64_t modules = 0;  ///< lynxpp_launch::modules at that time; likewise below
   std::uint64_t choices = 0;
   std::uint64_t retirements = 0;
   Session::Found found = {};
 };
 
-/// Where the calling thread keeps that of a function.
+/// Returns the calling thread's slot for a function.
 Known& known_place(void* function) {
   static thread_local std::array<Known, 16> places;
   const auto address = reinterpret_cast<std::uintptr_t>(function);
@@ -85,7 +85,7 @@ bool is_measured(std::string_view kernel) {
   return false;
 }
 
-/// Launches by the runtime of the cpu device.
+/// Launches through the cpu device's runtime.
 std::atomic<std::uint64_t> cpu_launches = 0;
 
 bool intercept_cpu_launch(const device::Launch& asked, const device::cpu::KernelIdentity& kernel) {
@@ -149,7 +149,7 @@ int control(const char* request, size_t bytes, int is_cpu, uint64_t launches, ly
             void* context) {
   return contained("a request", -1, [&] {
     if (engine().is_refused) {
-      const std::string why = refusal("the program's environment asks for what is not understood");
+      const std::string why = refusal("the program's environment has invalid lynxpp settings");
       reply(context, why.data(), why.size());
       return -1;
     }
@@ -181,7 +181,8 @@ int attach(const char* specifications) {
     if (engine().is_refused) return 0;
     std::string problem;
     if (!engine().session->attach(specifications != nullptr ? specifications : "", problem)) {
-      // A list that cannot be attached detaches: never numbers under a name the user no longer asks for.
+      // A list that cannot be attached detaches: results must never appear under a name that is no longer
+      // requested.
       std::string none;
       engine().session->attach("", none);
       print(problem + "lynxpp: the program runs uninstrumented\n");
@@ -190,7 +191,7 @@ int attach(const char* specifications) {
   });
 }
 
-/// `kernel` and `image` are the hooks'.
+/// `kernel` and `image` come from the hooks.
 KernelSource source_of(const char* kernel, const lynxpp_image* image, int sm) {
   KernelSource source;
   source.name = kernel;
@@ -249,7 +250,7 @@ int launch(const lynxpp_launch* request, lynxpp_driver_lookup lookup, int* resul
   });
 }
 
-/// Null: the thread has not launched it before, or something has changed since.
+/// Returns null if the thread has not launched it before or something has changed since.
 const Known* known_launch(const lynxpp_launch& launch) {
   const Known& known = known_place(launch.function);
   if (known.function != launch.function || known.modules != launch.modules) return nullptr;
@@ -263,7 +264,7 @@ const Known* known_launch(const lynxpp_launch& launch) {
   return is_current ? &known : nullptr;
 }
 
-/// Or the driver does not say.
+/// True if the stream is being captured, or if the driver does not report it.
 bool is_captured(const lynxpp_launch& launch) {
   auto stream = static_cast<CUstream>(launch.stream);
   if (stream == nullptr) stream = launch.per_thread_stream != 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
@@ -311,7 +312,7 @@ GraphLaunch graph_launch_of(const lynxpp_graph_launch& request, int sm) {
 }
 
 int launch_graph(const lynxpp_graph_launch* request, lynxpp_driver_lookup lookup, int* result) {
-  bool is_made = false;  // the original, which is not to be launched twice
+  bool is_made = false;  // true if the original was launched and must not be launched again
   const int how = contained("a launch", 0, [&] {
     device::Device* device = engine().current_cuda_device(lookup);
     if (device == nullptr) return 0;

@@ -1,4 +1,4 @@
-// What the session is told of launches: the kernel, or the graph.
+// Descriptions of launches for the session: of a kernel, or of a graph.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace lynxpp::interposer {
 
-/// The text of the module that defines a kernel.
+/// The PTX of the module that defines a kernel.
 struct KernelPtx {
   std::string text;
-  std::string origin = {};  ///< where it was found; empty: in the program image
+  std::string origin = {};  ///< where the text was found; empty: in the program image
 };
 
-/// The kernel a launch names.
+/// The kernel that a launch names.
 struct KernelSource {
-  std::string_view name;    ///< mangled; valid during the call, as are all of these
+  std::string_view name;    ///< mangled; like all members, valid only during the call
   std::uint64_t image = 0;  ///< identity of the program image
-  /// The text of the module that defines the kernel; called for each variant that is made. Failure: why there
-  /// is none.
+  /// Returns the PTX of the module that defines the kernel; called for each new variant. On failure the
+  /// message says why the PTX is unavailable.
   std::function<Result<KernelPtx>()> ptx;
-  /// Names the image's content, in other processes, too: called once for each image. Empty: nothing is known
-  /// of the image.
+  /// Names the image's content in a way that is stable across processes; called once per image. Empty: the
+  /// image is unknown.
   std::function<std::string()> content = {};
 };
 
-/// Kernels of one name that stand in several modules are several.
+/// Identifies a kernel. Kernels of the same name in different modules differ.
 struct KernelKey {
   std::string kernel;  ///< mangled
   std::string module;  ///< report::LaunchPlace::module
@@ -60,22 +60,22 @@ struct GraphLaunch {
   struct Kernel {
     KernelSource source;
     bool is_enabled = true;
-    int cache_config = -1;  ///< as of a launch
+    int cache_config = -1;  ///< same as in device::Launch
   };
 
-  std::uint64_t id = 0;       ///< of the executable graph, never used twice
-  std::uint64_t version = 0;  ///< another one whenever the program has changed it
+  std::uint64_t id = 0;       ///< id of the executable graph, never reused
+  std::uint64_t version = 0;  ///< changes whenever the program changes the graph
   /// nullopt: the caller makes and counts the launch; it is only ordered after earlier launches of variants.
   std::optional<device::GraphCopy> copy;
   std::vector<Kernel> kernels;  ///< same order as GraphCopy::kernels
-  bool may_be_running = false;  ///< launches before this one were not told of
-  std::string outside;          ///< "outside of …" where launches are not measured now
-  device::Launch in;            ///< gives the stream
+  bool may_be_running = false;  ///< true if the engine was not notified of earlier launches
+  std::string outside;          ///< "outside of …" if launches are not measured now
+  device::Launch in;            ///< specifies the stream
   std::function<bool()> launch_original;
 };
 
 enum class GraphLaunched : std::uint8_t {
-  no,  ///< the caller is to launch the original
+  no,  ///< the caller must launch the original
   original,
   variants,
 };

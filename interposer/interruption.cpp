@@ -16,9 +16,9 @@ namespace {
 constexpr std::array<int, 3> deadly{SIGINT, SIGTERM, SIGABRT};
 constexpr std::time_t most_seconds = 3;
 
-// The interrupted thread may hold any lock, that of malloc included, so the handler only wakes the watcher
-// and returns: the thread goes on, and lets go. One that aborts cannot go on; it waits, and the watcher gives
-// up on what it holds.
+// The interrupted thread may hold any lock, including malloc's, so the handler only wakes the watcher and
+// returns: the thread continues and releases its locks. A thread that aborts cannot continue; it waits, and
+// the watcher abandons what the thread has locked.
 std::atomic<int> signal_that_came = 0;
 sem_t is_wanted;
 sem_t is_saved;
@@ -68,7 +68,7 @@ void* watch(void*) {
   return nullptr;
 }
 
-/// With every signal blocked: the program's signals are handled by the program's threads.
+/// Blocks every signal, so that the program's threads handle the program's signals.
 bool start_watcher() {
   sigset_t all;
   sigset_t before;

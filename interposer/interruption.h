@@ -1,16 +1,16 @@
-// What is written when a signal ends the program.
+// Saves results when a signal ends the program.
 #pragma once
 
 namespace lynxpp::interposer {
 
-/// Has `save` called, on a thread of its own, when SIGINT, SIGTERM or SIGABRT is about to end the process;
-/// then the process dies of that signal, after some seconds at the latest. Signals that the program handles
-/// or ignores at the time of the call are left to it, and a handler that it installs later takes the place of
-/// ours. Call once in a process; a forked child dies of the signal as if there were no handler, unless it
-/// calls this function as well.
+/// Calls `save` on a separate thread when SIGINT, SIGTERM or SIGABRT is about to end the process; the process
+/// then dies of that signal, after a few seconds at most. Signals that the program handles or ignores at the
+/// time of the call are left alone, and a handler that it installs later replaces ours. Call once per
+/// process; a forked child dies of the signal as if there were no handler, unless it calls this function as
+/// well.
 void save_before_dying(void (*save)());
 
-/// For the end of main and the like: where such a signal has come already, waits for the death.
+/// If such a signal has arrived, waits for the process to die. Called at the end of main and similar points.
 void wait_when_dying();
 
 }  // namespace lynxpp::interposer

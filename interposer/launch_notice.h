@@ -11,11 +11,11 @@ using LaunchNotice = void (*)(lynxpp_seen seen);
 /// Called once, before the first fork that matters.
 void share_launch_notice();
 
-/// Called after every launch with what the process has seen so far. Calls `notice` once for each stage;
-/// null: nothing else is notified.
+/// Called after every launch with the stage that the process has reached. Calls `notice` once per stage,
+/// unless it is null.
 void note_launch(lynxpp_seen seen, LaunchNotice notice);
 
-/// Returns what this process, a forked child, or the parent it was forked from has seen.
+/// Returns the stage that this process, a forked child, or the parent it was forked from has reached.
 lynxpp_seen seen_launches();
 
 /// Called in the child of a fork, which makes its own launches.

@@ -28,9 +28,9 @@ Result<std::string> expand_output_path(std::string_view pattern, std::uint64_t d
       case '%': path += '%'; break;
       default:
         return failure(std::string(variable) + " '" + std::string(pattern) + "': " +
-                       (letter != '\0' ? std::string("nothing is known of '%") + letter + "'"
-                                       : std::string("nothing stands behind the last '%'")) +
-                       "; there are %p (process), %h (host), %r (MPI rank), %d (device) and %%");
+                       (letter != '\0' ? std::string("unknown placeholder '%") + letter + "'"
+                                       : std::string("incomplete placeholder at the end")) +
+                       "; use %p (process), %h (host), %r (MPI rank), %d (device) or %%");
     }
   }
   return path;

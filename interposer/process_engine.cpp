@@ -19,7 +19,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Ranges of LYNXPP_RANGE_FUNCTION enclose those that the hooks know.
+/// Puts the ranges of LYNXPP_RANGE_FUNCTION outside those that the hooks know.
 RangeReader range_reader() {
   const char* const functions = secure_getenv("LYNXPP_RANGE_FUNCTION");
   return [functions = std::string(functions != nullptr ? functions : "")] {
@@ -59,7 +59,7 @@ std::unique_ptr<report::Sink> records_sink(const std::string& pattern) {
 }
 
 std::atomic<Engine*> current_engine = nullptr;
-const Engine* parents_engine = nullptr;  // of a forked child; used only to inherit from
+const Engine* parents_engine = nullptr;  // the parent's, in a forked child; used only to inherit from
 
 }  // namespace
 

@@ -22,10 +22,10 @@
 
 namespace lynxpp::interposer {
 
-/// Prints a message that may have several lines.
+/// Prints a message that may span several lines.
 void print(const std::string& text);
 
-/// Values that the hooks report before anything else. One per process, for every engine.
+/// Values that the hooks report before anything else. One object per process, shared by every engine.
 struct Hooks {
   std::atomic<const lynxpp_allocation_source*> allocations = nullptr;
   std::atomic<lynxpp_range_source> ranges = nullptr;
@@ -33,7 +33,7 @@ struct Hooks {
 };
 Hooks& hooks();
 
-/// Lives until the process ends: host programs launch kernels from the destructors of their static objects.
+/// Lives until the process ends, because host programs launch kernels from the destructors of static objects.
 struct Engine {
   ResultsQueue results;
   std::unique_ptr<Session> session;
@@ -42,7 +42,7 @@ struct Engine {
   device::MemoryBudget memory;
   StartCondition start;
   RangeReader ranges;
-  bool is_refused = false;  // the environment is not valid
+  bool is_refused = false;  // true if the environment is not valid
   const bool is_of_child;   // the process is a forked child, which need not launch anything
   DeviceContexts contexts;
   std::mutex mutex;  // guards the members below
@@ -59,24 +59,24 @@ struct Engine {
 
   std::shared_ptr<const device::LiveAllocations> live_allocations();
 
-  /// Returns the device of the thread's context; null if there is none.
+  /// Returns the device of the thread's context; null without a context.
   device::Device* current_cuda_device(lynxpp_driver_lookup lookup);
 
   /// Returns the text of the image's module that defines `kernel`.
   Result<KernelPtx> module_text(const lynxpp_image* image, const std::string& kernel, int sm);
 };
 
-/// Returns the process's engine, made on the first call.
+/// Returns the process's engine, created on the first call.
 Engine& engine();
 
-/// Returns the process's engine if it has been made, else null.
+/// Returns the process's engine if it has been created, else null.
 Engine* made_engine();
 
 /// Returns the process's engine if it records activities besides launches, else null.
 Engine* engine_with_timeline();
 
-/// Called in the child of a fork: false if the parent had used a device, so that the child has none.
-/// Otherwise the child gets an engine of its own when it first needs one.
+/// Called in the child of a fork. Returns false if the parent had used a device: the child then has none.
+/// Otherwise the child gets its own engine when it first needs one.
 bool begin_engine_in_child();
 
 }  // namespace lynxpp::interposer

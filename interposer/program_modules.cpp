@@ -15,7 +15,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Whether the driver is told to compile PTX even where machine code stands beside it.
+/// True if the driver is configured to compile PTX even if machine code is available.
 bool driver_ignores_machine_code() {
   const auto is_set = [](const char* name) {
     const char* value = secure_getenv(name);
@@ -50,8 +50,7 @@ Failure unreadable(image::PtxOrigin origin, Failure failure) {
   return failure;
 }
 
-/// Returns the functions that the module declares and does not define, except those that the driver
-/// provides.
+/// Returns the functions that the module declares but does not define, except those that the driver provides.
 std::set<std::string> undefined_in(const ptx::Module& module) {
   std::set<std::string> names;
   for (const ptx::Function& each : module.functions) {
@@ -63,7 +62,7 @@ std::set<std::string> undefined_in(const ptx::Module& module) {
   return names;
 }
 
-/// Returns the defining module linked with those modules of the image that define the functions it calls, as
+/// Returns the defining module, linked with those modules of the image that define the functions it calls, as
 /// the device linker does; the module itself if it needs none, or they cannot be linked.
 std::string linked_with_others(const std::vector<image::DeviceCode>& codes, const image::DeviceCode& first,
                                const ptx::Module& module) {
@@ -108,7 +107,7 @@ Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64
   }
   const std::vector<image::DeviceCode>& codes = found->second;
   for (const image::DeviceCode& code : codes) {
-    // Parsing a module costs much more than this look.
+    // Parsing a module costs much more than this test.
     if (code.ptx.find(kernel) == std::string::npos) continue;
     const Result<ptx::Module> module = ptx::parse_module(code.ptx);
     if (!module) return unreadable(code.origin, module.error());
@@ -117,7 +116,7 @@ Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64
       return KernelPtx{linked_with_others(codes, code, *module), std::string(image::describe(code.origin))};
     }
   }
-  // Of several containers, one that has PTX says more than one that has none.
+  // Among several containers, one that has PTX is more informative than one without.
   const image::DeviceCode* reason = nullptr;
   for (const image::DeviceCode& code : codes) {
     if (!code.problem.empty() && (reason == nullptr || code.has_other_ptx)) reason = &code;

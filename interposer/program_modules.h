@@ -1,4 +1,4 @@
-// The PTX of the program's kernels on the cuda device, from the images the hooks saw being loaded.
+// The PTX of the program's kernels on the CUDA device, from the images that the hooks saw being loaded.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@
 
 namespace lynxpp::interposer {
 
-/// Thread safe. An image is read once for each compute capability and kept until it is forgotten.
+/// Thread safe. An image is read once per compute capability and kept until it is forgotten.
 class ProgramModules {
  public:
-  /// The text of the module that defines `kernel`: what a device of compute capability `sm` runs, or what
-  /// that was compiled from. `bytes` are the image's. Failure: why the kernel has none.
+  /// Returns the text of the module that defines `kernel`: the PTX that a device of compute capability `sm`
+  /// runs, or from which its machine code was compiled. `bytes` is the image. On failure the message says why
+  /// the kernel has none.
   Result<KernelPtx> text_of(const std::string& kernel, std::uint64_t image, std::span<const std::byte> bytes,
                             int sm);
 

@@ -8,7 +8,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// The lines that are kept, of those of a text.
+/// The lines of a text that are kept.
 class KeptLines {
  public:
   explicit KeptLines(std::string_view text) {
@@ -20,8 +20,8 @@ class KeptLines {
     is_kept_.resize(lines_.size());
   }
 
-  /// From the line that begins the function to its closing brace. Lines count from 0; those beyond the text
-  /// are none.
+  /// Keeps the lines from the beginning of the function to its closing brace. Lines are numbered from 0;
+  /// those past the end of the text are ignored.
   void keep_function_around(std::size_t first, std::size_t last) {
     if (last >= lines_.size()) return;
     const auto begins = [](std::string_view line) {

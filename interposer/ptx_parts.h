@@ -1,4 +1,4 @@
-// The part of a module's text that a kernel's places lie in, for who shows them.
+// The part of a module's PTX that contains a kernel's sites, for display.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace lynxpp::interposer {
 
-/// The functions that have sites, each whole, the module's `.file` lines, and, where functions were inlined,
-/// the section that holds their names. In the order of their lines.
+/// Returns every function that has sites, complete, the module's `.file` lines and, if functions were
+/// inlined, the section with their names, in line order.
 std::vector<report::SitesRecord::PtxPart> ptx_parts(std::string_view ptx, const cod::SiteTable& sites);
 
 }  // namespace lynxpp::interposer

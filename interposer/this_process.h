@@ -1,4 +1,4 @@
-// What the records of this process say of it.
+// Describes this process for its records.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace lynxpp::interposer {
 
-/// With another ProcessRecord::process at every call. The rank of an MPI program is what Open MPI, MPICH,
-/// MVAPICH, PMIx and Slurm name so.
+/// Returns a different ProcessRecord::process on every call. The rank of an MPI program is the one that Open
+/// MPI, MPICH, MVAPICH, PMIx or Slurm defines.
 report::ProcessRecord describe_process();
 
 /// Microseconds since 1970.
 std::uint64_t host_clock_us();
 
-/// The operating system's number of the calling thread, asked for once.
+/// Returns the operating system's number of the calling thread, which is queried once.
 std::uint64_t this_thread();
 
-/// Twelve hexadecimal digits that name the bytes.
+/// Returns twelve hexadecimal digits that identify the bytes.
 std::string name_of(std::span<const std::byte> bytes);
 
 }  // namespace lynxpp::interposer

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks who includes whom.
+"""Checks the layering of includes.
 
-TABLE is the one place where the layering stands: for every folder the folders whose headers its files may include (its own are always
-allowed). A folder that is not in the table, an include that the table does not allow, an include that is not written from the
-repository's root, and a heavy library's header where it may not be are errors. docs/architecture.md explains the layers.
+TABLE is the only definition of the layering: for every folder, the folders whose headers its files may
+include (its own are always allowed). Errors are: a folder that is not in the table, an include that the table
+does not allow, an include that is not written from the repository's root, and a heavy library's header in a
+folder where it is not allowed. docs/architecture.md explains the layers.
 
-usage: scripts/check_layers.py [ROOT]        exit status 1 when something is wrong, each place as file:line: message
+usage: scripts/check_layers.py [ROOT]        exit status 1 if there are errors, printed as file:line: message
 """
 import pathlib
 import re
@@ -54,8 +55,9 @@ TABLE = {
     "tests": ["*"],
 }
 
-# Libraries that are expensive or that must not show in an interface: a pattern of the header's name, the folders that may include
-# it. A header that includes one (itself or through another) may be included inside its own folder only.
+# Libraries that are expensive or must not appear in an interface: a pattern of the header's name, and the
+# folders that may include it. A header that includes one (directly or indirectly) may only be included inside
+# its own folder.
 LIBRARIES = {
     "ANTLR": (r"antlr4-runtime\.h|(Ptx|Cod|Description)(Lexer|Parser|Visitor|BaseVisitor|Listener|BaseListener)\.h", ["ptx/parser", "cod/syntax", "models"]),
     "LLVM": (r"llvm(-c)?/.*", ["cod/codegen", "device/cpu/simt"]),
@@ -72,19 +74,20 @@ LIBRARIES = {
              ["device/cpu/runtime", "device/cpu/driver", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
               "examples/apps", "examples/cumapz", "examples/primitives"]),
 }
-# These may show in a header that other folders include.
+# Exceptions that other folders may include.
 OPEN_LIBRARIES = {"spdlog", "CUDA"}
 
 SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".c", ".cu", ".def"}
 SKIPPED_FOLDERS = {"build", "dist", "third_party", ".git", ".cache"}
-# Programs may run with raised rights: what is loaded into them reads no environment variable then (docs/security.md).
+# Programs may run with raised rights: code loaded into them must not read environment variables then
+# (docs/security.md).
 OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/apps", "examples/primitives", "examples/cumapz", "bench", "fuzz", "tests"}
 GETENV = re.compile(r"\bgetenv\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
 def owner(path):
-    """The folder of the table that holds `path` (the longest one), or None."""
+    """Returns the folder of the table that contains `path` (the longest match), or None."""
     best = None
     for folder in TABLE:
         if (path == folder or path.startswith(folder + "/")) and (best is None or len(folder) > len(best)):
@@ -102,7 +105,7 @@ def sources(root):
 
 
 def includes(path):
-    """(line, name, quoted) of each include."""
+    """Yields (line, name, quoted) of each include."""
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         match = INCLUDE.match(line)
         if match:
@@ -121,7 +124,7 @@ def library_of(name):
 
 
 def reached_libraries(files):
-    """For each file the closed libraries that including it brings along."""
+    """Returns, for each file, the closed libraries that including it brings along."""
     reached = {}
     for file, lines in files.items():
         direct = {library_of(name)[0] for _, name, _ in lines} - {None} - OPEN_LIBRARIES
@@ -138,14 +141,14 @@ def reached_libraries(files):
 
 
 def allowed(folder, name):
-    """Whether a file of `folder` may include the project's file `name`."""
+    """True if a file of `folder` may include the project's file `name`."""
     target = owner(name)
     entries = TABLE[folder]
     return target == folder or "*" in entries or target in entries or name in entries
 
 
 def check(root):
-    """The errors found, as (file, line, message)."""
+    """Returns the errors as (file, line, message)."""
     root = pathlib.Path(root)
     files = {name: list(includes(path)) for name, path in sources(root)}
     reached = reached_libraries(files)
@@ -174,7 +177,7 @@ def check(root):
                 if beside.exists():
                     errors.append((file, line, f'"{name}" is not written from the root of the repository'))
                 else:
-                    errors.append((file, line, f'"{name}" is no file of the project and no known library'))
+                    errors.append((file, line, f'"{name}" is neither a file of the project nor a known library'))
                 continue
             if not allowed(folder, name):
                 may = ", ".join(TABLE[folder]) or "nothing"

@@ -1,4 +1,4 @@
-# Sourced by the scripts of the repository: messages, the repository's root, where the CUDA toolkit is.
+# Sourced by the scripts of the repository: messages, the repository's root, the location of the CUDA toolkit.
 # shellcheck shell=bash
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -24,10 +24,10 @@ find_nvcc() {
 # nvcc's release, "13.0".
 nvcc_release() { "$1" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p'; }
 
-# True when this machine has an NVIDIA driver and a GPU.
+# True if this machine has an NVIDIA driver and a GPU.
 has_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/nvidia0 ] || [ -e /dev/dxg ]; }
 
-# How many jobs a build may run: one per core, and about 2 GB of memory for each.
+# Prints the number of parallel build jobs: one per core, with about 2 GB of memory each.
 build_jobs() {
   local cores memory
   cores=$(nproc)
@@ -47,7 +47,8 @@ configure() {
   }
 }
 
-# build <preset> [targets…]: one line of progress on a terminal, none elsewhere; what a failing step prints is shown.
+# build <preset> [targets…]: prints one line of progress on a terminal, none elsewhere; shows the output of
+# failing steps.
 build() {
   local preset=$1 jobs started=$SECONDS quiet=()
   shift

@@ -1,2 +1,2 @@
-// Holds the headers that CMakeLists.txt has precompiled for the tests.
+// The target whose headers CMakeLists.txt precompiles for the tests.
 int main() {}

@@ -1,4 +1,4 @@
-// The switch of scripts/mutate: which of the mutants that were compiled in is on.
+// The switch of scripts/mutate: selects one of the mutants that were compiled in.
 #pragma once
 
 #include <cstdlib>

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How the hardware counts sectors and shared wavefronts, against the rules lynxpp's metrics use.
+"""Compares the hardware's counts of sectors and shared wavefronts with the rules of lynxpp's metrics.
 
     nvcc -std=c++17 -O2 -arch=sm_90 bench/memory_rules/probe.cu -o probe
     ncu --csv --page raw --metrics $(bench/memory_rules/compare.py --metrics) ./probe plan.tsv > ncu.csv
     bench/memory_rules/compare.py plan.tsv ncu.csv
 
-Prints, for each kernel and access size, how many launches the rule meets exactly. Exit status 1 when one does not.
+Prints, for each kernel and access size, how many launches match the rule exactly. Exit status 1 if one does
+not.
 """
 import collections
 import csv
@@ -23,7 +24,7 @@ WARP = range(32)
 
 
 def wavefronts_of(group, size, mask, offsets):
-    """The largest number of different words that one bank has to give to the lanes of the group."""
+    """The largest number of different words that the lanes of the group access in one bank."""
     words = collections.defaultdict(set)
     for lane in group:
         if mask >> lane & 1:
@@ -33,13 +34,13 @@ def wavefronts_of(group, size, mask, offsets):
 
 
 def groups_of(size):
-    """Lanes that a wide access serves together: all, halves for 8 bytes, quarters for 16."""
+    """Groups of lanes that a wide access serves together: all, halves for 8 bytes, quarters for 16."""
     width = {8: 16, 16: 8}.get(size, 32)
     return [list(WARP)[first : first + width] for first in range(0, 32, width)]
 
 
 def neighbours_agree(group, mask, offsets):
-    """Whether each lane reads what lane^1 reads, or each what lane^2 reads (inactive lanes agree with all)."""
+    """True if each lane reads the same as lane^1, or each the same as lane^2 (inactive lanes match any)."""
     def agree(distance):
         return all(
             not mask >> lane & 1 or not mask >> (lane ^ distance) & 1 or offsets[lane] == offsets[lane ^ distance]
@@ -54,7 +55,7 @@ def shared_store(size, mask, offsets):
 
 
 def shared_load(size, mask, offsets):
-    """Like a store, but two neighbouring groups whose lanes agree in pairs are served together."""
+    """Like a store, but two adjacent groups whose lanes agree in pairs are served together."""
     groups = groups_of(size)
     if len(groups) == 1:
         return wavefronts_of(groups[0], size, mask, offsets)
@@ -67,13 +68,13 @@ def shared_load(size, mask, offsets):
 
 
 def shared_atomic(_size, mask, offsets):
-    """Lanes at one bank take turns, at the same word too."""
+    """Lanes at one bank are served in turn, even at the same word."""
     banks = collections.Counter(offsets[lane] // WORD % BANKS for lane in WARP if mask >> lane & 1)
     return max(banks.values())
 
 
 def sectors(size, mask, offsets):
-    """Different sectors of the whole warp, whatever the access size."""
+    """Different sectors of the full warp, whatever the access size."""
     touched = set()
     for lane in WARP:
         if mask >> lane & 1:
@@ -114,7 +115,7 @@ def main():
         if counted != expected:
             print(f"{kernel} {size} bytes, {pattern}, mask {mask:08x}: counted {counted}, rule {expected}")
     for kernel, size in sorted(all_launches):
-        print(f"{kernel:14} {size:2} bytes: {met[kernel, size]} of {all_launches[kernel, size]} as the rule says")
+        print(f"{kernel:14} {size:2} bytes: {met[kernel, size]} of {all_launches[kernel, size]} match the rule")
     return 0 if rows and met == all_launches else 1
 
 

@@ -1,6 +1,5 @@
 // One warp makes one access of a known pattern per launch. Run under ncu, the launches show how the hardware
-// counts sectors and wavefronts; compare.py holds the rules that lynxpp's metrics use against what was
-// counted.
+// counts sectors and wavefronts; compare.py compares these counts with the rules of lynxpp's metrics.
 //
 //   probe PLAN.tsv      writes a line per launch: number, kernel, bytes per lane, pattern, active mask,
 //                       byte offset of each lane

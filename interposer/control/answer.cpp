@@ -11,11 +11,11 @@ namespace {
 
 using nlohmann::json;
 
-/// So many kernels are told, those that are launched most.
+/// Limits the number of reported kernels to those launched most.
 constexpr std::size_t most_kernels = 200;
 
 std::string text_of(const json& value) {
-  // Paths and texts of specifications may hold any bytes.
+  // Paths and texts of specifications may contain arbitrary bytes.
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -50,13 +50,13 @@ std::string text_of_status(SessionStatus status, const ProcessFacts& process) {
   return text_of(told);
 }
 
-/// A member that must be a text; null: not there, or something else.
+/// Returns a member that must be a string; null if it is missing or not a string.
 const std::string* text_in(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() ? found->get_ptr<const std::string*>() : nullptr;
 }
 
-/// Why nothing was attached, or nullopt.
+/// Returns why nothing was attached, or nullopt on success.
 std::optional<std::string> attach_as_asked(Session& session, const json& wish) {
   const std::string* const list = wish.is_object() ? text_in(wish, "specifications") : nullptr;
   if (list == nullptr || list->find_first_not_of(" ,") == std::string::npos)
@@ -64,7 +64,7 @@ std::optional<std::string> attach_as_asked(Session& session, const json& wish) {
   std::optional<NamePattern> kernels;
   if (wish.contains("kernels")) {
     const std::string* const pattern = text_in(wish, "kernels");
-    if (pattern == nullptr) return "the filter of kernels is no text";
+    if (pattern == nullptr) return "the kernel filter is not a string";
     Result<NamePattern> parsed = NamePattern::parse(*pattern);
     if (!parsed) return parsed.error().diagnostics.front().message;
     kernels = std::move(*parsed);
@@ -80,8 +80,7 @@ std::string refusal(const std::string& why) { return text_of({{"error", why}}); 
 
 Answer answer(Session& session, std::string_view request, const ProcessFacts& process) {
   const Result<json> parsed = parse_json<json>(request, {});
-  if (!parsed || !parsed->is_object() || parsed->size() != 1)
-    return {refusal("the request is not understood"), {}};
+  if (!parsed || !parsed->is_object() || parsed->size() != 1) return {refusal("invalid request"), {}};
   const json& asked = *parsed;
   const std::string& what = asked.begin().key();
   if (what == "status") return {text_of_status(session.status(), process), {}};
@@ -91,7 +90,7 @@ Answer answer(Session& session, std::string_view request, const ProcessFacts& pr
     std::string none;
     session.attach("", none);
   } else {
-    return {refusal("the request is not understood"), {}};
+    return {refusal("invalid request"), {}};
   }
   SessionStatus status = session.status();
   const bool attached = !status.specifications.empty();

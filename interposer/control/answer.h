@@ -1,11 +1,11 @@
-// What the process answers to a request that came over its socket (support/control_socket.h).
+// The process's answers to requests over its socket (support/control_socket.h).
 //
-//   {"attach":{"specifications":LIST,"kernels":REGEX}}   LIST as LYNXPP_SPEC, REGEX as LYNXPP_KERNELS;
-//                                                        without kernels LYNXPP_KERNELS itself
+//   {"attach":{"specifications":LIST,"kernels":REGEX}}   LIST has the syntax of LYNXPP_SPEC, REGEX that of
+//                                                        LYNXPP_KERNELS, which is the default
 //   {"detach":{}}
 //   {"status":{}}
 //
-// Each is answered by the status that there is then (answer.cpp), or {"error":TEXT} when nothing has changed.
+// The answer is the resulting status (answer.cpp), or {"error":TEXT} if nothing changed.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@
 namespace lynxpp::interposer {
 
 struct Answer {
-  std::string text;              ///< one line, without its end
-  std::optional<bool> attached;  ///< of attach and detach: whether something is attached now
+  std::string text;              ///< one line, without the line end
+  std::optional<bool> attached;  ///< for attach and detach: true if something is now attached
 };
 
 /// Facts about its process that the session does not know.
 struct ProcessFacts {
-  std::string device;          ///< what to call the device until the session knows its name
-  std::uint64_t launched = 0;  ///< launches since the program began, whether or not something was attached
+  std::string device;          ///< the device's name until the session knows it
+  std::uint64_t launched = 0;  ///< all launches since the program began, attached or not
 };
 
 Answer answer(Session& session, std::string_view request, const ProcessFacts& process);
 
-/// What attach, detach and status are answered where nothing can be attached, and why.
+/// Returns the answer to attach, detach and status in a process where nothing can be attached, with the
+/// reason.
 std::string refusal(const std::string& why);
 
 }  // namespace lynxpp::interposer

@@ -1,4 +1,4 @@
-// What a session tells of itself while the program runs.
+// A session's status while the program runs.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@ namespace lynxpp::interposer {
 
 struct KernelStatus {
   std::string kernel;              ///< mangled
-  std::uint64_t launches = 0;      ///< seen while specifications were attached
-  std::uint64_t instrumented = 0;  ///< of these
+  std::uint64_t launches = 0;      ///< launches made while specifications were attached
+  std::uint64_t instrumented = 0;  ///< launches that were instrumented
 };
 
 struct SessionStatus {
-  std::vector<std::string> specifications;  ///< attached now, by name
-  std::string kernels;                      ///< the filter's text; empty: all
-  std::string launches;                     ///< the filter's text; empty: all
+  std::vector<std::string> specifications;  ///< names of the attached specifications
+  std::string kernels;                      ///< text of the filter; empty: all kernels
+  std::string launches;                     ///< text of the filter; empty: all launches
   std::string output;                       ///< LYNXPP_OUTPUT
   bool prints_table = true;
-  std::string device;             ///< of launches whose results were taken; empty: none was
-  std::uint64_t outstanding = 0;  ///< launches whose results have not been taken
-  std::uint64_t lost = 0;         ///< launches whose results could not be had
+  std::string device;             ///< device of the collected launches; empty: none collected yet
+  std::uint64_t outstanding = 0;  ///< launches whose results are not collected yet
+  std::uint64_t lost = 0;         ///< launches whose results are lost
   std::vector<KernelStatus> seen;
 };
 

@@ -22,7 +22,7 @@ std::uint64_t end_of(const lynxpp_allocation& allocation) { return allocation.ad
 
 void* Slab::take(std::size_t bytes) {
   if (free_ != nullptr) return std::exchange(free_, free_->next);
-  constexpr std::size_t chunk_bytes = std::size_t{1} << 20;  // pages that are not touched cost nothing
+  constexpr std::size_t chunk_bytes = std::size_t{1} << 20;  // untouched pages cost nothing
   constexpr std::size_t alignment = alignof(std::max_align_t);
   bytes = (bytes + alignment - 1) / alignment * alignment;
   if (static_cast<std::size_t>(end_ - begin_) < bytes) {
@@ -66,7 +66,7 @@ void Allocations::add(std::uint64_t address, std::uint64_t bytes, MemoryKind kin
   try {
     insert(entry);
   } catch (const std::bad_alloc&) {
-    // This one stays unknown; the program goes on.
+    // The allocation stays unknown; the program continues.
   }
 }
 
@@ -85,7 +85,7 @@ void Allocations::restore(const Entry& entry) noexcept {
   try {
     insert(entry);
   } catch (const std::bad_alloc&) {
-    // remove() has just given a block back, so there is one unless another thread took it.
+    // remove() just released a block, so one is available unless another thread took it.
   }
 }
 
@@ -130,7 +130,7 @@ std::size_t Allocations::copy(lynxpp_allocation* into, std::size_t capacity,
   return by_address_.size();
 }
 
-// ---- the process's ---------------------------------------------------------------------------------------
+// ---- the process's allocations ---------------------------------------------------------------------------
 
 Allocations& allocations() {
   alignas(Allocations) static std::byte storage[sizeof(Allocations)];
@@ -155,7 +155,7 @@ CUcontext active_primary_context(CUdevice device) {
   unsigned flags = 0;
   int is_active = 0;
   CUcontext context = nullptr;
-  // Retaining is the way to ask for the handle; of one that is active it changes nothing else.
+  // Retaining is the way to query the handle; on an active context it has no other effect.
   if (get_state == nullptr || retain == nullptr || release == nullptr ||
       get_state(device, &flags, &is_active) != cuda_success || is_active == 0 ||
       retain(&context, device) != cuda_success) {

@@ -1,5 +1,5 @@
-// The memory the program has from the real driver that kernels can reach, kept from the start of the process:
-// a specification may be attached at any time.
+// Memory that the program obtained from the real driver and that kernels can access. Tracked from the start
+// of the process, because a specification may be attached at any time.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,9 @@
 
 namespace lynxpp::preload {
 
-/// Memory for the nodes of one container, from the system: the program's own malloc may be what calls the
-/// hooks, with its locks held. Blocks of one size, which are never given back to the system. Not thread safe.
+/// Memory for the nodes of one container, obtained from the system: the program's own malloc may be what
+/// calls the hooks, with its locks held. All blocks have one size and are never returned to the system. Not
+/// thread safe.
 class Slab {
  public:
   /// Throws std::bad_alloc.
@@ -30,7 +31,7 @@ class Slab {
     Free* next;
   };
   Free* free_ = nullptr;
-  std::byte* begin_ = nullptr;  // of what is left of the newest chunk
+  std::byte* begin_ = nullptr;  // the unused part of the newest chunk
   std::byte* end_ = nullptr;
 };
 
@@ -53,30 +54,30 @@ struct SlabAllocator {
   bool operator==(const SlabAllocator& other) const { return slab == other.slab; }
 };
 
-/// In the order of device::AllocationKind; tests/interposer/allocations_test.cpp compares.
+/// Same order as device::AllocationKind; tests/interposer/allocations_test.cpp compares them.
 enum class MemoryKind : std::uint32_t { device, pool, mapped, managed, host, registered_host };
 
-/// Thread safe. Without memory for its own entries it forgets allocations, and never fails.
+/// Thread safe. Never fails: without memory for its own entries it forgets allocations.
 class Allocations {
  public:
   struct Entry {
     lynxpp_allocation allocation = {};
-    CUcontext context = nullptr;  ///< that was current when it was made
+    CUcontext context = nullptr;  ///< the context that was current at the allocation
   };
 
-  /// Enters what the driver has just given out. What lay there before is gone, however it went. `caller` is
-  /// the return address of the program's call.
+  /// Adds an allocation that the driver just returned, replacing any entry at its address. `caller` is the
+  /// return address of the program's call.
   void add(std::uint64_t address, std::uint64_t bytes, MemoryKind kind, const void* caller) noexcept;
 
-  /// Takes out what begins at `address`. To be called before the driver frees it, since then another thread
-  /// may get the address.
+  /// Removes the allocation that begins at `address`. Call it before the driver frees the memory, because
+  /// another thread may get the address right after.
   std::optional<Entry> remove(std::uint64_t address) noexcept;
   /// Undoes remove() when the driver refused to free.
   void restore(const Entry& entry) noexcept;
 
-  /// Takes out the mappings in a range; `next` is a number_to_come() from before they were unmapped.
+  /// Removes the mappings in a range; `next` is a number_to_come() from before they were unmapped.
   void forget_mappings(std::uint64_t address, std::uint64_t bytes, std::uint64_t next) noexcept;
-  /// Takes out what went with a context: not mappings, and memory of pools only with a primary one.
+  /// Removes what ended with a context: no mappings, and memory of pools only with a primary context.
   void forget_context(CUcontext context, bool is_primary, std::uint64_t next) noexcept;
 
   bool empty() const noexcept;
@@ -102,14 +103,14 @@ class Allocations {
   std::atomic<std::uint64_t> version_ = 0;
 };
 
-/// The one of this process. Never destroyed.
+/// Returns the allocations of this process. Never destroyed.
 Allocations& allocations();
 
-/// For the engine: allocations() as plain functions.
+/// The engine's access to allocations(), as plain functions.
 extern const lynxpp_allocation_source allocation_source;
 
-/// The primary context of a device, to be asked about before and after a call that may end it. Null when it
-/// is not active, or when no allocation is known.
+/// Returns the primary context of a device, for comparison before and after a call that may end it. Null if
+/// it is inactive or no allocation is known.
 CUcontext active_primary_context(CUdevice device);
 
 }  // namespace lynxpp::preload

@@ -59,7 +59,7 @@ bool is_primary_active(CUdevice device) {
   return get_state != nullptr && get_state(device, &flags, &is_active) == cuda_success && is_active != 0;
 }
 
-/// Null: it is not active, or it was never requested and nothing was allocated there.
+/// Returns null if it is inactive, or if it was never requested and nothing was allocated there.
 CUcontext primary_context(CUdevice device) {
   const Passthrough passthrough;
   const std::atomic<CUcontext>* const known = primary_handle_of(device);
@@ -67,7 +67,7 @@ CUcontext primary_context(CUdevice device) {
   return is_primary_active(device) ? known->load() : nullptr;
 }
 
-/// Calls `end`, which may end the primary context of the device. Uses nothing of it afterwards.
+/// Calls `end`, which may end the primary context of the device; the context is not used afterwards.
 CUresult end_primary_context(PrimaryContextEnd end, CUdevice device) {
   if (Passthrough::active()) return end(device);
   const CUcontext context = primary_context(device);
@@ -91,7 +91,7 @@ CUresult primary_context_reset(CUdevice device) {
   return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
 }
 
-/// Number of holds that the program has on each device's primary context, as far as seen.
+/// Returns the number of observed retains that the program holds on each device's primary context.
 std::atomic<int>* holds_of(CUdevice device) {
   static std::atomic<int> holds[64] = {};
   return device >= 0 && device < 64 ? &holds[device] : nullptr;
@@ -108,8 +108,8 @@ CUresult primary_context_retain(CUcontext* context, CUdevice device) {
   return result;
 }
 
-/// The context ends with its last hold. If holds may have been taken unseen, each may be the last; if it
-/// was not, the context continues under the same number.
+/// The context ends when its last retain is released. As retains may have been missed, each release may be
+/// the last; if it was not, the context continues under the same number.
 template <Slot slot, Door door>
 CUresult primary_context_release(CUdevice device) {
   const auto release = original<slot, door, PrimaryContextEnd>();

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One peer is served after the other: this long one that says nothing keeps the next one waiting.
+/// Peers are served one at a time: a silent peer delays the next by at most this time.
 constexpr std::chrono::milliseconds patience(1000);
 constexpr int waiting_peers = 8;
 
@@ -37,7 +37,7 @@ void leave_listening_to_parent() {
   if (inherited >= 0) close(inherited);
 }
 
-/// Waits until the peer's socket can be used, or `until`.
+/// Waits until the peer's socket is usable, or `until`.
 bool is_usable(int peer, short events, Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -48,7 +48,7 @@ bool is_usable(int peer, short events, Clock::time_point until) {
   }
 }
 
-/// The line without its end. False: there was none in time, or it is too long.
+/// Reads a line without its end. Returns false if none arrived in time or it is too long.
 bool read_line(int peer, std::string& line) {
   const Clock::time_point until = Clock::now() + patience;
   char buffer[4096];
@@ -93,7 +93,7 @@ void serve(int peer) {
   write_line(peer, std::move(reply));
 }
 
-/// The program may have closed it, as daemons close everything, and opened something of its own.
+/// The program may have closed the descriptor, as daemons close everything, and opened another file.
 bool is_our_listener(int descriptor) {
   sockaddr_un address = {};
   socklen_t size = sizeof address;
@@ -120,7 +120,7 @@ void* answer(void*) {
   return nullptr;
 }
 
-/// The descriptor of a socket that listens at `path`, or -1.
+/// Returns the descriptor of a socket that listens at `path`, or -1.
 int listen_at(const control::SocketPath& path) {
   constexpr int out_of_the_way = 200;
   const int low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -129,7 +129,7 @@ int listen_at(const control::SocketPath& path) {
   if (high >= 0) close(low);
   const int made = high >= 0 ? high : low;
   const sockaddr_un address = control::address_of(path);
-  if (control::is_abandoned(path)) unlink(path.text);  // by a process that had the same number and was killed
+  if (control::is_abandoned(path)) unlink(path.text);  // left by a killed process with the same number
   constexpr mode_t for_owner = 0600;
   const bool listens = bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
                        chmod(path.text, for_owner) == 0 && listen(made, waiting_peers) == 0;
@@ -138,7 +138,7 @@ int listen_at(const control::SocketPath& path) {
   return -1;
 }
 
-/// `sudo` may keep the variable of another user, whose folder gets nothing of ours.
+/// `sudo` may keep the variable of another user, whose folder must not get our files.
 bool belongs_to_user(const char* folder) {
   struct stat status = {};
   return folder != nullptr && stat(folder, &status) == 0 && status.st_uid == geteuid();
@@ -152,9 +152,9 @@ int listen_in(const char* runtime_folder, pid_t process) {
   return control::is_private_folder(folder.text, geteuid()) ? listen_at(socket_path) : -1;
 }
 
-/// With all signals blocked: the program's are for the program's threads.
+/// Blocks all signals: the program's threads handle the program's signals.
 bool start_thread() {
-  constexpr std::size_t stack_bytes = std::size_t{8} << 20;  // specifications are compiled there
+  constexpr std::size_t stack_bytes = std::size_t{8} << 20;  // specifications are compiled on it
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -178,8 +178,8 @@ void begin_control() {
   const int error = errno;
   if (settings.control != ControlChoice::on && may_filter_system_calls("/proc/self/status")) {
     if (settings.verbose)
-      say("`lynxpp attach` cannot reach this process: its system calls are filtered (seccomp), and a socket "
-          "could end it; LYNXPP_CONTROL=1 opens one all the same");
+      say("`lynxpp attach` cannot reach this process: its system calls are filtered (seccomp), and opening "
+          "a socket could end it; set LYNXPP_CONTROL=1 to open one anyway");
     errno = error;
     return;
   }
@@ -192,7 +192,7 @@ void begin_control() {
     pthread_atfork(nullptr, nullptr, leave_listening_to_parent);
     if (!start_thread()) end_control();
   } else if (settings.verbose) {
-    say("`lynxpp attach` cannot reach this process: no socket can be made at %s", socket_path.text);
+    say("`lynxpp attach` cannot reach this process: cannot create the socket %s", socket_path.text);
   }
   errno = error;
 }

@@ -21,20 +21,20 @@ namespace lynxpp::preload {
 namespace {
 
 std::atomic<bool> explained = false;
-std::mutex binding;  // guards that one thread alone binds; nothing that needs the dynamic linker's lock
+std::mutex binding;  // serializes binding; never held while waiting for the dynamic linker's lock
 const lynxpp_cpu_function* functions = nullptr;
-std::atomic<size_t> function_count = 0;  // not 0: the process is bound, and what stands around it is written
+std::atomic<size_t> function_count = 0;  // not 0: the process is bound, and the variables around it are set
 bool only_older_runtimes = false;
-void* refusal = nullptr;  // stands in for the runtime functions that the engine does not know
+void* refusal = nullptr;  // replaces runtime functions that the engine lacks
 
-/// libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
+/// Matches libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
 bool is_runtime_library(const char* file_name) {
   constexpr size_t prefix_length = 9;
   return strncmp(file_name, "libcudart", prefix_length) == 0 &&
          (file_name[prefix_length] == '.' || file_name[prefix_length] == '-');
 }
 
-/// A runtime of before CUDA 13, whose functions the engine's are.
+/// True for a runtime older than CUDA 13, whose functions the engine implements.
 bool is_older_runtime(const char* file_name) {
   const char* const version = strstr(file_name, ".so.");
   constexpr long engine_version = 13;
@@ -42,7 +42,8 @@ bool is_older_runtime(const char* file_name) {
          strtol(version + strlen(".so."), nullptr, 10) < engine_version;
 }
 
-/// The engine's function of that name; null when it has none or the process is not on the cpu device.
+/// Returns the engine's function of that name; null if it has none or the process does not use the cpu
+/// device.
 void* cpu_function(const char* name) {
   size_t low = 0;
   size_t high = function_count.load(std::memory_order_acquire);
@@ -59,12 +60,12 @@ void* cpu_function(const char* name) {
   return nullptr;
 }
 
-/// Functions that have other types in older runtimes. The newest of these have the types of today under names
-/// with "_v2", but for the first one's.
+/// Functions with different types in older runtimes. Their latest versions there have today's types under
+/// names with "_v2", except for the first function.
 constexpr const char* changed_functions[] = {"cudaGetDeviceProperties", "cudaMemAdvise",
                                              "cudaMemPrefetchAsync", "cudaMemPrefetchAsync_ptsz"};
 
-/// What a program that was built for an older runtime is to call; null when the engine has nothing for it.
+/// Returns the function for a program built for an older runtime; null if the engine has none.
 void* function_for_older(const char* symbol) {
   for (const char* const changed : changed_functions) {
     if (strcmp(symbol, changed) == 0) return nullptr;
@@ -79,7 +80,7 @@ bool is_runtime_name(const char* symbol) {
   return strncmp(symbol, "cuda", 4) == 0 || strncmp(symbol, "__cuda", 6) == 0;
 }
 
-/// The names that the engine does not know, for one line at level info.
+/// Names that the engine does not know, for one line at level info.
 class MissingNames {
  public:
   void add(const char* name) {
@@ -98,8 +99,8 @@ class MissingNames {
   char text_[1536] = "";
 };
 
-/// Whether a loaded runtime has the function; a program may well have functions of its own that are named
-/// like the runtime's.
+/// True if a loaded runtime has the function; a program may have functions of its own with the runtime's
+/// names.
 bool is_of_runtime(const char* symbol) {
   bool found = false;
   for_each_loaded_object([&](const LoadedObject& object) {
@@ -131,8 +132,8 @@ bool loads_only_older_runtimes() {
   return !has_current_runtime;
 }
 
-/// What is bound later (lazy slots, dlsym, libraries that are opened later, in time for their constructors)
-/// asks the runtime's own symbol table.
+/// Later bindings (lazy slots, dlsym, libraries opened later, before their constructors) use the runtime's
+/// own symbol table.
 void bind_exports(const LoadedObject& runtime) {
   const bool is_older = is_older_runtime(runtime.base_name());
   runtime.for_each_export([&](const char* symbol) {
@@ -142,7 +143,7 @@ void bind_exports(const LoadedObject& runtime) {
   });
 }
 
-/// Whether the ELF file has a section of that name. Any damage means no.
+/// True if the ELF file has a section of that name. A damaged file has none.
 bool file_has_section(const char* path, const char* wanted) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -168,11 +169,11 @@ bool file_has_section(const char* path, const char* wanted) {
   return found;
 }
 
-/// The object that the code at `caller` belongs to.
+/// The object that contains the code at `caller`.
 struct Asking {
-  /// It has device code of its own and is no shared runtime: the runtime that is asking is linked into it.
+  /// It has device code and is not a shared runtime: the calling runtime is linked into it.
   bool holds_runtime = false;
-  const char* file = "";  ///< its whole name, at one place as long as it is loaded; empty: the program
+  const char* file = "";  ///< full name, at a fixed address while loaded; empty: the program
   char name[128] = "";    ///< the file's own name
 };
 
@@ -192,7 +193,7 @@ Asking asking_object(const void* caller) {
   return result;
 }
 
-/// Whether it is the first time for this library; so many of them are told apart.
+/// True on the first call for this library; distinguishes up to 32 libraries.
 bool is_first(const char* file) {
   static std::atomic<const char*> told[32];
   for (std::atomic<const char*>& slot : told) {
@@ -216,7 +217,7 @@ bool links_shared_runtime() {
 
 namespace {
 
-/// Binds every loaded object, once. False: that has been done.
+/// Binds every loaded object, once. Returns false if they are bound already.
 bool bind_objects(const lynxpp_engine& engine) {
   const std::lock_guard lock(binding);
   if (function_count.load() != 0) return false;
@@ -243,12 +244,12 @@ bool wants_cpu_device() {
          (settings.device == DeviceChoice::automatic && !driver_present());
 }
 
-/// Called for each function of the runtime that a library opened later is bound to.
+/// Called for each runtime function that a library opened later binds.
 void* function_of_late_runtime(const char* name) {
   bind_to_cpu_device();
   if (void* const address = looked_up_cpu_function(name)) return address;
   if (refusal != nullptr) return refusal;
-  // There is no engine, which has been said.
+  // The engine is missing, which has been reported.
   void* address = nullptr;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) address = object.address_of(name);
@@ -286,7 +287,7 @@ void prepare_late_runtimes() {
   using Finder = void* (*)(const char*);
   void* const finder = library != nullptr ? real_dlsym(library, "lynxpp_find_runtime_function") : nullptr;
   if (finder != nullptr) *static_cast<Finder*>(finder) = function_of_late_runtime;
-  dlerror();  // what is not there is no error of the program's
+  dlerror();  // failed look-ups are not errors of the program
   is_prepared.store(true);
 }
 
@@ -310,22 +311,22 @@ void* looked_up_cpu_function(const char* name) {
 
 namespace {
 
-/// Says why the static runtime that is asking cannot run on the cpu device. False when none is asking.
+/// Explains why the calling static runtime cannot run on the cpu device. Returns false if the caller is not
+/// one.
 bool explain_static_runtime(const void* caller) {
   const Asking asking = asking_object(caller);
   if (!asking.holds_runtime) return false;
   const char* const no_driver = driver_present() ? "" : " (there is no NVIDIA driver on this machine)";
   if (asking.name[0] != '\0') {
     if (is_first(asking.file)) {
-      say("%s links its own static CUDA runtime, which cannot run on the cpu device; its functions fail "
-          "there%s",
+      say("%s links its own static CUDA runtime, which cannot run on the cpu device; calls to it "
+          "fail%s",
           asking.name, no_driver);
     }
     return true;
   }
   if (explained.exchange(true)) return true;
-  say("the CUDA runtime is linked statically into this program, and such a runtime cannot run on the cpu "
-      "device; "
+  say("this program links the CUDA runtime statically, which cannot run on the cpu device; "
       "rebuild the program with `nvcc -cudart shared`%s",
       no_driver);
   return true;
@@ -337,7 +338,7 @@ const char* driver_to_open(const char* library, const void* caller) {
   const char* slash = strrchr(library, '/');
   if (strncmp(slash != nullptr ? slash + 1 : library, "libcuda.so", 10) != 0) return nullptr;
   if (!wants_cpu_device()) return nullptr;
-  // A static runtime is to find no driver, wherever it looks.
+  // Static runtimes must not find a driver, wherever they search.
   if (explain_static_runtime(caller)) return "/nonexistent/libcuda.so.1";
   return stand_in_driver();
 }
@@ -359,9 +360,8 @@ void explain_driver_use() {
   if (settings.device != DeviceChoice::cpu || driver_is_stand_in()) return;
   attached_flag.store(0, std::memory_order_relaxed);
   if (explained.exchange(true)) return;
-  say("LYNXPP_DEVICE is cpu, but this program has loaded the driver of the GPU; it runs there, "
-      "uninstrumented. "
-      "`lynxpp run -d cpu`, or LD_LIBRARY_PATH=%s, gives it the cpu device's",
+  say("LYNXPP_DEVICE is cpu, but this program has loaded the GPU's driver and runs there, uninstrumented; "
+      "use `lynxpp run -d cpu`, or set LD_LIBRARY_PATH=%s, to load the cpu device's driver",
       stand_in_folder());
 }
 

@@ -1,47 +1,48 @@
-// On the cpu device the program's CUDA runtime calls go to the engine's table of functions instead of
-// libcudart.
+// Redirects the program's CUDA runtime calls on the cpu device from libcudart to the engine's table of
+// functions.
 #pragma once
 
 #include "interposer/engine_api.h"
 
 namespace lynxpp::preload {
 
-/// Whether a loaded object is linked with a shared CUDA runtime. True is what makes a process worth the
-/// engine on the cpu device.
+/// True if a loaded object is linked with a shared CUDA runtime. Only then does a process open the engine for
+/// the cpu device.
 bool links_shared_runtime();
 
-/// Opens the engine and binds every loaded object to its functions, once. To be called before any constructor
-/// that registers fatbinaries with the runtime.
+/// Opens the engine and binds every loaded object to its functions, once. Call it before any constructor that
+/// registers fatbinaries with the runtime.
 void bind_to_cpu_device();
 
-/// For a process whose program does not link the runtime: what it opens from now on may bring it along, and
-/// finds the functions of liblynxpp-cudart.so first, whose first call binds the process. Called before
-/// dlopen.
+/// Prepares a process whose program does not link the runtime: libraries that it opens later may bring a
+/// runtime. They find the functions of liblynxpp-cudart.so first, whose first call binds the process. Called
+/// before dlopen.
 void prepare_late_runtimes();
 
-/// The same where `name` is looked up with dlsym, and found in a runtime.
+/// Same, for `name` looked up with dlsym and found in a runtime.
 void bind_late_runtime(void* handle, const char* name);
 
-/// What a look-up of that name by dlsym is to find: the engine's function; null when it has none or the
-/// process is not on the cpu device.
+/// Returns the engine's function for a dlsym of that name; null if the engine has none or the process does
+/// not use the cpu device.
 void* looked_up_cpu_function(const char* name);
 
-/// What dlopen is to open where `caller` asks for `library`: the cpu device's libcuda.so.1 in place of the
-/// driver, in a process that is to run on the cpu device; null: what was asked for. A CUDA runtime that is
-/// linked statically finds none, since it needs private tables of the driver; the user is told so once.
+/// Returns the library to open instead when `caller` opens `library`: the cpu device's libcuda.so.1 instead
+/// of the driver, in a process that runs on the cpu device; null: open `library`. Statically linked CUDA
+/// runtimes find no driver, because they need its private tables; the user is notified once.
 const char* driver_to_open(const char* library, const void* caller);
 
-/// Tells the user, once, when a program that is to run on the cpu device loads device code into the driver of
-/// a GPU all the same, which is not instrumented then.
+/// Warns the user, once, if a program that is to run on the cpu device still loads device code into a GPU's
+/// driver; that code is not instrumented.
 void explain_driver_use();
 
-/// Whether this process launches on the cpu device, by its runtime or by its driver.
+/// True if this process launches on the cpu device, through its runtime or its driver.
 bool runs_on_cpu_device();
 
-/// True if the process has a shared runtime whose functions were bound past those of the cpu device.
+/// True if the process has a shared runtime whose functions were bound without going through the cpu
+/// device's.
 bool has_bypassing_runtime();
 
-/// Whether driver_to_open() or explain_driver_use() has said why the program cannot be measured.
+/// True if driver_to_open() or explain_driver_use() has explained why the program cannot be measured.
 bool has_explained();
 
 }  // namespace lynxpp::preload

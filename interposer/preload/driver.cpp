@@ -11,8 +11,8 @@ namespace {
 
 constexpr unsigned slot_count = static_cast<unsigned>(Slot::count);
 
-/// Not 13000: for that the driver gives cuCtxGetDevice_v2 under the name cuCtxGetDevice, while in cuda.h 13
-/// the plain name still means the function with one parameter.
+/// Not 13000: for that version the driver returns cuCtxGetDevice_v2 under the name cuCtxGetDevice, while in
+/// cuda.h 13 the plain name still means the function with one parameter.
 constexpr int api_version = 12080;
 
 struct HookName {
@@ -31,7 +31,7 @@ constexpr HookName function_names[slot_count] = {
 
 CUresult no_driver() { return error_stub_library; }
 
-/// libcuda.so.1 when the program has it open. We hold a reference, so it stays.
+/// Returns libcuda.so.1 if the program has opened it. We hold a reference, so it stays loaded.
 void* driver_library() {
   static std::atomic<void*> library = nullptr;
   void* handle = library.load(std::memory_order_acquire);
@@ -91,7 +91,7 @@ Slot slot_of_request(const char* name, int version, bool per_thread_stream) {
   for (unsigned slot = 0; slot < slot_count; ++slot) {
     const HookName& candidate = function_names[slot];
     if (strcmp(candidate.asked, name) != 0 || candidate.since > version) continue;
-    // In the list later versions come later.
+    // Later versions come later in the list.
     (candidate.per_thread_stream == per_thread_stream ? best : fallback) = slot;
   }
   if (best != slot_count) return static_cast<Slot>(best);
@@ -164,8 +164,8 @@ void* lookup_driver(const char* name) {
   if (library == nullptr) return nullptr;
   if (!names_an_export(name)) {
     using GetProcAddress = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
-    // No function-local constant: its guard would be held while the dynamic linker's lock is waited for,
-    // which a thread in a library's constructor holds while it comes here.
+    // Not a function-local constant: its guard would be held while waiting for the dynamic linker's lock,
+    // which a thread in a library's constructor holds when it reaches this point.
     static std::atomic<GetProcAddress> known = nullptr;
     GetProcAddress get_proc_address = known.load(std::memory_order_relaxed);
     if (get_proc_address == nullptr) {

@@ -1,4 +1,4 @@
-// The real driver: how its functions are found, never through our own wrappers.
+// Finds the functions of the real driver, never through our own wrappers.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,19 @@ enum class Slot : unsigned {
   count
 };
 
-/// How a call came to us. `linked`: bound to the function liblynxpp.so exports; the original is the next
-/// definition in the global scope, perhaps of another preload. `looked_up`: through dlsym or
-/// cuGetProcAddress; the original is what that look-up really found.
+/// How a call arrived. `linked`: bound to the function that liblynxpp.so exports; the original is the next
+/// definition in the global scope, possibly of another preload. `looked_up`: through dlsym or
+/// cuGetProcAddress; the original is the function that the look-up found.
 enum class Door : unsigned { linked, looked_up, count };
 
-/// The originals, by door and slot; null until known.
+/// Originals by door and slot; null until known.
 extern std::atomic<void*> originals[static_cast<unsigned>(Door::count)][static_cast<unsigned>(Slot::count)];
 
-/// Finds and remembers an original that is not known yet; a function that returns CUDA_ERROR_STUB_LIBRARY
-/// when there is no driver.
+/// Finds and caches an unknown original. Returns a function that returns CUDA_ERROR_STUB_LIBRARY if the
+/// process has no driver.
 void* find_original(Slot slot, Door door);
 
-/// The original if it is known already.
+/// Returns the original, or null if it is not known yet.
 template <Slot slot, Door door, typename Function>
 Function known_original() {
   return reinterpret_cast<Function>(
@@ -41,50 +41,50 @@ Function original() {
   return reinterpret_cast<Function>(find_original(slot, door));
 }
 
-/// Remembers what a look-up found for `slot`; the first one stays.
+/// Remembers the result of a look-up for `slot`; only the first result is kept.
 void remember_looked_up(Slot slot, void* address);
 
-/// The slot whose exported name is `name`, or Slot::count.
+/// Returns the slot whose exported name is `name`, or Slot::count.
 Slot slot_of_export(const char* name);
-/// The slot of the variant that cuGetProcAddress gives for these arguments, or Slot::count.
+/// Returns the slot of the variant that cuGetProcAddress returns for these arguments, or Slot::count.
 Slot slot_of_request(const char* name, int version, bool per_thread_stream);
 
-/// What the driver library exports for the slot; null: nothing.
+/// Returns the driver library's export for the slot, or null.
 void* driver_export(Slot slot);
 
-/// What its cuGetProcAddress gives under the slot's name: of the slot's own version, or where that is not
-/// known of a later one; null: nothing.
+/// The driver's cuGetProcAddress result for a slot's name: the function of the slot's version or, if that is
+/// unknown, of a later one. A null address: not found.
 struct Requested {
   Slot slot;
   void* address;
 };
 Requested driver_request(Slot slot);
 
-/// Whether `address` lies in the CUDA driver library.
+/// True if `address` lies in the CUDA driver library.
 bool belongs_to_driver(const void* address);
 bool belongs_to_this_library(const void* address);
 
-/// Whether the process has the CUDA driver library open.
+/// True if the process has opened the CUDA driver library.
 bool driver_loaded();
 
-/// Whether that library is the cpu device's stand-in.
+/// True if that library is the cpu device's stand-in.
 bool driver_is_stand_in();
 
-/// True if a library other than this one offers the function to the process.
+/// True if a library other than this one provides the function.
 bool exists_without_us(const char* name);
 
 /// True for the handle that dlopen returns for this library.
 bool is_our_handle(const void* handle);
-/// Returns what the driver library exports under that name, known to us or not; null if nothing.
+/// Returns the driver library's export of that name, whether or not we intercept it; null if it is missing.
 void* driver_export(const char* name);
 
-/// lynxpp_driver_lookup of engine_api.h. A name without suffix is asked of cuGetProcAddress for CUDA 12.8:
-/// the function of that name in cuda.h 13, except for the few that got another signature in 13.0. Those, and
-/// _ptsz and _ptds variants, are to be named as libcuda.so.1 exports them: cuCtxGetDevice_v2,
+/// Implements lynxpp_driver_lookup of engine_api.h. Looks names without suffix up through cuGetProcAddress
+/// for CUDA 12.8: the functions of cuda.h 13, except for the few whose signatures changed in 13.0. Pass
+/// those, and _ptsz and _ptds variants, under their exported names in libcuda.so.1: cuCtxGetDevice_v2,
 /// cuLaunchKernel_ptsz.
 void* lookup_driver(const char* name);
 
-/// Returns the calling thread's context; null if there is none.
+/// Returns the calling thread's context; null if it has none.
 CUcontext current_context();
 
 }  // namespace lynxpp::preload

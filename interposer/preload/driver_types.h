@@ -1,5 +1,5 @@
-// The few types of cuda.h that the hooks handle. Declared here so that the preload library builds without a
-// toolkit; tests/interposer/driver_types_test.cpp compares them with the real header.
+// The types of cuda.h that the hooks use. Declared here so that the preload library builds without a toolkit;
+// tests/interposer/driver_types_test.cpp compares them with the real header.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ std::atomic<bool> keeps_results = false;
 std::mutex opening;
 std::mutex attaching;
 std::once_flag exit_registration;
-std::atomic<bool> tried = false;  ///< whether there is an engine, or none, is known
+std::atomic<bool> tried = false;  ///< true once it is known whether the engine is available
 
 constexpr char engine_name[] = "liblynxpp-engine.so";
 
@@ -71,8 +71,8 @@ void set_attached(bool is_attached) {
   attached_flag.store(is_attached ? 1 : 0, std::memory_order_relaxed);
 }
 
-/// The program may free or overwrite a variable's text. Copies are not freed, as a launch may be reading an
-/// older one; a program that attaches the same again and again has one. Null: no memory. Precondition:
+/// Returns a copy, since the program may free or overwrite a variable's text. Copies are not freed, as a
+/// launch may be reading an older one; equal texts share a copy. Null if memory is exhausted. Precondition:
 /// `attaching` is held.
 const char* kept_copy(const char* text) {
   static std::set<std::string>* const texts = new (std::nothrow) std::set<std::string>;
@@ -83,26 +83,27 @@ const char* kept_copy(const char* text) {
   }
 }
 
-/// What came of loading the engine.
+/// The result of loading the engine.
 struct Loaded {
   decltype(&lynxpp_open_engine) open = nullptr;  ///< null: `problem` says why
   char problem[2 * PATH_MAX] = "";
 
   void is_of_another_build(const char* path) {
-    snprintf(problem, sizeof problem, "%s is of another build than %s; install both from one", path,
-             own_path());
+    snprintf(problem, sizeof problem, "%s is from a different build than %s; install both from one build",
+             path, own_path());
   }
 };
 
-/// Beside the library of this code.
+/// Finds the engine in this library's folder.
 void find_engine(char (&path)[PATH_MAX + sizeof engine_name]) {
   snprintf(path, PATH_MAX, "%s", own_path());
   char* const slash = strrchr(path, '/');
   strcpy(slash != nullptr ? slash + 1 : path, engine_name);
 }
 
-/// No lock of ours may be held: a thread that launches in the constructor of a library it opens holds the
-/// dynamic linker's. Where several threads come here, that one gives all of them the same library.
+/// Precondition: none of our locks is held, because a thread that launches in the constructor of a library
+/// being opened holds the dynamic linker's lock. If several threads load concurrently, all get the same
+/// library.
 void load_engine(Loaded& loaded) {
   char path[PATH_MAX + sizeof engine_name];
   find_engine(path);
@@ -117,7 +118,7 @@ void load_engine(Loaded& loaded) {
   if (loaded.open == nullptr) loaded.is_of_another_build(path);
 }
 
-/// By one thread, once: it needs nothing of the dynamic linker.
+/// Called once, by one thread. Does not use the dynamic linker.
 const lynxpp_engine* opened(Loaded& loaded) {
   if (loaded.open == nullptr) return nullptr;
   const lynxpp_engine* const found = loaded.open(LYNXPP_ENGINE_ABI);
@@ -128,7 +129,7 @@ const lynxpp_engine* opened(Loaded& loaded) {
   return nullptr;
 }
 
-/// While one lives, the thread of the socket uses the engine.
+/// During its lifetime, the socket's thread uses the engine.
 class Answering {
  public:
   Answering() { is_answering.store(true); }
@@ -137,18 +138,18 @@ class Answering {
   Answering& operator=(const Answering&) = delete;
 };
 
-/// What it uses must not be destroyed under it.
+/// Waits for the socket's thread: objects that it uses must not be destroyed meanwhile.
 void await_answer() {
   constexpr timespec step = {0, 1'000'000};
   constexpr int most_steps = 2000;
   for (int i = 0; i < most_steps && is_answering.load(); ++i) nanosleep(&step, nullptr);
 }
 
-/// Nothing is attached where there is no engine.
+/// Answers a request while the engine is not open: nothing is attached.
 std::string answer_without_engine(const std::string& request, bool attaches) {
-  if (attaches) return R"({"error":"the engine cannot be opened; the program's standard error says why"})";
+  if (attaches) return R"({"error":"cannot open the engine; see the program's standard error"})";
   if (request != control::status_request && request != control::detach_request)
-    return R"({"error":"the request is not understood"})";
+    return R"({"error":"invalid request"})";
   return std::string(runs_on_cpu_device() ? R"({"device":"cpu")" : R"({"device":"cuda")") +
          ",\"launched\":" + std::to_string(launch_count.load()) + "}";
 }
@@ -189,7 +190,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
 
 void profiler_called(bool starts) {
   is_profiled.store(starts ? 1 : 0);
-  // Who opens the engine meanwhile holds the lock, and may have told it what was before.
+  // A thread that is opening the engine holds the lock and may have passed it the old value.
   const std::lock_guard lock(opening);
   if (const lynxpp_engine* const opened = engine.load()) opened->profile(is_profiled.load());
 }
@@ -207,7 +208,7 @@ const lynxpp_engine* attached_engine() {
     attached_flag.store(0, std::memory_order_relaxed);
     return nullptr;
   }
-  // Now the driver is initialised, so that this handler runs before the driver's own.
+  // The driver is initialized now, so this handler runs before the driver's own.
   finish_at_exit();
   engine_with_specifications.store(opened, std::memory_order_release);
   return opened;
@@ -246,7 +247,7 @@ void answer_request(const std::string& request, std::string& reply) {
     return;
   }
   if (opening_process.load(std::memory_order_relaxed) != getpid()) {
-    reply = R"({"error":"it is a forked child of the program that was instrumented"})";
+    reply = R"({"error":"the process is a forked child of the instrumented program"})";
     return;
   }
   finish_at_exit();
@@ -258,7 +259,7 @@ void answer_request(const std::string& request, std::string& reply) {
   const int now = answering->control(request.data(), request.size(), runs_on_cpu_device() ? 1 : 0,
                                      launch_count.load(), take, &reply);
   if (now < 0) return;
-  // Whatever the program sets LYNXPP_SPEC to is something else.
+  // Differs from any value to which the program sets LYNXPP_SPEC.
   settings.specifications = now != 0 ? "(by lynxpp attach)" : nullptr;
   engine_with_specifications.store(now != 0 ? answering : nullptr, std::memory_order_release);
   set_attached(now != 0);
@@ -282,7 +283,7 @@ void finish_at_exit() {
 }
 
 void finish() {
-  // Launches that are only checked are made by the cpu device's driver, whose engine has not been opened yet.
+  // Launches that are only checked are made by the cpu device's driver without opening the engine.
   const bool is_checked = settings.checks && driver_is_stand_in();
   const lynxpp_engine* const opened = is_checked ? open_engine("no finding is reported") : opened_engine();
   if (opened == nullptr) {
@@ -292,8 +293,8 @@ void finish() {
     return;
   }
   if (opening_process.load(std::memory_order_relaxed) != getpid()) return;
-  // A signal handler that ends the process while this very thread is inside the engine must not wait for
-  // itself.
+  // A signal handler that ends the process while this thread is inside the engine must not wait for its own
+  // thread.
   if (Passthrough::active() || finished.exchange(true)) return;
   attached_flag.store(0, std::memory_order_relaxed);
   await_answer();

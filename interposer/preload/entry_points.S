@@ -1,7 +1,7 @@
 // dlsym, dlopen and the driver's functions as the program sees them.
 //
-// What RTLD_NEXT, RTLD_DEFAULT and a library's RUNPATH mean depends on the return address of the call. So
-// everything that is not ours reaches the real function by a jump, with arguments, stack and return address
+// The meaning of RTLD_NEXT, RTLD_DEFAULT and a library's RUNPATH depends on the return address of the call.
+// Calls that we do not handle therefore jump to the real function, with arguments, stack and return address
 // as the caller left them.
 
         .text
@@ -24,7 +24,7 @@ dlsym:
         cmpb    $'u', 1(%rsi)
         jne     .Lreal_dlsym
         jmp     .Lours
-.Lnvrtc:                                // those of its compiler and its linker with "nv" or "__nv"
+.Lnvrtc:                                // names of its compiler and its linker with "nv" or "__nv"
         cmpb    $'_', (%rsi)
         je      .Lunderscores
         cmpb    $'n', (%rsi)
@@ -46,7 +46,7 @@ dlsym:
         .cfi_adjust_cfa_offset 8
         subq    $8, %rsp
         .cfi_adjust_cfa_offset 8
-        call    lynxpp_find_hook        // (handle, name): our function, null, or lynxpp_no_symbol
+        call    lynxpp_find_hook        // (handle, name): our function, null or lynxpp_no_symbol
         addq    $8, %rsp
         .cfi_adjust_cfa_offset -8
         popq    %rsi
@@ -67,7 +67,7 @@ dlsym:
         testq   %rax, %rax
         jz      .Lresolve_dlsym
         jmp     *%rax
-.Lresolve_dlsym:                        // before our constructor: an IFUNC resolver of another library
+.Lresolve_dlsym:                        // called before our constructor, by an IFUNC resolver
         pushq   %rdi
         .cfi_adjust_cfa_offset 8
         pushq   %rsi
@@ -148,7 +148,7 @@ dlopen:
         .cfi_endproc
         .size   dlopen, . - dlopen
 
-// The driver functions of driver_api.def, for programs that are linked with libcuda.so.1.
+// The driver functions of driver_api.def, for programs linked with libcuda.so.1.
         .set    hook_offset, 0
 #define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
         .globl  exported;                                                       \
@@ -162,8 +162,8 @@ exported:                                                                       
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
 
-// Every other function that CUDA's driver exports. A program that has found one of our functions may look up
-// others in the library that contains it, bypassing our dlsym: all of them forward to the driver.
+// All other exports of CUDA's driver. A program that has found one of our functions may look up others in the
+// library that contains it, bypassing our dlsym: all of them forward to the driver.
         .bss
         .p2align 3
 .Lforwarded:
@@ -199,7 +199,7 @@ exported:                                                                       
 #include "device/cpu/driver/unsupported.def"
         .set    forward_count, forward_offset / 8
 
-// %rax: the name, %r11: where the driver's function is kept. Everything else is the call's.
+// %rax: the name, %r11: the slot for the driver's function. All other registers belong to the call.
         .type   .Lforward, @function
 .Lforward:
         .cfi_startproc

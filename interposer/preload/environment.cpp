@@ -1,6 +1,6 @@
-// The program's own changes to LYNXPP_SPEC attach and detach while it runs: setenv, unsetenv, putenv and
-// clearenv do what they always do, and a change of that one variable takes effect from the next launch on.
-// Languages whose run time changes the C environment (Python's os.environ does) come through here too.
+// Lets the running program attach and detach by changing LYNXPP_SPEC: setenv, unsetenv, putenv and clearenv
+// work as usual, and a change of this variable takes effect on the next launch. Languages whose run-time
+// library changes the C environment (such as Python's os.environ) are covered too.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char variable[] = "LYNXPP_SPEC";
 
-/// The C library's function behind one of ours.
+/// The C library's function that one of ours replaces.
 template <typename Function>
 class Next {
  public:

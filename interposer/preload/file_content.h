@@ -1,4 +1,4 @@
-// A file that the driver has loaded a module from.
+// The content of a file from which the driver has loaded a module.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace lynxpp::preload {
 
-/// Its bytes, with zeros behind them as PTX text needs.
+/// The bytes of a file, followed by the zeros that PTX text needs.
 class FileContent {
  public:
   explicit FileContent(const char* path) {
@@ -26,9 +26,9 @@ class FileContent {
     std::fclose(file);
   }
 
-  /// Null: the file cannot be read any more, or is empty.
+  /// Returns null if the file can no longer be read or is empty.
   const void* image() const { return bytes_.get(); }
-  /// Without the zeros.
+  /// Returns the size without the zeros.
   std::size_t size() const { return size_; }
 
  private:

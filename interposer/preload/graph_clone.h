@@ -15,7 +15,7 @@ inline NodeName name_of(const void* node) {
   return static_cast<NodeName>(reinterpret_cast<std::uintptr_t>(node));
 }
 
-// Queries of a living graph. Precondition of these and of every call of GraphClone: Passthrough.
+// Queries of a living graph. Precondition of these and of every member of GraphClone: Passthrough is active.
 
 /// Returns the nodes of a graph, without those of child graphs. Empty if the driver does not report them.
 std::vector<void*> nodes_of(void* graph);
@@ -41,7 +41,7 @@ class GraphClone {
   /// inner nodes have no names. Returns the inner graph; null if the driver refuses or the node is
   /// itself inside a child graph; then the clone is no longer usable.
   void* replace_child(NodeName node, void* child);
-  /// Gives a node a name that none of the program's nodes has.
+  /// Assigns a node a name that none of the program's nodes has.
   NodeName invent_name(void* twin);
 
   /// Stops using the CUgraph: its context is gone.

@@ -1,4 +1,4 @@
-// Wrappers of the functions that make and launch graphs, and of launches that are only counted; part of
+// Wrappers of the functions that create and launch graphs, and of launches that are only counted; part of
 // preload/hooks.cpp, whose helpers they use.
 #pragma once
 
@@ -59,7 +59,7 @@ KernelPtr kernel_of(const KernelNodeParameters& parameters) {
   return known_kernel(parameters.function != nullptr ? parameters.function : parameters.kernel);
 }
 
-/// What a call gives that knows only the first version.
+/// Reads the parameters of a call, which are shorter in the first version of the function.
 KernelNodeParameters parameters_given(const void* given, bool is_first_version) {
   KernelNodeParameters parameters = {};
   const std::size_t bytes =
@@ -77,7 +77,7 @@ Function driver_function(const char* name) {
   return reinterpret_cast<Function>(lookup_driver(name));
 }
 
-/// Such a node may be changed by a kernel that holds its handle.
+/// True if a kernel that holds the node's handle may change the node.
 bool is_device_updatable(void* node) {
   std::uint64_t value[8] = {};  // CUlaunchAttributeValue
   const auto attribute_of = driver_function<CUresult (*)(void*, int, void*)>("cuGraphKernelNodeGetAttribute");
@@ -160,7 +160,7 @@ void changed(void* executable, Change change) {
   });
 }
 
-/// Changes the clone's node in the same way, through the driver function of that name.
+/// Applies the same change to the clone's node, through the driver function of that name.
 void change_clone(ExecutableGraph& graph, void* node, const char* function, const void* given) {
   if (graph.clone == nullptr) return;
   void* const twin = graph.twin_of(graph.name_in_clone(name_of(node)));
@@ -168,7 +168,7 @@ void change_clone(ExecutableGraph& graph, void* node, const char* function, cons
   if (twin == nullptr || set == nullptr || set(twin, given) != cuda_success) graph.give_up(not_followed);
 }
 
-/// An update that failed may have changed a part.
+/// A failed update may have been applied partially.
 template <Slot slot, Door door>
 CUresult graph_update(void* executable, void* graph, std::uintptr_t a, std::uintptr_t b, std::uintptr_t c) {
   const CUresult result = original<slot, door, Five>()(executable, graph, a, b, c);
@@ -228,7 +228,7 @@ CUresult graph_set_node(void* executable, void* node, const void* given) {
   return result;
 }
 
-/// The function that changes such a node of a graph.
+/// Returns the function that makes the same change to a node of a graph.
 constexpr const char* for_graph(Slot slot) {
   switch (slot) {
     case Slot::cuGraphExecMemcpyNodeSetParams: return "cuGraphMemcpyNodeSetParams";
@@ -245,7 +245,7 @@ constexpr const char* for_graph(Slot slot) {
   }
 }
 
-/// Of nodes that are no kernels. `context`: where the function has one, it is that which the node has.
+/// Changes nodes other than kernels. `context`: for functions that take one, the node's context.
 template <Slot slot, Door door>
 CUresult graph_set_work(void* executable, void* node, const void* given, void* context) {
   const CUresult result = original<slot, door, Four>()(executable, node, given, context);
@@ -276,8 +276,8 @@ CUresult graph_set_enabled(void* executable, void* node, unsigned is_enabled) {
   return result;
 }
 
-/// Graphs that ran with variants when they were last launched: their next launch, attached or not, is to run
-/// behind that.
+/// Returns the number of graphs whose last launch ran with variants. The next launch of these, attached or
+/// not, must run after that one.
 std::atomic<int>& graphs_with_variants() {
   static constinit std::atomic<int> count = 0;
   return count;
@@ -317,7 +317,7 @@ CUresult graph_destroy(void* executable) {
   return destroy(executable);
 }
 
-/// Tells the engine of launches that the program has made in a way that is not instrumented.
+/// Reports launches to the engine that the program made in a way that is not instrumented.
 void count_launches(const char* kernel, std::uint64_t launches, const char* way) {
   const lynxpp_engine* const engine = attached_engine();
   if (engine == nullptr) return;
@@ -325,7 +325,7 @@ void count_launches(const char* kernel, std::uint64_t launches, const char* way)
   engine->launched_natively(kernel, launches, way);
 }
 
-/// Then the graph becomes part of another one instead of running.
+/// True if the stream is being captured: the graph then becomes part of another one instead of running.
 bool is_captured(CUstream stream, bool per_thread) {
   const auto status_of = driver_function<CUresult (*)(CUstream, int*)>("cuStreamIsCapturing");
   auto* const named = stream != nullptr ? stream : reinterpret_cast<CUstream>(per_thread ? 2 : 1);
@@ -333,7 +333,8 @@ bool is_captured(CUstream stream, bool per_thread) {
   return status_of != nullptr && status_of(named, &status) == cuda_success && status != 0;
 }
 
-/// The engine's description of a graph and its clone, which must stay alive and unchanged meanwhile.
+/// The engine's description of a graph and its clone, which must stay alive and unchanged during its
+/// lifetime.
 class GraphRequest {
  public:
   explicit GraphRequest(const ExecutableGraph& graph) {
@@ -365,9 +366,9 @@ class GraphRequest {
   std::vector<void*> disabled_;
 };
 
-/// Has the engine make the launch; false: it has not. Precondition: the graph's mutex is held.
+/// Returns true if the engine made the launch. Precondition: the graph's mutex is held.
 bool graph_launched_by_engine(ExecutableGraph& graph, lynxpp_graph_launch& request, CUresult* result) {
-  // Not attached, it only has the stream wait for variants.
+  // If nothing is attached, it only makes the stream wait for variants.
   const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
   if (engine == nullptr) return false;
   const std::uint64_t attachment = attachments();
@@ -448,7 +449,7 @@ void count_function(void* function, const char* way) {
   });
 }
 
-/// cuLaunch, cuLaunchGrid and cuLaunchGridAsync, whose parameters the driver has been given one by one.
+/// Wraps cuLaunch, cuLaunchGrid and cuLaunchGridAsync, whose parameters were passed to the driver one by one.
 template <Slot slot, Door door>
 CUresult launch_legacy(void* function, std::uintptr_t width, std::uintptr_t height, std::uintptr_t stream) {
   using Launch = CUresult (*)(void*, std::uintptr_t, std::uintptr_t, std::uintptr_t);

@@ -30,7 +30,7 @@ void ExecutableGraph::become(void* graph, GraphContents contents) {
   ++version;
   clone.reset();
   obstacle = contents.obstacle;
-  // The program continues to name nodes as those of the graph it instantiated, in the same order.
+  // The program still refers to the nodes of the graph that it instantiated, in the same order.
   const std::vector<GraphKernel> before = std::exchange(kernels, {});
   const bool is_same_size = before.size() == contents.kernels.size();
   for (std::size_t i = 0; i < contents.kernels.size(); ++i) {

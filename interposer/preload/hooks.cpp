@@ -65,11 +65,11 @@ void remember_module(void* module, const void* image, CUcontext context) {
   if (Passthrough::active()) return;
   begin_control();
   if (settings.checks && driver_is_stand_in()) finish_at_exit();
-  bind_linked_compilers();  // of libraries that were opened since
+  bind_linked_compilers();  // for libraries opened since the last call
   if (image == nullptr) return;
   explain_driver_use();
   quietly([&] {
-    // A handle that is known already belonged to a module that died with its context.
+    // A known handle belonged to a module that ended with its context.
     if (registry().knows_module(module)) tell_engine_of(registry().remove_module(module));
     if (ImagePtr remembered = Image::remember(image))
       registry().add_module(module, std::move(remembered), context);
@@ -120,7 +120,7 @@ CUresult library_load_file(CUlibrary* library, const char* path, int* jit_option
   return result;
 }
 
-/// The engine lets go first: once the driver has unloaded, another thread may get the same handles anew.
+/// The engine releases first: after the driver has unloaded, another thread may get the same handles.
 template <Slot slot, Door door>
 CUresult unload(void* module) {
   const auto really = original<slot, door, Unload>();
@@ -183,7 +183,7 @@ CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
   return result;
 }
 
-/// A node of a graph names the CUfunction of a kernel that the program knows by its CUkernel alone.
+/// A graph node refers to the CUfunction of a kernel that the program knows only by its CUkernel.
 KernelPtr ask_for_kernel_of(void* function, const char* name) {
   const auto function_of = reinterpret_cast<KernelGetFunction>(lookup_driver("cuKernelGetFunction"));
   if (function_of == nullptr) return nullptr;
@@ -196,8 +196,8 @@ KernelPtr ask_for_kernel_of(void* function, const char* name) {
   return nullptr;
 }
 
-/// For a handle that came by a way we do not watch (cuModuleLoad from a file, cuLinkComplete, an
-/// enumeration): the driver knows its name and its module. Precondition: Passthrough is active.
+/// Handles a function obtained in a way that we do not intercept (cuModuleLoad from a file, cuLinkComplete,
+/// enumeration): the driver reports its name and module. Precondition: Passthrough is active.
 KernelPtr ask_driver(void* function) {
   const auto ask = [function](const char* get_name, const char* get_owner, CUcontext context) -> KernelPtr {
     const auto name_of = reinterpret_cast<GetName>(lookup_driver(get_name));
@@ -218,8 +218,8 @@ KernelPtr ask_driver(void* function) {
 
 // ---- attributes of functions -----------------------------------------------------------------------------
 //
-// What is set before a variant is loaded, the engine asks for; here it learns that there is something to ask
-// for again. Cache configurations cannot be asked for.
+// The engine queries attributes before it loads a variant; this code notifies it of later changes. Cache
+// configurations cannot be queried, so they are recorded here.
 
 std::atomic<std::uint64_t>& attribute_changes() {
   static constinit std::atomic<std::uint64_t> changes = 0;
@@ -246,7 +246,7 @@ CUresult kernel_set_attribute(int attribute, int value, CUkernel kernel, CUdevic
   return result;
 }
 
-/// Of a function, or of a kernel on a device.
+/// Applies to a function, or to a kernel on a device.
 template <Slot slot, Door door>
 CUresult set_cache_config(void* function, int config, CUdevice device) {
   using Set = CUresult (*)(void*, int, CUdevice);
@@ -261,7 +261,7 @@ CUresult set_cache_config(void* function, int config, CUdevice device) {
 
 #include "interposer/preload/compilers/link_hooks.h"
 #include "interposer/preload/graph_hooks.h"
-// These use the hooks of graphs.
+// These headers use the hooks of graphs.
 #include "interposer/preload/context_hooks.h"
 
 namespace lynxpp::preload {
@@ -269,8 +269,8 @@ namespace {
 
 // ---- synchronisation -------------------------------------------------------------------------------------
 
-/// The program has waited for the device, so results of its launches are there: their records are written
-/// now, whatever becomes of the program.
+/// The program has waited for the device, so results of its launches are available: their records are written
+/// now, in case the program does not end normally.
 CUresult collected(CUresult result) {
   const lynxpp_engine* const engine = attached() && !Passthrough::active() ? opened_engine() : nullptr;
   if (engine == nullptr) return result;
@@ -279,7 +279,7 @@ CUresult collected(CUresult result) {
   return result;
 }
 
-/// Of a stream, an event or a context, and blocking copies that a structure describes.
+/// Wraps synchronization with streams, events and contexts, and blocking copies described by structures.
 template <Slot slot, Door door>
 CUresult synchronize(const void* what) {
   return collected(original<slot, door, Synchronize>()(what));
@@ -290,7 +290,7 @@ CUresult synchronize_context() {
   return collected(original<slot, door, SynchronizeContext>()());
 }
 
-/// Tells the engine of a copy that the driver has taken.
+/// Reports a copy to the engine that the driver has accepted.
 CUresult told_of_copy(CUresult result, const lynxpp_copy& made) {
   const lynxpp_engine* const engine = attached() && !Passthrough::active() ? opened_engine() : nullptr;
   if (engine == nullptr || result != cuda_success || made.bytes == 0) return result;
@@ -311,7 +311,7 @@ CUresult copy_async(std::uintptr_t destination, std::uintptr_t source, std::size
   return told_of_copy(result, {destination, source, bytes, stream, 1});
 }
 
-// ---- what begins and ends a measurement ------------------------------------------------------------------
+// ---- start and end of a measurement ----------------------------------------------------------------------
 
 template <Slot slot, Door door>
 CUresult profiler_start() {
@@ -328,9 +328,9 @@ CUresult profiler_stop() {
 
 // ---- launches --------------------------------------------------------------------------------------------
 //
-// The function the program calls is the short one: with nothing attached, one load and a jump to the
-// original. Everything else is in its twin, seen_…, kept out of line so that the short one needs no stack
-// frame.
+// The function that the program calls is short: if nothing is attached, it is one load and a jump to the
+// original. The rest is in its counterpart, seen_…, which is out of line so that the short function needs no
+// stack frame.
 
 void set(std::uint32_t (&shape)[3], unsigned x, unsigned y, unsigned z) {
   shape[0] = x;
@@ -338,8 +338,8 @@ void set(std::uint32_t (&shape)[3], unsigned x, unsigned y, unsigned z) {
   shape[2] = z;
 }
 
-/// What all calls that launch have. Member by member: to clear the whole of it first would take a quarter of
-/// the time of a launch that no filter selects.
+/// Sets the fields that all launching calls share. Assigns individual members: clearing the structure first
+/// would take a quarter of the time of a launch that no filter selects.
 void set_call(lynxpp_launch& launch, Slot slot, CUfunction function, CUstream stream, void** parameters,
               void** extra) {
   launch.function = function;
@@ -356,7 +356,7 @@ void set_call(lynxpp_launch& launch, Slot slot, CUfunction function, CUstream st
   launch.is_context_function = 0;
 }
 
-/// Offers the launch to the engine; true when the engine has made it.
+/// Offers the launch to the engine. Returns true if the engine made it.
 bool launched_by_engine(lynxpp_launch& launch, int* result) {
   if (Passthrough::active()) return false;
   launch.number = next_launch_number();
@@ -426,7 +426,7 @@ template <Slot slot, Door door>
     set(launch.grid, config->gridDimX, config->gridDimY, config->gridDimZ);
     set(launch.block, config->blockDimX, config->blockDimY, config->blockDimZ);
     launch.shared_bytes = config->sharedMemBytes;
-    launch.attributes = config->attrs;  // whether it is cooperative is among them
+    launch.attributes = config->attrs;  // includes the attribute for cooperative launches
     launch.attribute_count = config->attrs != nullptr ? config->numAttrs : 0;
     int result = cuda_success;
     if (launched_by_engine(launch, &result)) return result;
@@ -477,7 +477,7 @@ CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigne
 
 // ---- look-ups --------------------------------------------------------------------------------------------
 
-/// Puts our wrapper in the place of what cuGetProcAddress found.
+/// Replaces the function that cuGetProcAddress found by our wrapper.
 void substitute(const char* name, void** function, int version, std::uint64_t flags) {
   if (name == nullptr || function == nullptr || *function == nullptr || Passthrough::active()) return;
   const Slot slot = slot_of_request(name, version, (flags & per_thread_default_stream) != 0);
@@ -515,7 +515,7 @@ void* looked_up_wrapper(Slot slot) {
 
 }  // namespace lynxpp::preload
 
-// What the exported driver functions in entry_points.S jump to, in the order of driver_api.def.
+// Targets of the exported driver functions in entry_points.S, in the order of driver_api.def.
 extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_linked_wrappers[] = {
 #define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
   reinterpret_cast<void*>(                                                     \

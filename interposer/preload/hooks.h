@@ -1,11 +1,11 @@
-// The wrappers of driver_api.def.
+// Wrappers of the entry points in driver_api.def.
 #pragma once
 
 #include "interposer/preload/driver.h"
 
 namespace lynxpp::preload {
 
-/// The wrapper to hand out for `slot` where a program looks functions up.
+/// Returns the wrapper for programs that look `slot` up.
 void* looked_up_wrapper(Slot slot);
 
 }  // namespace lynxpp::preload

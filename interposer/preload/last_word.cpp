@@ -21,7 +21,7 @@ namespace {
 constexpr char seen_mark = '1';
 constexpr char measured_mark = '2';
 
-/// The path of the mark, or false: the program may have closed it and opened something else there.
+/// Finds the path of the mark. Returns false if the program closed it and opened another file there.
 bool find_mark(char* path, size_t size) {
   snprintf(path, size, "/proc/%d/fd/%d", settings.run_process, settings.run_mark);
   constexpr char expected[] = "/memfd:" LYNXPP_RUN_MARK;
@@ -41,7 +41,7 @@ bool had_children() {
   return getrusage(RUSAGE_CHILDREN, &used) == 0 && used.ru_maxrss > 0;
 }
 
-/// The path of one that is in another namespace than this library; null: there is none.
+/// Returns the path of a driver in a different namespace than this library, or null.
 const char* driver_elsewhere() {
   constexpr int with_namespaces = 2;
   constexpr char driver[] = "libcuda.so";
@@ -62,14 +62,13 @@ const char* reason() {
                       (settings.device == DeviceChoice::automatic && !driver_present());
   if (has_explained()) return "for the reason above";
   if (has_bypassing_runtime())
-    return "a library that was opened with RTLD_DEEPBIND uses CUDA's runtime library past the cpu device's "
-           "functions, "
+    return "a library opened with RTLD_DEEPBIND bypasses the cpu device and calls CUDA's runtime library, "
            "where its calls fail";
-  if (runs_on_cpu_device()) return "the program launched nothing on the cpu device";
-  if (driver_loaded()) return "the CUDA driver was loaded, and nothing launched";
+  if (runs_on_cpu_device()) return "the program launched no kernel on the cpu device";
+  if (driver_loaded()) return "the program loaded the CUDA driver but launched no kernel";
   if (on_cpu)
-    return "the program neither is linked with CUDA's runtime library nor opened the driver, which the cpu "
-           "device stands in for";
+    return "the program neither links CUDA's runtime library nor opened the driver, which the cpu device "
+           "replaces";
   if (!driver_present()) return "there is no NVIDIA driver on this machine";
   return "the program never loaded the CUDA driver";
 }
@@ -81,12 +80,12 @@ bool is_run_program() { return settings.run_process != 0 && getpid() == settings
 void say_no_launch() {
   if (child_saw_launch()) return;
   say("no kernel launch was seen in '%s': %s%s", program_invocation_short_name, reason(),
-      had_children() ? "; nor in its child processes" : "");
+      had_children() ? "; none was seen in its child processes either" : "");
 }
 
 void say_what_passed_unseen() {
   if (const char* const path = driver_elsewhere())
-    say("%s was opened into a namespace of its own (dlmopen): what was launched there was not seen", path);
+    say("%s was opened in a separate namespace (dlmopen): launches there were not seen", path);
 }
 
 bool child_has_measured() {
@@ -107,7 +106,7 @@ void tell_run_program(lynxpp_seen seen) {
   if (settings.run_process == 0 || is_run_program() || !find_mark(path, sizeof path)) return;
   const int mark = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (mark < 0) return;
-  // Nobody could be told of a failure.
+  // A failure could not be reported to anyone.
   [[maybe_unused]] const ssize_t ignored =
       write(mark, seen == lynxpp_seen_measured ? &measured_mark : &seen_mark, 1);
   close(mark);

@@ -19,14 +19,14 @@
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
 
 extern "C" {
-/// What a second copy looks for.
+/// The symbol by which a second copy recognizes an earlier one.
 [[gnu::visibility("default")]] char lynxpp_is_in_this_process = 1;
 }
 
 namespace lynxpp::preload {
 namespace {
 
-/// A function that was bound without us, and what stands for it.
+/// A function that was bound without us, and its replacement.
 struct Replacement {
   std::uintptr_t address;
   void* wrapper;
@@ -37,7 +37,7 @@ struct Range {
   std::uintptr_t end;
 };
 
-/// Of the program and what was loaded with it.
+/// Searches the program and the objects loaded with it.
 void* find_in_program(const char* name) {
   void* const program = real_dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
   return program != nullptr ? real_dlsym(program, name) : nullptr;
@@ -49,7 +49,8 @@ class Replacements {
     for (unsigned slot = 0; slot < static_cast<unsigned>(Slot::count); ++slot)
       add(static_cast<Slot>(slot), driver_export(static_cast<Slot>(slot)));
     sort();
-    // The driver may give other addresses by name than it exports. All are known by then that it exports.
+    // The driver may return other addresses by name than it exports. All exported addresses are known at this
+    // point.
     for (unsigned slot = 0; slot < static_cast<unsigned>(Slot::count); ++slot) {
       const Requested given = driver_request(static_cast<Slot>(slot));
       if (find(reinterpret_cast<std::uintptr_t>(given.address)) == nullptr) add(given.slot, given.address);
@@ -79,7 +80,7 @@ class Replacements {
   std::vector<Replacement> all_;
 };
 
-/// Functions of the C library that are ours for what is bound from now on.
+/// Functions of the C library that are replaced by ours in later bindings.
 struct OfLibc {
   const char* name;
   void* real;
@@ -97,7 +98,7 @@ std::vector<OfLibc> functions_of_libc() {
   return functions;
 }
 
-/// What can be read and written now.
+/// Returns the memory that is readable and writable now.
 std::vector<Range> writable_memory() {
   std::vector<Range> ranges;
   std::FILE* const file = std::fopen("/proc/self/maps", "re");
@@ -114,7 +115,7 @@ std::vector<Range> writable_memory() {
   return ranges;
 }
 
-/// Its own functions are to be the driver's: the driver, what belongs to it, and what profiles it.
+/// True for objects that must call the driver directly: the driver, its components and its profilers.
 bool stays_as_it_is(const LoadedObject& object) {
   for (const char* const prefix : {"libcuda.so", "libnvidia-", "libcupti", "libnvperf", "liblynxpp",
                                    "libc.so", "ld-linux", "linux-vdso"}) {
@@ -126,7 +127,7 @@ bool stays_as_it_is(const LoadedObject& object) {
 void bind_imports(const LoadedObject& object, const Replacements& of_driver,
                   const std::vector<OfLibc>& of_libc) {
   object.for_each_import_slot([&](const char* name, void** slot) {
-    // Not bound yet: it leads to the object's own stub, which has the dynamic linker bind it.
+    // Not bound yet: the slot points to the object's own stub, which makes the dynamic linker bind it.
     const bool is_lazy = object.contains(*slot) && !object.exports(name);
     if (const Replacement* const found = of_driver.find(reinterpret_cast<std::uintptr_t>(*slot))) {
       *slot = found->wrapper;
@@ -143,7 +144,7 @@ void bind_imports(const LoadedObject& object, const Replacements& of_driver,
   });
 }
 
-/// Tables of functions, which runtimes keep in their data.
+/// Replaces entries in tables of functions, which runtimes keep in their data.
 void replace_words(const LoadedObject& object, const Replacements& replacements,
                    const std::vector<Range>& writable) {
   object.for_each_data_range([&](std::uintptr_t data_begin, std::uintptr_t data_end) {
@@ -160,7 +161,7 @@ void replace_words(const LoadedObject& object, const Replacements& replacements,
   });
 }
 
-/// Of objects that were not loaded from one of these addresses.
+/// Binds objects that were not loaded at one of these addresses.
 void bind_others(const std::vector<std::uintptr_t>& bases) {
   const Replacements of_driver;
   const std::vector<OfLibc> of_libc = functions_of_libc();
@@ -191,10 +192,10 @@ void* open_and_bind(const char* name, int flags) {
     if (handle == nullptr) return nullptr;
     const Passthrough passthrough;
     bind_others(before);
-    dlerror();  // what was looked up in vain is no error of the program's
+    dlerror();  // failed look-ups are not errors of the program
     return handle;
   } catch (...) {
-    // No memory: it is bound as it wants to be.
+    // Out of memory: the library is bound as it requests.
     return real_dlopen(name, flags);
   }
 }
@@ -213,7 +214,7 @@ bool is_loaded_with_program() {
   enum : int { unknown, with_program, later };
   static std::atomic<int> known = unknown;
   if (known.load(std::memory_order_relaxed) == unknown) {
-    // Before the C library itself is initialised nothing else can be the reason.
+    // Before the C library itself is initialized there is no other possible reason.
     const bool is_early =
         environ == nullptr || find_in_program("lynxpp_is_in_this_process") == &lynxpp_is_in_this_process;
     known.store(is_early ? with_program : later, std::memory_order_relaxed);
@@ -228,7 +229,7 @@ bool is_second_copy() {
 
 }  // namespace lynxpp::preload
 
-/// Returns 1 when there is nothing to complain about.
+/// Returns 1 on success.
 LYNXPP_EXPORT int InitializeInjection() {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   static std::atomic<bool> has_begun = false;
@@ -237,7 +238,7 @@ LYNXPP_EXPORT int InitializeInjection() {
   try {
     begin_late();
   } catch (...) {
-    say("no memory: the program runs uninstrumented");
+    say("out of memory: the program runs uninstrumented");
   }
   return 1;
 }

@@ -44,7 +44,7 @@ LoadedObject::LoadedObject(const dl_phdr_info& info)
     if (header.p_type == PT_DYNAMIC) {
       read_dynamic(reinterpret_cast<const ElfW(Dyn)*>(base_ + header.p_vaddr));
     } else if (header.p_type == PT_GNU_RELRO) {
-      // The dynamic linker protects whole pages only: the last, partial one stays writable.
+      // The dynamic linker protects complete pages only: the last, partial one stays writable.
       relro_begin_ = page_down(base_ + header.p_vaddr);
       relro_end_ = page_down(base_ + header.p_vaddr + header.p_memsz);
     }
@@ -53,7 +53,7 @@ LoadedObject::LoadedObject(const dl_phdr_info& info)
 
 void LoadedObject::read_dynamic(const ElfW(Dyn) * dynamic) {
   dynamic_ = dynamic;
-  // glibc has turned the addresses into absolute ones, except in objects it did not relocate (the vDSO).
+  // glibc has made the addresses absolute, except in objects it did not relocate (the vDSO).
   const auto pointer = [this](std::uintptr_t value) { return value < base_ ? base_ + value : value; };
   for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
     const std::uintptr_t value = entry->d_un.d_ptr;
@@ -121,7 +121,7 @@ void LoadedObject::visit_table(const ElfW(Rela) * table, std::size_t bytes, Slot
       continue;
     if (type == R_X86_64_64 && relocation.r_addend != 0) continue;
     const std::uintptr_t slot = base_ + relocation.r_offset;
-    // Relocated code pages and the like stay as they are.
+    // Skips read-only slots such as those in relocated code pages.
     if ((protection_of(slot) & PROT_WRITE) == 0) continue;
     visit(context, strings_ + symbols_[index].st_name, reinterpret_cast<void**>(slot));
   }

@@ -1,4 +1,4 @@
-// A loaded ELF object as the dynamic linker mapped it: what it needs, what it imports, what it exports.
+// A loaded ELF object as mapped by the dynamic linker: its dependencies, imports and exports.
 #pragma once
 
 #include <elf.h>
@@ -20,14 +20,14 @@ class LoadedObject {
   std::uintptr_t base() const { return base_; }
   bool contains(const void* address) const;
 
-  /// Whether a DT_NEEDED entry's file name satisfies `matches`.
+  /// True if the file name of a DT_NEEDED entry satisfies `matches`.
   bool needs(bool (*matches)(const char* file_name)) const;
 
-  /// Whether it has a DT_RPATH or DT_RUNPATH entry.
+  /// True if it has a DT_RPATH or DT_RUNPATH entry.
   bool has_search_path() const;
 
   /// Calls visit(name, slot) for every relocation that stores the address of a symbol: JUMP_SLOT, GLOB_DAT
-  /// and R_X86_64_64 without addend. Until visit returns, slots in RELRO pages are writable.
+  /// and R_X86_64_64 without addend. Slots in RELRO pages are writable until visit returns.
   template <typename Visit>
   void for_each_import_slot(Visit visit) const {
     using Plain = std::remove_reference_t<Visit>;
@@ -36,7 +36,7 @@ class LoadedObject {
         &visit);
   }
 
-  /// Calls visit(begin, end) for what of the object stays writable when it is relocated.
+  /// Calls visit(begin, end) for each range of the object that stays writable after relocation.
   template <typename Visit>
   void for_each_data_range(Visit visit) const {
     for (std::size_t i = 0; i < header_count_; ++i) {
@@ -50,7 +50,7 @@ class LoadedObject {
 
   bool exports(const char* symbol) const { return find_export(symbol) != nullptr; }
 
-  /// Of the exported function; null: there is none.
+  /// Returns the address of the exported function; null if it is missing.
   void* address_of(const char* symbol) const;
 
   /// Calls visit(name) for every exported function.
@@ -60,9 +60,9 @@ class LoadedObject {
     visit_exports([](void* context, const char* symbol) { (*static_cast<Plain*>(context))(symbol); }, &visit);
   }
 
-  /// Makes every later look-up of the exported function `symbol` in this object give `address`: lazy binding,
-  /// dlsym, objects loaded later. False when the object does not export it or its symbol table cannot be made
-  /// writable.
+  /// Makes later look-ups of the exported function `symbol` in this object return `address`: lazy binding,
+  /// dlsym, objects loaded later. Returns false if the object does not export it or its symbol table cannot
+  /// be made writable.
   bool redirect_export(const char* symbol, void* address) const;
 
  private:

@@ -1,5 +1,5 @@
-// The wrappers of the functions of driver_api.def that allocate, free and map memory. Included by hooks.cpp
-// alone, where the tables of wrappers are.
+// Wrappers of the functions in driver_api.def that allocate, free and map memory. Included only by hooks.cpp,
+// which contains the tables of wrappers.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace lynxpp::preload {
 
-// The first version of a function has sizes and device addresses of 32 bits, and so stand these in the types.
+// The first version of each function has 32-bit sizes and device addresses, as these types show.
 using Address = std::uint64_t;
 using Address32 = std::uint32_t;
 
@@ -36,7 +36,7 @@ using FreeHost = CUresult (*)(void*);
 inline std::uint64_t address_of(std::uint64_t address) { return address; }
 inline std::uint64_t address_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-/// Notes what an original has allocated; `pointer` is where it left the address. Returns `result`.
+/// Records an allocation by an original; `pointer` is where it stored the address. Returns `result`.
 template <typename Pointer>
 CUresult noted(CUresult result, const Pointer* pointer, std::uint64_t bytes, MemoryKind kind,
                const void* caller) {
@@ -45,7 +45,7 @@ CUresult noted(CUresult result, const Pointer* pointer, std::uint64_t bytes, Mem
   return result;
 }
 
-/// Calls `really`, which frees what begins at `address`.
+/// Calls `really`, which frees the allocation that begins at `address`.
 template <typename Really>
 CUresult freed(std::uint64_t address, Really really) {
   if (Passthrough::active()) return really();
@@ -129,8 +129,8 @@ CUresult map_memory(Address address, std::size_t bytes, std::size_t offset, unsi
   return noted(result, &address, bytes, MemoryKind::mapped, __builtin_return_address(0));
 }
 
-/// One call may end several mappings. The range stays reserved for the program, so nobody else maps there
-/// meanwhile.
+/// One call may end several mappings. The range stays reserved for the program, so no other mapping can
+/// appear there meanwhile.
 template <Slot slot, Door door>
 CUresult unmap_memory(Address address, std::size_t bytes) {
   const std::uint64_t next = allocations().number_to_come();

@@ -39,11 +39,11 @@ DeviceChoice parse_device(const char* text) {
   if (strcmp(text, "cpu") == 0) return DeviceChoice::cpu;
   if (strcmp(text, "cuda") == 0) return DeviceChoice::cuda;
   if (*text != '\0' && strcmp(text, "auto") != 0)
-    say("LYNXPP_DEVICE is '%s'; known are auto, cuda and cpu; using auto", text);
+    say("unknown LYNXPP_DEVICE '%s'; expected auto, cuda or cpu; using auto", text);
   return DeviceChoice::automatic;
 }
 
-/// The value when `entry` is "name=value", else null.
+/// Returns the value if `entry` is "name=value", else null.
 const char* value_of(const char* entry, const char* name) {
   const size_t length = strlen(name);
   return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : nullptr;
@@ -51,16 +51,16 @@ const char* value_of(const char* entry, const char* name) {
 
 bool exists(const char* path) { return access(path, F_OK) == 0; }
 
-/// Of the kernel driver, or of WSL.
+/// True if device nodes of the kernel driver, or of WSL, exist.
 bool has_device_nodes() { return exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg"); }
 
-/// What LD_LIBRARY_PATH leads to may be the cpu device's.
+/// LD_LIBRARY_PATH may point to the cpu device's library.
 bool opens_real_driver() {
   void* const library = real_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   return library != nullptr && real_dlsym(library, "lynxpp_stands_in_for_driver") == nullptr;
 }
 
-/// Containers may have the nodes and not the library. Where it usually is, it need not be opened to know.
+/// Containers may have the nodes without the library. In a usual directory, the library need not be opened.
 bool has_driver_library() {
   return exists("/usr/lib/x86_64-linux-gnu/libcuda.so.1") || exists("/usr/lib64/libcuda.so.1") ||
          exists("/usr/lib/libcuda.so.1") || exists("/usr/lib/wsl/lib/libcuda.so.1") || opens_real_driver();
@@ -97,7 +97,7 @@ void read_settings(char** environment) {
 
 namespace {
 
-/// Libraries and programs may have any name.
+/// Replaces invalid characters: libraries and programs may have any name.
 void clean(char* line, size_t length) {
   for (size_t i = 0; i < length;) {
     const size_t character = utf8_length(line + i, length - i);
@@ -122,7 +122,7 @@ void say(const char* format, ...) {
   clean(line, length);
   line[length++] = '\n';
   const WriteSignalsBlocked blocked;
-  // One call, so that lines of several threads stay whole. Nobody could be told of a failure.
+  // One call, so that lines of several threads do not mix. A failure could not be reported to anyone.
   ssize_t written_bytes = write(STDERR_FILENO, line, length);
   if (written_bytes < 0 && errno == EBADF && kept_stderr >= 0)
     written_bytes = write(kept_stderr, line, length);
@@ -134,7 +134,7 @@ void keep_stderr() {
 }
 
 bool driver_present() {
-  // No function-local constant: opening a library under its guard would keep a thread waiting that holds the
+  // Not a function-local constant: opening a library under its guard would block a thread that holds the
   // dynamic linker's lock.
   enum Known { unknown, absent, present };
   static constinit std::atomic<Known> known = unknown;
@@ -162,7 +162,7 @@ void* own_function(const char* name) {
   return found;
 }
 
-// Each of the next three is found out once, whichever thread is first, without the dynamic linker's lock.
+// Each of the next three is determined once, by whichever thread is first, without the dynamic linker's lock.
 
 const char* own_path() {
   static char resolved[PATH_MAX];
@@ -193,18 +193,18 @@ const char* stand_in_driver() {
 void lynxpp_resolve_real_functions() {
   if (lynxpp_real_dlsym != nullptr) return;
   has_raised_rights = getauxval(AT_SECURE) != 0;
-  // dlvsym is not interposed; asking for a version passes over our own unversioned dlsym and over those of
-  // other preloads.
+  // dlvsym is not interposed; requesting a version skips our own unversioned dlsym and those of other
+  // preloads.
   void* of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
   if (of_libc == nullptr) of_libc = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
   if (of_libc == nullptr) {
-    say("this C library has no dlsym that could be called; use glibc 2.34 or newer");
+    say("cannot find dlsym in this C library; use glibc 2.34 or newer");
     _exit(127);
   }
   void* const opens = dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.34");
   dlopen_of_libc =
       reinterpret_cast<Dlopen>(opens != nullptr ? opens : dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.2.5"));
-  // Another preload behind us may interpose these too; then it is next in line.
+  // Another preload after us may interpose these too; it is then called next.
   const auto dlsym_of_libc = reinterpret_cast<Dlsym>(of_libc);
   void* next = dlsym_of_libc(RTLD_NEXT, "dlsym");
   lynxpp_real_dlopen = dlsym_of_libc(RTLD_NEXT, "dlopen");

@@ -1,4 +1,4 @@
-// What lynxpp.h finds in the process.
+// The functions that lynxpp.h finds in the process.
 #include "interposer/lynxpp.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/process.h"
@@ -9,7 +9,7 @@ namespace {
 int attach_these(const char* specifications) {
   keep_results();
   const bool wanted = specifications != nullptr && *specifications != '\0';
-  // Opened now, so that mistakes are known now.
+  // Opened now, so that errors are reported now.
   if (wanted && open_engine("lynxpp_attach fails") == nullptr) return 0;
   specifications_changed(specifications);
   return attached() == wanted ? 1 : 0;
@@ -25,7 +25,7 @@ size_t take_finished(lynxpp_take take, void* context) {
     const Passthrough passthrough;
     engine->collect();
   }
-  // What `take` launches is the program's.
+  // Launches by `take` count as the program's.
   return engine->take_results(take, context);
 }
 

@@ -1,10 +1,10 @@
-// What is done beside a call of the program's.
+// Work done on the side of a call by the program.
 #pragma once
 
 namespace lynxpp::preload {
 
-/// Runs `work` and returns what it returns, a value-initialized one when it throws. Out of memory there is
-/// our loss, not the program's: it goes on with what the driver gave it.
+/// Runs `work` and returns its result, or a value-initialized one if it throws. If memory runs out, we lose
+/// data but the program continues with the driver's result.
 ///
 ///     quietly([&] { registry().add(module); });
 template <typename Work>

@@ -19,16 +19,16 @@
 namespace lynxpp::preload {
 namespace {
 
-/// A range that a thread has pushed. Each domain has a stack of its own.
+/// A range that a thread has pushed. Each domain has its own stack.
 struct Pushed {
   nvtxDomainHandle_t domain;
   std::string name;
 };
 
-/// Of a thread; made with its first range and kept, as threads may end in any way.
+/// The thread's ranges; created with its first range and never destroyed, as threads may end in any way.
 constinit thread_local std::vector<Pushed>* pushed __attribute__((tls_model("initial-exec"))) = nullptr;
 
-std::mutex mutex;  // guards what follows
+std::mutex mutex;  // guards the members below
 nvtxRangeId_t last_id = 0;
 /// Never destroyed: the program's own destructors may use ranges.
 std::map<nvtxRangeId_t, std::string>& started() {
@@ -36,7 +36,7 @@ std::map<nvtxRangeId_t, std::string>& started() {
   return *all;
 }
 
-/// What stands behind a handle to a string or a domain of the program's.
+/// The object that a string or domain handle of the program refers to.
 struct Registered {
   std::string text;
 };
@@ -44,7 +44,7 @@ struct Registered {
 std::string narrow(const wchar_t* text) {
   std::string result;
   for (; text != nullptr && *text != L'\0'; ++text) {
-    // Beyond ASCII in UTF-8.
+    // Encodes characters beyond ASCII in UTF-8.
     const auto code = static_cast<std::uint32_t>(*text);
     const auto tail = [&](unsigned shift) { result += static_cast<char>(0x80 | ((code >> shift) & 0x3f)); };
     if (code < 0x80) {
@@ -66,7 +66,7 @@ std::string narrow(const wchar_t* text) {
   return result;
 }
 
-/// Names are lines (lynxpp_range_source).
+/// Names must be single lines (lynxpp_range_source).
 std::string line_of(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return c < ' '; }, ' ');
@@ -122,7 +122,7 @@ void end(nvtxRangeId_t id) {
   started().erase(id);
 }
 
-// ---- what NVTX calls -------------------------------------------------------------------------------------
+// ---- functions that NVTX calls ---------------------------------------------------------------------------
 
 int push_ascii(const char* name) { return push(nullptr, text_of(name)); }
 int push_wide(const wchar_t* name) { return push(nullptr, line_of(narrow(name))); }
@@ -139,7 +139,7 @@ nvtxRangeId_t start_in_domain(nvtxDomainHandle_t, const nvtxEventAttributes_t* a
 }
 void end_in_domain(nvtxDomainHandle_t, nvtxRangeId_t id) { end(id); }
 
-/// Handles are never given back: ranges that use them may be open.
+/// Handles are never released: ranges that use them may be open.
 template <typename Handle>
 Handle registered(std::string text) {
   return quietly([&] { return reinterpret_cast<Handle>(new Registered{std::move(text)}); });
@@ -155,7 +155,7 @@ nvtxDomainHandle_t domain_ascii(const char* name) {
 }
 nvtxDomainHandle_t domain_wide(const wchar_t* name) { return registered<nvtxDomainHandle_t>(narrow(name)); }
 
-/// The functions of one module of the program's NVTX, of which a slot is where a function's address belongs.
+/// The functions of one NVTX module in the program; a slot holds a function's address.
 class Functions {
  public:
   Functions(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {

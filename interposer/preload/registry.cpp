@@ -23,11 +23,11 @@ ImagePtr Image::remember(const void* address) {
   auto result = std::make_shared<Image>();
   result->view_ = {next_id.fetch_add(1, std::memory_order_relaxed), bytes->data(), bytes->size()};
 
-  // The device code of a wrapper is part of a loaded program or library. Anything else the program may free
+  // The device code of a wrapper is part of a loaded program or library. The program may free any other image
   // after the load.
   const auto prelinked = image::prelinked_containers(address);
   if (image::is_wrapper(address) && prelinked.empty()) return result;
-  std::size_t size = aligned(bytes->size()) + 8;  // zeros behind the last one: PTX text ends in a zero byte
+  std::size_t size = aligned(bytes->size()) + 8;  // zeros after the last one: PTX text ends in a zero byte
   for (const Bytes container : prelinked) size += aligned(container.size());
   result->copy_ = std::make_unique<std::byte[]>(size);
   std::memcpy(result->copy_.get(), bytes->data(), bytes->size());
@@ -57,7 +57,7 @@ void Registry::add_module_of_library(void* module, void* library, void* context)
 
 void Registry::add_function(void* function, void* module, const char* name, In in) {
   {
-    // Runtimes ask for the same function again and again.
+    // Runtimes look the same function up repeatedly.
     const std::shared_lock lock(mutex_);
     const auto known = functions_.find(function);
     const auto owner = modules_.find(module);
@@ -74,7 +74,7 @@ KernelPtr Registry::add_late_function(void* function, void* module, const char* 
   return put_function(function, module, name, context, context != nullptr);
 }
 
-/// A function of a module that was seen becomes invalid with that module's context.
+/// A function of a known module becomes invalid with that module's context.
 KernelPtr Registry::put_function(void* function, void* module, const char* name, void* context,
                                  bool is_context_function) {
   const Changing changing(*this);

@@ -1,4 +1,4 @@
-// What the hooks have seen: which image a module or library came from, which kernel a function handle means.
+// Handles that the hooks have seen: the image of each module or library, and the kernel of each function.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 
 namespace lynxpp::preload {
 
-/// The bytes of one program image; copied when the program may free its own after the load.
+/// The bytes of one program image; copied if the program may free its own after the load.
 class Image {
  public:
-  /// Null when `address` is no image the driver would take.
+  /// Returns null if `address` is not an image that the driver would accept.
   static std::shared_ptr<const Image> remember(const void* address);
 
   const lynxpp_image& view() const { return view_; }
@@ -31,9 +31,9 @@ using ImagePtr = std::shared_ptr<const Image>;
 
 struct Kernel {
   std::string name;  ///< mangled
-  ImagePtr image;    ///< null when its module was not seen being loaded
+  ImagePtr image;    ///< null if its module was not seen being loaded
   void* module = nullptr;
-  int cache_config = -1;  ///< CUfunc_cache; < 0: the program has set none
+  int cache_config = -1;  ///< CUfunc_cache; < 0: not set by the program
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
 
@@ -49,7 +49,7 @@ class Registry {
  public:
   struct Module {
     ImagePtr image;
-    void* library = nullptr;  ///< of a CUmodule that is part of a CUlibrary
+    void* library = nullptr;  ///< library that contains the CUmodule; null: none
     void* context = nullptr;  ///< context that owns a CUmodule; null: none, or unknown
   };
   /// Entries that were removed with a module or a context.
@@ -62,18 +62,18 @@ class Registry {
   void add_module(void* module, ImagePtr image, void* context);
   /// Adds the CUmodule of a library: it is removed with the library or the context.
   void add_module_of_library(void* module, void* library, void* context);
-  /// `module` is a CUmodule, and so `function` a CUfunction; or a CUlibrary, and a CUkernel.
+  /// `In::module`: a CUmodule and a CUfunction; `In::library`: a CUlibrary and a CUkernel.
   enum class In { module, library };
   void add_function(void* function, void* module, const char* name, In in);
   /// Adds a CUfunction, of a context, for a kernel that already has another handle.
   void add_alias(void* alias, void* function, void* context);
-  /// Of all handles of the same kernel.
+  /// Applies to all handles of the same kernel.
   void set_cache_config(void* function, int config);
-  /// A function nobody saw being looked up, with what the driver says about it.
-  /// `context`: as in Function.
+  /// Adds a function whose lookup was not seen, with the driver's description of it. `context`: same as in
+  /// Function.
   KernelPtr add_late_function(void* function, void* module, const char* name, void* context);
 
-  /// Another number when a module or function has come, gone or changed.
+  /// Changes whenever a module or function is added, removed or changed.
   std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   bool knows_module(void* module) const;
@@ -81,11 +81,11 @@ class Registry {
   /// Returns the CUkernels of that name whose library was seen being loaded and is still loaded.
   std::vector<void*> kernels_named(const char* name) const;
 
-  /// Forgets the module, its functions, and for a library the modules made from it.
+  /// Removes the module, its functions and, for a library, the modules made from it.
   Removed remove_module(void* module);
   /// Removes the modules of a context, their functions, and the functions of libraries there.
   Removed remove_context(void* context);
-  /// Undoes remove_module when the driver refused to unload.
+  /// Undoes remove_module after the driver refused to unload.
   void restore(const Removed& removed);
 
  private:
@@ -94,7 +94,7 @@ class Registry {
   template <typename FunctionDies, typename ModuleDies>
   Removed remove(const FunctionDies& function_dies, const ModuleDies& module_dies);
 
-  /// While it lives, the calling thread changes what is known.
+  /// During its lifetime, the calling thread changes the registry.
   class Changing {
    public:
     explicit Changing(Registry& registry) : lock_(registry.mutex_) {
@@ -111,7 +111,7 @@ class Registry {
   std::unordered_map<void*, Function> functions_;
 };
 
-/// The one of this process. Never destroyed: hooks run until the very end of the process.
+/// Returns the registry of this process. Never destroyed: hooks run until the very end of the process.
 Registry& registry();
 
 }  // namespace lynxpp::preload

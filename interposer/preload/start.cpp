@@ -1,5 +1,5 @@
-// Where the preload library is entered: its constructor, what dlsym and dlopen ask it, the exits of a
-// process.
+// Entry points of the preload library: its constructor, the functions called by dlsym and dlopen, and the
+// exits of a process.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,11 +21,11 @@
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
 
-/// Only its address counts; entry_points.S compares with it.
+/// Only its address matters; entry_points.S compares with it.
 extern "C" {
 [[gnu::visibility("hidden")]] char lynxpp_no_symbol[1];
 
-/// The thread has called dlopen, and what that has loaded may have been linked with a compiler.
+/// True if the thread has called dlopen, and the loaded libraries may be linked with a compiler.
 [[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] constinit thread_local bool lynxpp_has_opened =
     false;
 }
@@ -35,7 +35,7 @@ namespace {
 
 using Leave = void (*)(int);
 
-/// Found at the start: a forked child may not use the dynamic linker.
+/// Looked up at the start: a forked child may not use the dynamic linker.
 Leave real_exit_now = nullptr;
 Leave real_exit_now_c99 = nullptr;
 Leave real_quick_exit = nullptr;
@@ -59,8 +59,8 @@ void finish_run(int status, void*) {
   if (real_exit_now != nullptr) real_exit_now(changed);
 }
 
-/// Linked with -z initfirst: runs before every other constructor of the process, the C library's own
-/// included.
+/// Linked with -z initfirst: runs before every other constructor of the process, including the C library's
+/// own.
 [[gnu::constructor]] void start(int count, char** arguments, char** environment) {
   lynxpp_resolve_real_functions();
   real_exit_now = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_exit"));
@@ -73,15 +73,14 @@ void finish_run(int status, void*) {
   watch_ptxas(count, arguments);
   if (is_run_program()) {
     keep_stderr();
-    // At the latest, for a program that launches nothing. Behind the driver's own handler results are lost:
-    // finish_at_exit() registers another one when the driver is there.
+    // For programs that launch nothing. Results that are collected after the driver's own handler are lost,
+    // so finish_at_exit() registers another handler once the driver is initialized.
     on_exit(finish_run, nullptr);
   }
-  // The rest is InitializeInjection's, and where another copy was first, nobody's.
+  // InitializeInjection does the rest; if another copy was first, this copy does nothing.
   if (!is_loaded_with_program()) return;
   bind_linked_compilers();
-  // Whoever opens a library now has the C library initialised with this, and so does the engine, which reads
-  // its environment.
+  // Opening a library now initializes the C library with this environment; the engine reads it too.
   if (environ == nullptr) environ = environment;
   if (settings.device != DeviceChoice::cuda && links_shared_runtime() &&
       (settings.device == DeviceChoice::cpu || !driver_present())) {
@@ -96,8 +95,8 @@ void finish_run(int status, void*) {
   end_control();
 }
 
-/// Implements lynxpp_find_hook for a driver function that is not interposed. Through our own handle it finds
-/// the driver's; in the program's scope it must not find ours if there is no driver.
+/// Implements lynxpp_find_hook for a driver function that is not interposed. Our own handle finds the
+/// driver's function; the program's scope must not find ours if the process has no driver.
 void* find_unhooked(void* handle, const char* name) {
   if (is_our_handle(handle)) return driver_export(name);
   void* const found = real_dlsym(handle == RTLD_NEXT ? RTLD_DEFAULT : handle, name);
@@ -108,8 +107,8 @@ void* find_unhooked(void* handle, const char* name) {
 }  // namespace
 }  // namespace lynxpp::preload
 
-/// Called for names that begin with "cu", "nv" or "__nv". Null: let the real dlsym answer. lynxpp_no_symbol:
-/// the answer is null.
+/// Called for names that begin with "cu", "nv" or "__nv". Null: the real dlsym answers. lynxpp_no_symbol: the
+/// result is null.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, const char* name) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_resolve_real_functions();
@@ -134,17 +133,17 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
     if (found == nullptr || !belongs_to_this_library(found)) return nullptr;
   }
   if (!is_loaded_with_program()) {
-    // Nothing is bound to our exports, so what is found is the driver's.
+    // Nothing is bound to our exports, so the function found is the driver's.
     void* const found = driver_export(slot);
     if (found == nullptr || real_dlsym(RTLD_DEFAULT, name) != found) return nullptr;
     remember_looked_up(slot, found);
     return looked_up_wrapper(slot);
   }
-  // The look-up would end at our own export, which must not make a driver appear where there is none.
+  // The look-up would find our own export, which must not suggest that a driver exists.
   return exists_without_us(name) ? nullptr : lynxpp_no_symbol;
 }
 
-/// What to open in place of `name`; null: that itself.
+/// Returns the file to open instead of `name`; null: `name` itself.
 extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const char* name,
                                                                            const void* caller) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
@@ -155,14 +154,14 @@ extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const
   return driver_to_open(name, caller);
 }
 
-/// A library that dlopen has loaded is used by what dlsym finds in it.
+/// Binds the libraries that dlopen has loaded before dlsym looks into them.
 extern "C" [[gnu::visibility("hidden")]] void lynxpp_bind_opened() {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_has_opened = false;
   if (is_loaded_with_program() && !Passthrough::active()) bind_linked_compilers();
 }
 
-/// For RTLD_DEEPBIND. lynxpp_no_symbol: only the caller's own call finds what it means.
+/// Implements RTLD_DEEPBIND. lynxpp_no_symbol: the file can only be found by the caller's own call.
 extern "C" [[gnu::visibility("hidden")]] void* lynxpp_open_deeply(const char* name, int flags,
                                                                   const void* caller) {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name

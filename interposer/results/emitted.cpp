@@ -95,7 +95,7 @@ std::vector<std::string> mishaps_of(const Failure& failure) {
   for (const Diagnostic& diagnostic : failure.diagnostics) {
     const SourceLocation& place = diagnostic.location;
     std::string text = place.file;
-    // A place in an included file is whole already.
+    // A location in an included file is complete already.
     if (place.line != 0) text += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
     if (!text.empty()) text += ": ";
     notes.push_back(text + diagnostic.message.substr(0, diagnostic.message.find('\n')));

@@ -1,4 +1,4 @@
-// What a specification's report emits and says, as records have it.
+// Converts the values and messages of a specification's report to records.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace lynxpp::interposer {
 
 report::ResultValue result_of(cod::Emitted emitted);
 
-/// Those of the live allocations that some address in a table lies in.
+/// Returns the live allocations that contain an address of some table.
 std::vector<report::NamedAllocation> allocations_named_in(const std::vector<report::ResultValue>& results,
                                                           const device::LiveAllocations& live);
 
-/// For a kernel's launches; `notes` gets a sentence where not everything is measured.
+/// Describes the sampling of a kernel's launches; `notes` gets a sentence if the measurement is incomplete.
 report::LaunchRecord::Sampling sampling_of(const std::vector<cod::HandlerSampling>& handlers,
                                            std::vector<std::string>& notes);
 
-/// Accesses that did not happen, one note for each place: "5 accesses out of the bounds of 'seen' were
-/// dropped (my.cod:4)". `counts` as ProbeLayout::dropped() gives them.
+/// Adds a note for each source location with dropped accesses: "5 accesses out of the bounds of 'seen' were
+/// dropped (my.cod:4)". `counts` comes from ProbeLayout::dropped().
 void add_drops(const cod::Specification& specification, const std::vector<std::uint64_t>& counts,
                std::vector<std::string>& notes);
 
-/// What went wrong in a report, one note for each place: "my.cod:4:37: division by zero".
+/// Returns a note for each error location in a report: "my.cod:4:37: division by zero".
 std::vector<std::string> mishaps_of(const Failure& failure);
 
 }  // namespace lynxpp::interposer

@@ -11,7 +11,7 @@ namespace lynxpp::interposer {
 namespace {
 
 constexpr std::uint64_t word = 4;
-/// Dynamic shared memory begins at a multiple of this at most.
+/// Dynamic shared memory begins at a multiple of at most this.
 constexpr std::uint64_t shared_alignment = 128;
 
 /// "tile" of "_ZZ6matmulPKfS0_PfE4tile".
@@ -40,7 +40,7 @@ bool has_word(const std::vector<engine::SpecificationPtr>& specifications, cod::
   });
 }
 
-/// Whether some count of [first, first + words) is not zero.
+/// True if some count in [first, first + words) is nonzero.
 bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, std::uint64_t first,
                 std::uint64_t words) {
   const std::uint64_t begin = std::min<std::uint64_t>(first * element_bytes, array.size());
@@ -49,7 +49,7 @@ bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, s
   return std::ranges::any_of(counts, [](std::byte each) { return each != std::byte{0}; });
 }
 
-/// Whether some word of the array has that count.
+/// True if some word of the array has that count.
 bool reaches(std::span<const std::byte> counts, std::uint64_t element_bytes, const cod::MemoryArray& array,
              std::uint64_t threshold) {
   for (std::uint64_t i = array.first; i < array.first + array.words; ++i) {
@@ -139,7 +139,7 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
   for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
     const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
     const std::uint64_t bytes = array.is_dynamic ? dynamic_bytes_ : array.bytes;
-    // All names of dynamic shared memory stand for the same.
+    // All names of dynamic shared memory refer to the same memory.
     const auto is_same = [&](const cod::MemoryArray& each) { return each.first == addresses[i] / word; };
     const bool is_known = array.is_dynamic && std::ranges::any_of(view.shared_arrays, is_same);
     if (bytes == 0 || is_known) continue;
@@ -148,14 +148,14 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
   std::ranges::sort(view.shared_arrays, {}, &cod::MemoryArray::first);
 }
 
-/// Where they lie differs from run to run.
+/// Allocation order is used because addresses differ from run to run.
 std::vector<LaunchedWords::Array> LaunchedWords::in_order() const {
   std::vector<Array> arrays = arrays_;
   std::ranges::sort(arrays, {}, [](const Array& each) { return std::pair(each.order, each.address); });
   return arrays;
 }
 
-/// As they are when the launch is made, whether it accesses them or not.
+/// Adds all arrays that exist at the launch, accessed or not.
 void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const {
   for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
     const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
@@ -168,7 +168,7 @@ void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::
     view.placed_arrays.push_back({name_of(array), array.address, array.bytes, false, array.id});
 }
 
-/// visit(parameter, offset in it) for every aligned word of a parameter that points into the array.
+/// Calls visit(parameter, offset in it) for every aligned word of a parameter that points into the array.
 template <typename Visit>
 void LaunchedWords::visit_pointers(const Array& array, Visit visit) const {
   std::uint64_t pointer = 0;
@@ -180,8 +180,8 @@ void LaunchedWords::visit_pointers(const Array& array, Visit visit) const {
   }
 }
 
-/// "#3 parameter 0, main+0x1c8": its number, the parameters that point into it, and the call that made it. A
-/// pointer that is a member of a parameter has its place: "parameter 2+8".
+/// Returns "#3 parameter 0, main+0x1c8": the array's number, the parameters that point into it, and the call
+/// that allocated it. For a pointer that is a member of a parameter, adds its offset: "parameter 2+8".
 std::string LaunchedWords::name_of(const Array& array) const {
   std::string details;
   visit_pointers(array, [&](std::size_t parameter, std::uint32_t offset) {
@@ -198,7 +198,7 @@ bool LaunchedWords::is_carried(const Array& array) const {
   return is_carried;
 }
 
-/// Those that parameters point into or that were accessed.
+/// Adds the arrays that parameters point into or that were accessed.
 void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                                       const std::vector<engine::SpecificationPtr>& specifications,
                                       cod::LaunchView& view) const {
@@ -218,7 +218,7 @@ void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::
   }
 }
 
-/// What was counted in pages that arrays have a part of, but in none of them.
+/// Returns the accesses that were counted in pages that arrays share, but outside every array.
 std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
                                             std::uint64_t element_bytes) const {
   const std::uint64_t elements = counts.size() / element_bytes;
@@ -230,7 +230,7 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
       between += count;
     }
   };
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, how many
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, number of elements
   for (const Array& each : arrays_)
     counted.emplace_back(map_->element_of(each.address).value_or(0), (each.bytes + word - 1) / word);
   std::ranges::sort(counted);
@@ -242,7 +242,7 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
   return between;
 }
 
-/// What the scheme makes of the numbers.
+/// Adds notes on the effects of the scheme.
 void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
                                      const std::vector<std::span<std::byte>>& counts,
                                      const cod::LaunchView& view, std::vector<std::string>& notes) const {
@@ -252,8 +252,7 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
                     " accesses was counted, chosen at random (seed " + std::to_string(scheme.seed) + ")");
   if (scheme.is_plain)
     notes.push_back(
-        "counts of words are an estimate: what threads count at the same time may be lost "
-        "without atomic operations");
+        "counts of words are an estimate: without atomic operations, concurrent increments may be lost");
   if (scheme.threshold == 0) return;
   const std::string threshold = std::to_string(scheme.threshold);
   notes.push_back("counts of words stop at " + threshold);
@@ -271,7 +270,7 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
   }
   if (arrays > 1)
     notes.push_back(std::to_string(arrays) + " arrays reach the threshold of " + threshold +
-                    ", a higher one tells them apart: " + reached);
+                    ", a higher one distinguishes them: " + reached);
 }
 
 bool LaunchedWords::may_wrap(const cod::Specification& specification, double milliseconds,
@@ -281,7 +280,7 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
   });
   const cod::WordScheme& scheme = counting_->scheme;
   if (!is_narrow || counting_->saturates || scheme.threshold != 0) return false;
-  // A GPU's cache has one addition to an address in a cycle, which may be that of all lanes of a warp.
+  // A GPU's cache performs one addition per address and cycle, which may combine all lanes of a warp.
   constexpr double counts = 4294967296.0, fastest_khz = 4'000'000, lanes = 32;
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
@@ -331,7 +330,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   launched.shared_addresses = addresses;
   launched.shared = {{0, word * shared_words_, 0}};
   for (const Array& array : arrays_) {
-    if (map_ == nullptr) break;  // nothing is counted in them
+    if (map_ == nullptr) break;  // no words are counted in them
     launched.device.push_back({array.address, array.bytes, map_->element_of(array.address).value_or(0)});
   }
   std::vector<std::vector<std::span<std::byte>>> arrays;
@@ -345,7 +344,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     if (!filled) {
       notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
-                         "; the kernel's next launches count with probes alone");
+                         "; the kernel's next launches use only probes");
     }
     std::uint64_t outside = outside_runs[i] + (filled ? (*filled)[i] : 0);
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {

@@ -1,5 +1,5 @@
-// What counting words of memory needs of a launch (engine/word_counts.h): its parameters, the arrays that are
-// there when it is made, and where its results go.
+// The launch data that counting memory words needs (engine/word_counts.h): parameters, the arrays that exist
+// at the launch, and where results are stored.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 
 namespace lynxpp::interposer {
 
-/// From before the launch until its report. Allocations that the program makes, frees or reuses meanwhile
-/// change nothing.
+/// Created before the launch and kept until its report. Allocations that the program makes, frees or reuses
+/// meanwhile have no effect.
 class LaunchedWords {
  public:
-  /// Whether their countWords() may want counters in shared memory.
+  /// True if their countWords() may need counters in shared memory.
   static bool count_shared_memory(const std::vector<engine::SpecificationPtr>& specifications);
-  /// nothing of it is asked: null. Failure: the launch gives too few parameters.
+  /// Returns null if no specification counts words. Fails if the launch passes too few parameters.
   static Result<std::shared_ptr<LaunchedWords>> of(
       const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
       device::Device& device, const device::Launch& launch);
@@ -33,49 +33,51 @@ class LaunchedWords {
   std::uint64_t shared_words() const { return shared_words_; }
   std::uint64_t device_words() const { return map_ == nullptr ? 0 : map_->words(); }
   std::uint64_t shared_addresses() const { return counting_->shared_arrays.size(); }
-  /// Of the block's shared memory, dynamic included, where the variant has counters there: where those of the
-  /// first array begin, from dynamic memory on, the bytes of each, and all dynamic bytes. Else zeros.
+  /// Counters in the block's shared memory (including dynamic memory): the offset of the first array's
+  /// counters from the start of dynamic memory, the bytes per array, and all dynamic bytes. Zeros if the
+  /// variant has none there.
   struct BlockCounters {
     std::uint64_t first = 0;
     std::uint64_t bytes_each = 0;
     std::uint64_t dynamic_bytes = 0;
   };
   BlockCounters block_counters() const;
-  /// Makes room for them.
+  /// Adds room for them to the launch.
   void add_block_counters(device::Launch& launch) const;
-  /// What the device finds elements by; null: it need not.
+  /// Returns the map by which the device finds elements; null if it is not needed.
   const cod::WordMap* word_map() const { return map_.get(); }
   std::span<const engine::WordCounting::RunArray> runs() const { return counting_->runs.arrays; }
   std::uint64_t loop_record_bytes() const { return counting_->runs.loop_record_bytes; }
-  /// What the device finds allocations by (cod::allocation_table); empty: nobody asks.
+  /// Returns the table by which the device finds allocations (cod::allocation_table); empty if it is not
+  /// needed.
   std::span<const std::uint64_t> allocations() const { return allocations_; }
 
-  /// Whether probes may have added to a count of 32 bits so often, in a launch of no more than this time,
-  /// that it wrapped around. `clock_khz` 0: not known, of the cpu device.
+  /// True if probes may have overflowed a 32-bit count in a launch of at most this duration. `clock_khz` 0:
+  /// unknown, as on the cpu device.
   bool may_wrap(const cod::Specification& specification, double milliseconds, std::uint32_t clock_khz) const;
 
-  /// engine::word_runs_pay of an array, or there are no runs. Before finish().
+  /// True if engine::word_runs_pay holds for an array, or there are no runs. Call it before finish().
   bool runs_pay(const ProbeLayout& layout, std::span<std::byte> buffer,
                 const std::vector<engine::SpecificationPtr>& specifications) const;
 
-  /// Adds what was found out without probes, and the arrays to `view`. `notes` gets for each specification
-  /// what is not as it should be. False: accesses are missing that only probes would count.
+  /// Adds the counts that needed no probes, and the arrays, to `view`. Adds each specification's warnings to
+  /// `notes`. Returns false if accesses are missing that only probes would count.
   bool finish(const ProbeLayout& layout, std::span<std::byte> buffer,
               const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
               std::vector<std::vector<std::string>>& notes) const;
 
  private:
-  /// Memory that kernels can reach: an allocation, or a variable.
+  /// Memory that kernels can access: an allocation or a variable.
   struct Array {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t order = 0;  ///< of allocations their number; variables stand behind
-    std::uint64_t id = 0;     ///< what allocationId() gives
+    std::uint64_t order = 0;  ///< number of the allocation; variables come after all allocations
+    std::uint64_t id = 0;     ///< value of allocationId()
     std::string name;
-    std::string caller;  ///< of the call that allocated it
+    std::string caller;  ///< call that allocated it
   };
   void find_arrays(device::Device& device);
-  std::vector<Array> in_order() const;  ///< as they were allocated
+  std::vector<Array> in_order() const;  ///< in allocation order
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,

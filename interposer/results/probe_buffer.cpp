@@ -8,11 +8,11 @@
 namespace lynxpp::interposer {
 namespace {
 
-// One L2 line apart, so that two arrays' atomics do not meet in one.
+// One L2 line apart, so that atomics of two arrays never share a line.
 constexpr std::uint64_t array_alignment = 256;
 constexpr std::uint64_t largest_buffer = 16ull << 30;
-/// For how many runs of words there is room: what half of the counts themselves take, but within bounds. More
-/// are counted access by access.
+/// Returns the capacity for runs of words: half the size of the counts, within bounds. Further runs are
+/// counted access by access.
 std::uint64_t most_runs_for(const cod::LaunchExtents& extents) {
   constexpr std::uint64_t least = 1ull << 20, most = 16ull << 20;
   const std::uint64_t bytes = std::clamp(extents.device_words * sizeof(std::uint32_t) / 2, least, most);

@@ -1,4 +1,4 @@
-// The device memory behind one instrumented launch: where every array of every specification lies in one
+// The device memory of one instrumented launch: the offset of every array of every specification in one
 // buffer.
 #pragma once
 
@@ -19,62 +19,63 @@ namespace lynxpp::interposer {
 struct ProbeLayout {
   struct Specification {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> arrays;  ///< offset, bytes; in the order of arrays()
-    std::uint64_t dropped = 0;         ///< offset of the counts of accesses out of bounds
-    std::uint64_t dropped_counts = 1;  ///< how many counts
-    /// By array: where its counters in shared memory begin (cod::Word::Kind::shared_counters), or 0.
+    std::uint64_t dropped = 0;         ///< offset of the counts of out-of-bounds accesses
+    std::uint64_t dropped_counts = 1;  ///< number of these counts
+    /// For each array: the offset of its counters in shared memory (cod::Word::Kind::shared_counters), or 0.
     std::vector<std::uint64_t> shared_counters;
   };
-  /// Of WordCounting::runs, in order: offset, bytes.
+  /// Offset and bytes of each element of WordCounting::runs, in order.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
-  std::span<const engine::WordCounting::RunArray> run_arrays;  ///< what they are of
-  std::uint64_t most_runs = 0;                                 ///< for how many each has room
+  std::span<const engine::WordCounting::RunArray> run_arrays;  ///< arrays of `runs`
+  std::uint64_t most_runs = 0;                                 ///< capacity of each
   std::pair<std::uint64_t, std::uint64_t> loop_records;        ///< offset, bytes
   std::vector<Specification> specifications;
   std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
-  std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, how many
+  std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, count
   std::pair<std::uint64_t, std::uint64_t> word_map;          ///< offset, bytes; written before the launch
-  const cod::WordMap* words = nullptr;                       ///< what it is of
+  const cod::WordMap* words = nullptr;                       ///< the map stored at `word_map`
   std::uint64_t allocations = 0;                             ///< offset of allocation_table
   std::span<const std::uint64_t> allocation_table;
   struct Initial {
     std::uint64_t offset = 0;
     std::vector<std::byte> bytes;
   };
-  std::vector<Initial> initial;  ///< what arrays begin with; written before the launch
+  std::vector<Initial> initial;  ///< initial contents of arrays; written before the launch
   cod::LaunchExtents extents;
   std::uint64_t bytes = 0;
 
-  /// All that is written before the launch, on zeros; valid as long as the layout and what it is of.
+  /// Returns all writes before the launch, onto zeros; valid as long as the layout and the objects that it
+  /// refers to.
   std::vector<device::BufferWrite> writes() const;
 
   std::vector<std::span<std::byte>> arrays_of(std::size_t specification, std::span<std::byte> buffer) const;
-  /// The first one of others than checked_accesses().
+  /// The first count sums up drops that do not belong to checked_accesses().
   std::vector<std::uint64_t> dropped(std::size_t specification, std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> counters_of(std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> shared_addresses_of(std::span<const std::byte> buffer) const;
-  /// 0: there are none.
+  /// Returns 0 if there does not exist.
   std::uint64_t offset_of_runs(std::uint32_t specification, std::uint32_t array) const;
 };
 
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view);
 
-/// What a variant wants in the buffer besides the specifications' arrays.
+/// A variant's parts of the buffer besides the specifications' arrays.
 struct SharedParts {
   std::uint64_t counters = 0;                                 ///< slots
-  std::uint64_t shared_addresses = 0;                         ///< how many
+  std::uint64_t shared_addresses = 0;                         ///< count
   const cod::WordMap* words = nullptr;                        ///< lives as long as the layout
   std::span<const std::uint64_t> allocations = {};            ///< lives as long as the layout
   std::span<const engine::WordCounting::RunArray> runs = {};  ///< lives as long as the layout
   std::uint64_t loop_record_bytes = 0;                        ///< of each thread
-  std::uint64_t shared_counters = 0;       ///< where those of the first array begin; 0: there are none
-  std::uint64_t shared_counter_bytes = 0;  ///< of each array
+  std::uint64_t shared_counters = 0;       ///< offset of the first array's counters; 0: none
+  std::uint64_t shared_counter_bytes = 0;  ///< bytes per array
 };
 
-/// Failure: an array's size overflows, or the buffer would be larger than 16 GiB.
+/// Fails if an array's size overflows or the buffer would exceed 16 GiB.
 Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
                             const cod::LaunchExtents& extents, const SharedParts& parts = {});
 
-/// A value of the hidden parameter for a buffer at `address`, or all of them.
+/// Return one or all values of the parameter slots for a buffer at `address`.
 std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address);
 std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,
                                        std::uint64_t address);

@@ -11,7 +11,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Arrays stand in records alone.
+/// True for single numbers: arrays appear only in records.
 bool is_number(const report::ResultValue& result) {
   return result.extents.empty() && report::size_of(result.values) != 0;
 }

@@ -16,22 +16,22 @@ namespace lynxpp::interposer {
 /// Thread safe. Empty until keep() is called.
 class ResultsQueue {
  public:
-  /// Of one specification and one launch.
+  /// Capacity in results; one result is one specification's for one launch.
   static constexpr std::size_t most = 1 << 16;
 
-  /// Puts launches into the queue, which must outlive it.
+  /// Returns a sink that adds launches to the queue. The queue must outlive it.
   std::unique_ptr<report::Sink> sink();
 
   void keep() { is_kept_.store(true); }
   bool is_kept() const { return is_kept_.load(); }
   void add(const report::LaunchRecord& record);
-  /// Hands over what there was at the call, with no lock held. Returns how many.
+  /// Passes the results present at the call to `take`, with no lock held. Returns their number.
   std::size_t take(lynxpp_take take, void* context);
   std::uint64_t missed();
 
  private:
   std::atomic<bool> is_kept_ = false;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::deque<report::LaunchRecord> results_;
   std::uint64_t missed_ = 0;
 };

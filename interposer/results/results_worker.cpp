@@ -17,7 +17,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Between two looks at launches that are not over. Looking costs the driver a few microseconds.
+/// Pause between two polls of unfinished launches. A poll costs the driver a few microseconds.
 constexpr std::chrono::microseconds shortest_pause(500);
 constexpr std::chrono::microseconds longest_pause(4000);
 
@@ -46,7 +46,7 @@ struct ResultsWorker::Shared {
 
   const std::function<bool()> collect_all;
   std::atomic<bool> is_wanted = false;
-  std::mutex mutex;  ///< guards what follows
+  std::mutex mutex;  ///< guards the members below
   std::condition_variable wanted;
   bool is_started = false;
   bool is_over = false;
@@ -75,8 +75,8 @@ void ResultsWorker::wake() {
   try {
     std::thread([shared = shared_] { shared->run(); }).detach();
   } catch (const std::system_error& error) {
-    // Launching threads take results when too many are outstanding, and finish() takes the rest.
-    log().warn("no thread for results: {}", error.what());
+    // Launching threads collect results if too many are outstanding, and finish() collects the rest.
+    log().warn("cannot start the thread that collects results: {}", error.what());
     shared_->is_through = true;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

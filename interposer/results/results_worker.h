@@ -1,4 +1,4 @@
-// The thread that takes results while the program goes on.
+// The thread that collects results while the program runs.
 #pragma once
 
 #include <functional>
@@ -6,18 +6,18 @@
 
 namespace lynxpp::interposer {
 
-/// Begins with the first call of wake(); all signals are blocked in it, so that the program's are handled by
-/// the program's threads. Destroying it waits until the thread no longer uses `collect`.
+/// Starts on the first call of wake(). Blocks all signals, so that the program's threads handle the program's
+/// signals. The destructor waits until the thread no longer uses `collect`.
 class ResultsWorker {
  public:
-  /// `collect` takes what is there, and returns whether nothing is left to look for. It is called again and
-  /// again, a millisecond or a few apart, until it does.
+  /// `collect` collects available results and returns true if none are outstanding. It is called repeatedly,
+  /// every few milliseconds, until it does.
   explicit ResultsWorker(std::function<bool()> collect);
   ~ResultsWorker();
   ResultsWorker(const ResultsWorker&) = delete;
   ResultsWorker& operator=(const ResultsWorker&) = delete;
 
-  /// There is something to collect. Thread safe, and next to free while the thread is at work.
+  /// Announces outstanding results. Thread safe, and nearly free while the thread is running.
   void wake();
 
  private:

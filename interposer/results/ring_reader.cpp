@@ -11,11 +11,11 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Of a block, before it is compressed.
+/// Maximum bytes of a block before compression.
 constexpr std::uint64_t largest_block = std::uint64_t{1} << 20;
-/// What a killed process may lose; smaller blocks take more room.
+/// Maximum age of a block, which a killed process loses; smaller blocks need more space.
 constexpr std::chrono::milliseconds oldest_block(100);
-/// After so many entries the device is told what was taken.
+/// Reports progress to the device after this number of entries.
 constexpr std::uint64_t told_after = 1024;
 
 std::string trace_type_of(cod::ScalarType type) {
@@ -35,7 +35,7 @@ std::string trace_type_of(cod::ScalarType type) {
   return "f64";
 }
 
-/// With the fields of the stream.
+/// Adds the fields of the stream.
 report::TraceDescription described(report::TraceDescription description,
                                    const cod::Specification& specification, const cod::TraceStream& stream) {
   description.specification = specification.name();
@@ -99,7 +99,7 @@ bool RingReader::take() {
 
 void RingReader::finish(std::optional<std::uint64_t> appended) {
   take();
-  // Behind the first one that is missing there may be others.
+  // Complete entries may follow the first missing one.
   for (std::uint64_t number = taken_; number < taken_ + entries_; ++number) {
     if (is_complete(number)) add(number);
   }
@@ -114,7 +114,7 @@ std::uint64_t RingReader::lost(std::uint64_t appended) const {
   return beyond - std::min(beyond, written_beyond_);
 }
 
-/// To the block, or to a new one where a number is missing before it.
+/// Appends to the block, or to a new one if a number is missing before it.
 void RingReader::add(std::uint64_t number) {
   if (!problem_.empty()) return;
   if (in_block_ != 0 && (number != first_ + in_block_ || in_block_ * stream_.entry_bytes >= largest_block))

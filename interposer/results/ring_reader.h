@@ -1,4 +1,4 @@
-// Takes the entries of a trace out of its ring (cod/trace_stream.h) and writes them to a file, column by
+// Reads the entries of a trace from its ring (cod/trace_stream.h) and writes them to a file, column by
 // column.
 #pragma once
 
@@ -17,33 +17,34 @@
 
 namespace lynxpp::interposer {
 
-/// Of one trace of one launch. Not thread safe.
+/// Reads one trace of one launch. Not thread safe.
 class RingReader {
  public:
-  /// `memory` holds a StreamRing and `entries` entries behind it. `file` outlives the reader.
+  /// `memory` holds a StreamRing followed by `entries` entries. `file` outlives the reader.
   RingReader(const cod::Specification& specification, const cod::TraceStream& stream,
              std::unique_ptr<device::HostMemory> memory, report::TraceDescription description,
              report::TraceFile& file);
 
-  /// Entries for which a ring of `bytes` bytes has room: a power of two, 64 or more.
+  /// Returns the number of entries that fit in a ring of `bytes` bytes: a power of two, at least 64.
   static std::uint64_t entries_of(const cod::TraceStream& stream, std::uint64_t bytes);
   static std::uint64_t bytes_of(const cod::TraceStream& stream, std::uint64_t entries);
 
   cod::StreamControl control(std::chrono::nanoseconds patience) const;
   const cod::TraceStream& stream() const { return stream_; }
 
-  /// Takes what is complete, in the order of numbers. False: there was nothing.
+  /// Reads complete entries in numerical order. Returns false if there were none.
   bool take();
-  /// The launch is over: takes what is there, and writes all of it. `appended`: by the kernel; nullopt when
-  /// nobody knows.
+  /// Called after the launch: reads the remaining entries and writes everything. `appended`: number of
+  /// entries that the kernel appended; nullopt: unknown.
   void finish(std::optional<std::uint64_t> appended);
 
-  /// Entries that were neither written nor are among the first ones, which are in the trace itself.
+  /// Returns the number of entries that are neither in the file nor among the first ones, which the trace
+  /// itself holds.
   std::uint64_t lost(std::uint64_t appended) const;
-  /// Entries in the file, and those of them that are nowhere else.
+  /// Return the number of entries in the file, and the number of those that the trace itself does not hold.
   std::uint64_t written() const { return written_; }
   std::uint64_t written_beyond() const { return written_beyond_; }
-  /// Why nothing more is written; empty when all is well.
+  /// Returns why writing has stopped; empty if it has not.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -57,16 +58,16 @@ class RingReader {
   const std::unique_ptr<device::HostMemory> memory_;
   const report::TraceDescription description_;
   report::TraceFile& file_;
-  std::vector<std::uint32_t> widths_;  ///< of the fields
+  std::vector<std::uint32_t> widths_;  ///< bytes of each field
   std::uint64_t entries_ = 0;
   std::uint64_t taken_ = 0;
-  std::vector<std::vector<std::byte>> columns_;  ///< of the block that is being filled
-  std::uint64_t first_ = 0;                      ///< its first entry's number
+  std::vector<std::vector<std::byte>> columns_;  ///< columns of the block being filled
+  std::uint64_t first_ = 0;                      ///< number of the block's first entry
   std::uint64_t in_block_ = 0;
-  std::chrono::steady_clock::time_point begun_;  ///< when its first entry was taken
-  std::optional<std::uint32_t> number_;          ///< of the stream in the file
+  std::chrono::steady_clock::time_point begun_;  ///< when the block's first entry was read
+  std::optional<std::uint32_t> number_;          ///< number of the stream in the file
   std::uint64_t written_ = 0;
-  std::uint64_t written_beyond_ = 0;  ///< of them those that are not in the trace
+  std::uint64_t written_beyond_ = 0;  ///< written entries that the trace does not hold
   std::string problem_;
 };
 

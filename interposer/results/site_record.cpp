@@ -7,7 +7,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Numbers the sets of labels in the order in which they are first met.
+/// Numbers the sets of labels in order of first appearance.
 class LabelSets {
  public:
   explicit LabelSets(report::SitesRecord& record) : sets_(record.labels) {}

@@ -1,4 +1,4 @@
-// A kernel's site table as the report writes it.
+// Converts a kernel's site table to a report record.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace lynxpp::interposer {
 
 report::SitesRecord site_record(const cod::SiteTable& sites, const std::string& kernel, std::uint64_t table);
 
-/// Whether some result has one value for each basic block or instruction.
+/// True if some result has one value per basic block or instruction.
 bool has_values_per_site(const report::LaunchRecord& record);
 
 }  // namespace lynxpp::interposer

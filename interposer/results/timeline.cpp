@@ -13,7 +13,7 @@ namespace lynxpp::interposer {
 
 namespace {
 
-/// The stream that a thread has asked for last.
+/// The stream that a thread used last.
 struct LastStream {
   std::uint64_t timeline = 0;
   void* stream = nullptr;

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::uint64_t ring_bytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t most_launches = 16;
-/// With the thread, which may be waiting for a disk.
+/// Limit on waiting for the thread, which may be waiting for a disk.
 constexpr std::chrono::seconds patience_with_disk(5);
-/// Between two looks at rings in which there was nothing.
+/// Pause between two polls of empty rings.
 constexpr std::chrono::microseconds shortest_rest(100);
 constexpr std::chrono::microseconds longest_rest(2000);
 
@@ -51,7 +51,7 @@ struct TraceStreams::Shared {
 
   using CorePtr = std::shared_ptr<LaunchStreams::Core>;
 
-  /// False: there was nothing to take.
+  /// Returns false if there was nothing to read.
   static bool take(LaunchStreams::Core& core, bool& is_over) {
     const std::unique_lock lock(core.mutex, std::try_to_lock);
     if (!lock) return false;
@@ -84,7 +84,7 @@ struct TraceStreams::Shared {
     changed.notify_all();
   }
 
-  /// What goes wrong in it goes wrong in the program's process.
+  /// Contains all failures: they would hit the program's process.
   void run_safely() {
     try {
       run();
@@ -98,7 +98,7 @@ struct TraceStreams::Shared {
 
   report::TraceFile file;
   std::atomic<std::uint64_t> under_way = 0;
-  std::mutex mutex;  ///< guards what follows; not held while anything is read or written
+  std::mutex mutex;  ///< guards the members below; not held during input or output
   std::condition_variable changed;
   std::vector<CorePtr> cores;
   bool is_started = false;
@@ -118,7 +118,7 @@ LaunchStreams::LaunchStreams(std::shared_ptr<Core> core, std::size_t specificati
 
 LaunchStreams::~LaunchStreams() {
   const std::unique_lock lock(core_->mutex, patience_with_disk);
-  // The thread may be reading: then they stay for ever.
+  // The thread may still be reading, so the rings are never destroyed.
   if (!lock) static_cast<void>(new std::shared_ptr<Core>(core_));
   if (lock) core_->rings.clear();
 }
@@ -162,7 +162,7 @@ void LaunchStreams::finish(const ProbeLayout& layout, std::span<std::byte> buffe
     } else if (reader.written() != appended) {
       notes_.emplace_back(ring.specification,
                           "'" + stream.name + "': " + std::to_string(appended - reader.written()) +
-                              " entries were not streamed: they came faster than they could be written");
+                              " entries were not streamed: they arrived faster than they could be written");
     }
   }
 }
@@ -209,19 +209,19 @@ std::unique_ptr<LaunchStreams> TraceStreams::begin(
   if (core == nullptr) return nullptr;
   if (!start())
     return std::make_unique<LaunchStreams>(std::move(core), specifications.size(),
-                                           "there is no thread that could take the entries");
+                                           "cannot start the thread that reads the entries");
   const std::lock_guard lock(shared_->mutex);
   shared_->cores.push_back(core);
   shared_->changed.notify_all();
   return std::make_unique<LaunchStreams>(std::move(core));
 }
 
-/// The thread, once. False: there is none.
+/// Starts the thread, once. Returns false if it cannot be started.
 bool TraceStreams::start() {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->is_through) return false;
   if (std::exchange(shared_->is_started, true)) return true;
-  // The program's signals are handled by the program's threads.
+  // The program's threads handle the program's signals.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -1,9 +1,9 @@
 // Streams the traces of launches to a file while their kernels run (LYNXPP_TRACE).
 //
-//   kernel ▶ ring in memory of the host ▶ a thread of its own ▶ report/trace/trace_file.h
+//   kernel ▶ ring in host memory ▶ separate thread ▶ report/trace/trace_file.h
 //
-// A kernel whose ring is full waits for that thread, which therefore waits for nothing but the disk: it takes
-// no lock of the session's and calls no driver.
+// A kernel whose ring is full waits for that thread. The thread therefore waits only for the disk: it takes
+// none of the session's locks and does not call the driver.
 #pragma once
 
 #include <chrono>
@@ -20,28 +20,28 @@
 
 namespace lynxpp::interposer {
 
-/// The rings of one launch. Destroyed when nothing on the device uses them any more.
+/// The rings of one launch. Destroyed when the device no longer uses them.
 class LaunchStreams {
  public:
   struct Core;
   explicit LaunchStreams(std::shared_ptr<Core> core);
-  /// Without rings: why.
+  /// Creates no rings; `problem` says why.
   LaunchStreams(std::shared_ptr<Core> core, std::size_t specifications, const std::string& problem);
-  /// Waits for the thread as finish() does.
+  /// Waits for the thread in the same way as finish().
   ~LaunchStreams();
   LaunchStreams(const LaunchStreams&) = delete;
   LaunchStreams& operator=(const LaunchStreams&) = delete;
 
-  /// What is written to the launch's buffer before it is made: at the counter of each stream. Valid as long
-  /// as this.
+  /// Returns what must be written to the launch's buffer before the launch, at the counter of each stream.
+  /// Valid during the lifetime of this object.
   std::vector<device::BufferWrite> writes(const ProbeLayout& layout) const;
 
-  /// The launch is over. `buffer` is what it left, where it ended well: the counters of its traces then say
-  /// what is in them, and as dropped what is neither there nor in the file. Waits for the thread no longer
-  /// than some seconds.
+  /// Called after the launch. `buffer` is the launch's buffer if it succeeded: its trace counters then report
+  /// what is in the traces, and as dropped what is in neither the traces nor the file. Waits at most a few
+  /// seconds for the thread.
   void finish(const ProbeLayout& layout, std::span<std::byte> buffer);
 
-  /// For the launch's record of a specification.
+  /// Returns notes for the launch's record of a specification.
   std::vector<std::string> notes(std::size_t specification) const;
 
  private:
@@ -52,18 +52,18 @@ class LaunchStreams {
 /// Thread safe.
 class TraceStreams {
  public:
-  /// With an empty path nothing is streamed. `patience`: of kernels with this process's taking nothing.
+  /// An empty path disables streaming. `patience`: how long a kernel waits while this process reads nothing.
   explicit TraceStreams(std::string path, std::chrono::nanoseconds patience = std::chrono::seconds(2));
   ~TraceStreams();
   TraceStreams(const TraceStreams&) = delete;
   TraceStreams& operator=(const TraceStreams&) = delete;
 
   bool is_on() const { return !path_.empty(); }
-  /// Whether so many launches are under way that their rings take much of the host's memory.
+  /// True if the rings of active launches use much of the host's memory.
   bool is_crowded() const;
 
-  /// Rings for a launch, none where there is no memory for them, which notes() then says. Null: no
-  /// specification has a trace that can be streamed. Touches no file.
+  /// Creates the rings of a launch; without memory for them it creates none, and notes() says so. Returns
+  /// null if no specification has a trace that can be streamed. Does not access any file.
   std::unique_ptr<LaunchStreams> begin(const std::vector<engine::SpecificationPtr>& specifications,
                                        device::Device& device, const report::TraceDescription& description);
 

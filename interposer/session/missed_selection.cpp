@@ -11,7 +11,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// What is left of a regular expression, or of a name, to compare: letters, digits and "_", in lower case.
+/// Returns the part of a regular expression or name that is compared: letters, digits and "_", in lower case.
 std::string letters_of(std::string_view text) {
   std::string letters;
   for (const char each : text) {
@@ -21,7 +21,7 @@ std::string letters_of(std::string_view text) {
   return letters;
 }
 
-/// "matmul" of "void linear::matmul<float>(float*)".
+/// Returns "matmul" for "void linear::matmul<float>(float*)".
 std::string plain_name(const std::string& kernel) {
   std::string name = demangle(kernel);
   name = name.substr(0, name.find_first_of("(<"));

@@ -1,4 +1,4 @@
-// What to say when a filter of kernels has selected none.
+// The message for a kernel filter that selected no kernel.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace lynxpp::interposer {
 
-/// Puts those that `pattern`, a regular expression, comes closest to first: by letters in which it differs
-/// from the function's name, without its scope, template arguments and parameters. Indices into `kernels`,
-/// which are mangled names.
+/// Returns indices into `kernels` (mangled names), those nearest to `pattern`, a regular expression, first.
+/// Distance is the number of letters that differ from the function's name without scope, template arguments
+/// and parameters.
 std::vector<std::size_t> nearest_first(const std::string& pattern, const std::vector<std::string>& kernels);
 
 /// "'matmull' matches none of the 12 kernels that were launched; the nearest: matmul, gemm, …"

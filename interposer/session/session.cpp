@@ -48,7 +48,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
   auto attached = std::make_shared<Attached>();
   problem.clear();
   const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
-  if (!has_stack) problem = "error: there is no memory for a stack to compile specifications on\n";
+  if (!has_stack) problem = "error: not enough memory for the compiler's stack\n";
   if (!problem.empty()) return false;
   const State state(state_);
   select_kernels(std::move(kernels));
@@ -96,7 +96,7 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   has_seen_launches_ = true;
   Seen& known = seen(source.name, module);
   if (captured && *captured) {
-    // The graph's launches are launches of their own.
+    // The graph's launches are counted separately.
     if (known.coverage.instrumented_launches == 0) known.coverage.reason = "captured into a graph";
     return false;
   }
@@ -104,7 +104,7 @@ bool Session::launch(device::Device& device, const device::Launch& launch, const
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
   const bool is_wanted = wanted(known, number);
   if (found != nullptr && captured && !configuration_.timeline) note_found(*found, known, device, source);
-  // Whatever is attached or detached meanwhile comes after this launch.
+  // Specifications attached or detached meanwhile apply after this launch.
   const std::shared_ptr<const Attached> attached = attached_;
   state.unlock();
   if (!is_wanted && !configuration_.timeline) return false;
@@ -191,7 +191,7 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
     }
   }
   if (configuration_.timing == Timing::originals) {
-    coverage.reason = "its original was timed";
+    coverage.reason = "the original kernel was timed";
     state.unlock();
     return time_original(known, device, launch, activity).ok();
   }
@@ -215,7 +215,7 @@ void Session::note_refusal(Seen& seen, const Status& launched) {
 bool Session::wanted(Seen& seen, std::uint64_t index) const {
   report::CoverageRecord& coverage = seen.coverage;
   ++coverage.launches;
-  // As a rule it is the reason already, and this costs next to nothing.
+  // Usually the reason is set already, so this is nearly free.
   const auto because = [&](const char* reason) {
     if (coverage.instrumented_launches == 0 && coverage.reason != reason) coverage.reason = reason;
     return false;
@@ -246,7 +246,7 @@ std::string Session::module_of(State& state, const KernelSource& source) {
 Session::Seen& Session::seen(std::string_view kernel, const std::string& module) {
   if (const auto known = seen_.find(KernelKey::View(kernel, module)); known != seen_.end())
     return *known->second;
-  // What has been launched natively so far is of the first module that is known.
+  // Launches that were only counted so far belong to the first module that becomes known.
   const auto first = first_of_name_.find(kernel);
   if (first != first_of_name_.end() && first->second->coverage.module.empty() &&
       first->second->numbers.by_device.empty()) {
@@ -276,7 +276,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   KernelPtr* const place = place_of_kernel(seen, *attached, device, launch, source.image);
   if (place != nullptr && is_current(**place, seen, attached)) {
     const KernelPtr kernel = *place;
-    // Whoever makes it may never come back: the program was ended meanwhile.
+    // The creating thread may never return, if the program ended meanwhile.
     while (!kernel->is_made && !finished_) changed_.wait_for(state, step);
     return kernel->is_made ? kernel : nullptr;
   }
@@ -288,7 +288,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->shape = engine::shape_of(launch.grid, launch.block);
   kernel->room = room_of(*attached, launch);
   kernel->learned = seen.learned;
-  KernelPtr before;  // unloaded when nothing is locked
+  KernelPtr before;  // unloaded after all locks are released
   if (place != nullptr) {
     before = std::exchange(*place, kernel);
   } else {
@@ -313,7 +313,7 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
   set_once(seen.timing.variant, of_variant);
 }
 
-/// Records what is known of a kernel that cannot be instrumented.
+/// Records the properties of a kernel that cannot be instrumented.
 void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
                               const device::Launch& launch) {
   State state(state_);
@@ -334,8 +334,8 @@ void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& 
   if (resources) coverage.shape->registers = resources->registers;
 }
 
-/// Called if the kernel cannot be instrumented. True: its original was launched, and is timed. Times the
-/// first launches and then ever fewer, so that timing costs next to nothing.
+/// Called if the kernel cannot be instrumented. Returns true if its original was launched and is timed. Times
+/// the first launches and then increasingly fewer, so that timing is nearly free.
 bool Session::launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
                                 const device::Launch& launch, report::ActivityRecord& activity) {
   constexpr std::uint64_t first_launches = 4;
@@ -396,7 +396,7 @@ void Session::forget_image(std::uint64_t image) {
 }
 
 void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
-  std::vector<std::shared_ptr<Graph>> dropped;  // go when nothing is locked
+  std::vector<std::shared_ptr<Graph>> dropped;  // destroyed after all locks are released
   const State state(state_);
   std::erase_if(graphs_, [&](auto& entry) {
     const bool is_it = is_dropped(*entry.second);
@@ -406,7 +406,7 @@ void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
 }
 
 void Session::drop_kernels(const std::function<bool(const Kernel&)>& is_dropped) {
-  std::vector<KernelPtr> dropped;  // unloaded when nothing is locked
+  std::vector<KernelPtr> dropped;  // unloaded after all locks are released
   const State state(state_);
   for (const auto& [key, seen] : seen_) {
     const auto rest = std::ranges::stable_partition(

@@ -1,11 +1,11 @@
-// The launch session: what happens to a kernel launch while specifications are attached.
+// The launch session: handles each kernel launch while specifications are attached.
 //
 //   launch ▶ wanted? ▶ instrument once per (device, image, kernel, shape) ▶ buffers ▶ launch
-//   the variant ▶ results on their way back
-//   a thread of its own: results ready ▶ ON_REPORT ▶ launch record ▶ sinks
+//   the variant ▶ readback of results
+//   separate thread: results ready ▶ ON_REPORT ▶ launch record ▶ sinks
 //
-// Threads launch beside each other: no lock is held while the compiler or a device works. A launch waits only
-// for the variant it needs while another thread makes it, and for the device when a great many results are
+// Threads launch concurrently: no lock is held while the compiler or a device works. A launch waits only if
+// another thread is creating the variant that it needs, or for the device if very many results are
 // outstanding.
 #pragma once
 
@@ -47,17 +47,18 @@ class Session {
  public:
   struct Seen;
 
-  /// A kernel on a device, as launch() has found it. Neither is there when later launches may differ.
+  /// Cached result of launch() for a kernel on a device. Both pointers are null if later launches may differ.
   struct Found {
     std::atomic<std::uint64_t>* unselected = nullptr;  ///< no filter selects it: counts its launches
     Seen* selected = nullptr;
     std::uint64_t image = 0;  ///< KernelSource::image
   };
 
-  /// Who takes the results of launches that are over, besides collect(), save_results() and finish().
+  /// Determines what collects the results of finished launches, besides collect(), save_results() and
+  /// finish().
   enum class Results : std::uint8_t {
-    in_background,  ///< a thread of the session's
-    on_demand,      ///< nobody
+    in_background,  ///< a thread of the session
+    on_demand,      ///< nothing
   };
 
   Session(Configuration configuration, std::unique_ptr<report::Sink> sink,
@@ -65,71 +66,73 @@ class Session {
   ~Session();
 
   /// Replaces the attached specifications: names or paths, separated by commas; empty detaches. `kernels`
-  /// stands in the place of the configuration's until the next call. False: nothing changed; `problem` is the
-  /// rendered diagnostics, source lines and carets included.
+  /// overrides the configuration's filter until the next call. Returns false if nothing changed; `problem`
+  /// then holds the rendered diagnostics, with source lines and carets.
   bool attach(const std::string& list, std::string& problem,
               std::optional<NamePattern> kernels = std::nullopt);
   bool attached();
 
-  /// Continues, in the child of a fork, the session of its parent: with the specifications and kernels
-  /// that were chosen there, and no launches.
+  /// Continues the parent's session in the child of a fork: with the specifications and kernels selected
+  /// there, and without launches.
   void inherit(const Session& parent);
 
-  /// What there is now. Launches wait for it no longer than for each other.
+  /// Returns the current status. Delays launches no more than other launches do.
   SessionStatus status();
 
-  /// Makes the launch with the instrumented variant. Its results are taken later, by another thread. False:
-  /// the caller makes the original one (the reason stands in the coverage record).
+  /// Makes the launch with the instrumented variant. Another thread collects its results later. Returns false
+  /// if the caller must make the original launch (the coverage record says why).
   ///
-  /// `found`: where not null, gets what is to be known for the next launches of this kernel on this device,
-  /// as long as choices() is what it was before the call. Launches of a stream that is being captured are
-  /// none.
+  /// `found`, if not null, receives cached lookup state for later launches of this kernel on this device. It
+  /// is valid while choices() has the value that it had before the call, except for launches into a stream
+  /// that is being captured.
   bool launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
               Found* found = nullptr);
 
-  /// The same for a kernel that a filter selects, with nothing looked up by name and nothing made. nullopt:
-  /// it was not launched before as it is now, and nothing was done; launch() is to be called.
+  /// Same, for a kernel that a filter selects, without any look-up by name and without creating variants.
+  /// Returns nullopt, without side effects, if the kernel was not launched like this before; call launch()
+  /// then.
   std::optional<bool> launch_again(device::Device& device, const device::Launch& launch, const Found& found);
 
-  /// Another number when something was attached or detached, or other kernels were selected.
+  /// Changes whenever specifications are attached or detached, or other kernels are selected.
   std::uint64_t choices() const { return choices_.load(std::memory_order_acquire); }
 
-  /// Makes the launch of a graph, with variants of the kernels that are wanted; each of its kernels counts as
-  /// a launch. Launches of one graph come one after the other.
+  /// Launches a graph with variants of the wanted kernels; each of its kernels counts as a launch. Launches
+  /// of one graph never overlap.
   GraphLaunched launch(device::Device& device, const GraphLaunch& launch);
 
-  /// The executable graph is going away.
+  /// Called before the executable graph goes away.
   void forget_graph(std::uint64_t id);
 
-  /// The program has launched the kernel so many times in a way that is never instrumented ("by graphs").
+  /// Called after `launches` launches of the kernel in a way that is never instrumented ("by graphs").
   void launched_natively(std::string_view kernel, std::uint64_t launches, const std::string& way);
 
-  /// Writes the records of launches that are over. Waits for no launch; for another thread that writes
-  /// records, so that what was over before the call is written behind it.
+  /// Writes the records of finished launches. Does not wait for launches, but waits for another thread that
+  /// is writing records, so that everything that finished before the call is written when it returns.
   void collect();
 
-  /// Whose names launches carry. Before the first one.
+  /// Sets the reader of the range names that launches record. Call it before the first launch.
   void use_ranges(RangeReader reader) { timeline_.use_ranges(std::move(reader)); }
 
-  /// The program has called for a copy.
+  /// Called when the program requests a copy.
   void copied(const CopyCall& call);
 
-  /// Whether all activities are to be told.
+  /// True if all activities are recorded.
   bool has_timeline() const { return configuration_.timeline; }
 
-  /// Drops variants of an image that is going away.
+  /// Drops the variants of an image that is going away.
   void forget_image(std::uint64_t image);
 
-  /// Waits for outstanding results and writes their records, and drops the variants of devices whose contexts
-  /// end. Not when none has come for Configuration::patience: those of these devices are then lost.
+  /// Waits for outstanding results, writes their records, and drops the variants of devices whose contexts
+  /// end. If no result arrives within Configuration::patience, the remaining results of these devices are
+  /// lost.
   void save_results(std::span<const device::Device* const> ending);
 
-  /// Waits for outstanding results and writes every record. Later launches are not instrumented. A launch
-  /// that some thread is in the midst of is not waited for longer than a second, results not when none has
-  /// come for Configuration::patience: what is missing then stands in coverage.
+  /// Waits for outstanding results and writes every record. Later launches are not instrumented. Waits at
+  /// most a second for launches in progress on other threads, and for results until none has arrived for
+  /// Configuration::patience; coverage then reports what is missing.
   void finish();
 
-  /// Whether the program launched anything while specifications were attached.
+  /// True if the program launched anything while specifications were attached.
   bool has_seen_launches() const { return has_seen_launches_; }
 
   /// True if some launch was instrumented, or timed if that was requested.
@@ -140,8 +143,8 @@ class Session {
     return ever_attached_ && configuration_.prints_table && !configuration_.times_only();
   }
 
-  /// The same as finish() from anywhere, while other threads, or this one, are in the midst of a launch:
-  /// writes what is complete, and what is missing as a note. Waits at most a second.
+  /// Same as finish(), callable at any time while this or other threads are launching: writes what is
+  /// complete, and a note on what is missing. Waits at most a second.
   void finish_now();
 
  private:
@@ -166,44 +169,45 @@ class Session {
   // ---- launching (session.cpp)
   /// Precondition: `state_` is held.
   Seen& seen(std::string_view kernel, const std::string& module);
-  /// LaunchPlace::module of the image. Lets go of `state` where it is new.
+  /// Returns LaunchPlace::module of the image. Releases `state` if the image is new.
   std::string module_of(State& state, const KernelSource& source);
-  /// Precondition of these (session_status.cpp): `state_` is held.
+  /// Precondition of the members below (session_status.cpp): `state_` is held.
   void select_kernels(std::optional<NamePattern> kernels);
   bool selects(const std::string& kernel) const;
   void count_natively(Seen& seen, std::uint64_t launches, const std::string& way);
   void note_found(Found& found, Seen& seen, const device::Device& device, const KernelSource& source) const;
-  /// Whether the launch of this number is wanted. Precondition of these: `state_` is held.
+  /// True if the launch with this number is wanted. Precondition: `state_` is held.
   bool wanted(Seen& seen, std::uint64_t number) const;
-  /// Made by this call where it is missing, or by another thread that is waited for. Lets go of `state`
-  /// meanwhile. Null: the session has finished.
+  /// Returns the variant, after creating it or waiting for another thread that is creating it. Releases
+  /// `state` meanwhile. Null: the session has finished.
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
                        device::Device& device, const device::Launch& launch, const KernelSource& source);
   BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
-  /// Where the variant for such launches is, whatever it was made for besides; null: there is none.
+  /// Returns the slot of the variant for such launches, whatever else it was created for; null if there is
+  /// none.
   KernelPtr* place_of_kernel(Seen& seen, const Attached& attached, const device::Device& device,
                              const device::Launch& launch, std::uint64_t image) const;
   static bool is_current(const Kernel& kernel, const Seen& seen,
                          const std::shared_ptr<const Attached>& attached);
-  /// Precondition: `state_` is held. Null: there is none.
+  /// Returns null if the launch has no plan yet. Precondition: `state_` is held.
   static PlanPtr known_plan(const Kernel& kernel, const device::Launch& launch);
   Result<PlanPtr> plan_for(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch);
-  /// All of a launch but its readback. Takes the activity along, unless it is to be told of anyway. Failure:
-  /// it cannot be made with the variant.
+  /// Prepares everything for a launch except its readback. Moves `activity` from the caller unless it is
+  /// recorded in any case. Fails if the launch cannot be made with the variant.
   Result<PendingPtr> pending_for(Seen& seen, Kernel& kernel, device::Device& device,
                                  const device::Launch& launch, report::ActivityRecord& activity);
   PendingPtr pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
                           report::ActivityRecord& activity);
   Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                         report::ActivityRecord& activity);
-  /// Has the launch's traces streamed, where that is wanted and possible.
+  /// Starts streaming the launch's traces if this is requested and possible.
   Status begin_streams(Pending& pending, device::Device& device, device::Buffer& buffer,
                        const device::Launch& launch);
   Status launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
                      PendingPtr pending, Outstanding& outstanding);
   /// Precondition: `state_` is held.
   static void note_refusal(Seen& seen, const Status& launched);
-  /// Of a variant that has been launched.
+  /// Begins collecting the results of a variant that was launched.
   void take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
                  const device::Launch& launch, Outstanding& outstanding);
   void note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
@@ -212,53 +216,53 @@ class Session {
                          const device::Launch& launch, report::ActivityRecord& activity);
   Status time_original(Seen& seen, device::Device& device, const device::Launch& launch,
                        report::ActivityRecord& activity);
-  /// Whether the launch, which is wanted, was made with the variant or timed; its activity is written later
-  /// then.
+  /// Returns true if the launch, which is wanted, was made with the variant or timed; its activity is then
+  /// written later.
   bool make_launch(Seen& seen, const std::shared_ptr<const Attached>& attached, device::Device& device,
                    const device::Launch& launch, const KernelSource& source,
                    report::ActivityRecord& activity);
-  /// Writes the device's record once, and what is known of the kernel before it is instrumented. Where
-  /// activities are told; precondition of this and the next: none of the locks is held.
+  /// Writes the device's record once, and the kernel's properties before instrumentation, if activities are
+  /// recorded. Precondition of this and the next: none of the locks is held.
   void note_device(device::Device& device, const device::Launch& launch, report::ActivityRecord& activity);
   /// Writes it once. Precondition: `records_` is held.
   void tell(const report::DeviceRecord& device);
   void write(const report::ActivityRecord& activity);
-  /// What the kernels take of an SM; `variant` may be null.
+  /// Records the kernels' use of SM resources; `variant` may be null.
   void note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
                       const device::Launch& variant_launch, const device::Variant* variant);
   void add(PendingPtr pending, Outstanding& outstanding);
   /// Precondition: `state_` is held.
   void keep(PendingPtr pending, Outstanding& outstanding);
-  /// Of the device; where there is no room, results of other launches are taken first.
+  /// Allocates on the device; if memory is short, collects results of other launches first.
   Result<std::unique_ptr<device::Buffer>> allocate(Seen& seen, device::Device& device, std::uint64_t bytes,
                                                    const device::Launch& launch);
-  /// Has `take` take it, and again when results of other launches have been taken.
+  /// Calls `take` to allocate, and again after results of other launches were collected.
   Status take_memory(const std::function<Status()>& take);
-  /// When it was refused with `taken`; `settled_` was `settled` before.
+  /// Continues after an allocation failed with `taken`, when `settled_` was `settled`.
   Status take_memory_of_others(Status taken, std::uint64_t settled, const std::function<Status()>& take);
   /// Precondition: `state_` is held.
   bool is_crowded() const;
-  /// Waits until there are not too many outstanding launches. False: there still are.
+  /// Waits until few enough launches are outstanding. Returns false if there are still too many.
   bool has_room_for_launches();
-  /// The same, at once where there are few.
+  /// Same, but returns at once if few are outstanding.
   bool makes_room();
-  /// Takes results until `is_enough`, which may then be asked several times. False: no more came, now or when
-  /// another launch has waited for them.
+  /// Collects results until `is_enough`, which may be called several times. Returns false if no more arrived,
+  /// now or while another launch waited for them.
   bool take_results_until(const std::function<bool()>& is_enough);
   void drop_kernels(const std::function<bool(const Kernel&)>& is_dropped);
   void drop_graphs(const std::function<bool(const Graph&)>& is_dropped);
-  /// At level trace, what memory the program has, where that has changed since the last launch.
+  /// At level trace, logs the program's allocations if they have changed since the last launch.
   void log_allocations(device::Device& device);
 
   // ---- launching graphs (session_graphs.cpp)
-  /// Null: the device launches none, which coverage then says.
+  /// Returns null if the device cannot launch it with variants; coverage then says so.
   std::shared_ptr<Graph> graph_of(device::Device& device, const GraphLaunch& launch);
-  /// Orders a launch that has no variants after earlier ones that had; the caller makes it.
+  /// Orders a launch without variants after earlier ones with variants; the caller makes it.
   GraphLaunched launch_behind(const device::Device& device, const GraphLaunch& launch);
-  /// Null if the graph is unknown.
+  /// Returns null if the graph is unknown.
   std::shared_ptr<Graph> take_graph(std::uint64_t id);
   GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& reason);
-  /// LaunchPlace::module of each of its kernels. Lets go of `state` where one is new.
+  /// Returns LaunchPlace::module of each of its kernels. Releases `state` if one is new.
   std::vector<std::string> modules_of(State& state, const GraphLaunch& launch);
   std::vector<GraphNode> nodes_of(const GraphLaunch& launch, const std::vector<std::string>& modules,
                                   int ordinal);
@@ -266,7 +270,7 @@ class Session {
                        const std::shared_ptr<const Attached>& attached, device::Device& device,
                        const GraphLaunch& launch);
   Status make_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
-  /// As take_memory(); where there is none, the nodes' launches count as made without.
+  /// Same as take_memory(); if it fails, the nodes' launches count as uninstrumented.
   Status reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes,
                  const std::function<Status()>& take);
   Status launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
@@ -280,82 +284,83 @@ class Session {
                                 engine::Request request);
   static Result<std::string> obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch);
   Status keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch, engine::Request& request);
-  /// Instruments and loads, unless the text is that which was `refused`.
+  /// Instruments and loads, unless the resulting text equals `refused`.
   Status make_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
                       const engine::Request& request, const std::string& refused = {});
-  /// With a kernel whose text is the same. Adds up the times of making both.
+  /// Shares the variant of a kernel with the same text. Adds up the times of creating both.
   bool share_variant(Seen& seen, Kernel& kernel);
 
   // ---- taking results (session_report.cpp)
   static bool note_wrapped_words(Pending& pending, double milliseconds);
   /// Precondition of this and the next: `taking_` is held.
   void drain(bool wait);
-  /// The first outstanding launch, if its results are there or `wait`, or when too many are outstanding.
+  /// Returns the first outstanding launch if its results have arrived, if `wait`, or if too many are
+  /// outstanding.
   PendingPtr take(bool wait, SettledTogether& together);
   /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
   void report(Pending& pending, std::span<std::byte> bytes);
   void add_times(const Pending& pending);
-  /// For the kernel's later variants.
+  /// Applies to later variants of the kernel.
   void learn(Seen& seen, const Learned& shown);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                             const cod::LaunchView& launched);
-  /// Of the table of its sites, which is written once.
+  /// Returns the number of its site table, which is written once.
   std::uint64_t number_of_sites(const Plan& plan);
   void report_ends();
   /// Precondition: `records_` is held.
   void close_books();
-  /// Waits a second for threads that are in the midst of a launch.
+  /// Waits up to a second for threads that are in the middle of a launch.
   bool launches_are_made() const;
   void note_missing_results();
-  /// Has `work` done by a thread of its own. False: it has not come to an end, and no result was taken for
+  /// Runs `work` on a separate thread. Returns false if it has not finished and no result was collected for
   /// `patience`.
   bool ends(std::function<void()> work, std::chrono::milliseconds patience);
-  /// Those of the devices; of all where nobody knows which contexts end.
+  /// Returns the launches on these devices; on all devices if the ending contexts are unknown.
   std::deque<PendingPtr> take_all_of(std::span<const device::Device* const> ending);
-  /// Those that nobody waits for yet are lost.
+  /// The results that no thread is waiting for yet are lost.
   void give_up(LastResults& last);
   /// Writes what is complete and, as notes, what is missing.
   void take_what_is_there();
   void close_books_without_rest();
-  /// True when there is nothing left to look for.
+  /// Returns true if no results are outstanding.
   bool collect_in_background();
 
   const Configuration configuration_;
   DumpFolder dump_;
   TraceStreams streams_;              // outlives all launches
-  std::atomic<bool> ending_ = false;  // nobody but finish() takes results any more
+  std::atomic<bool> ending_ = false;  // true: only finish() collects results
   std::atomic<bool> finished_ = false;
   std::atomic<bool> has_seen_launches_ = false;
   std::atomic<bool> has_measured_ = false;
   std::atomic<std::uint64_t> choices_ = 0;
-  std::atomic<int> launching_ = 0;                              // threads in the midst of a launch
+  std::atomic<int> launching_ = 0;                              // threads that are in the middle of a launch
   std::atomic<int> helpers_ = 0;                                // threads of ends()
-  std::atomic<std::uint64_t> settled_ = 0;                      // launches whose results were taken
-  std::atomic<std::uint64_t> waited_till_ = ~std::uint64_t{0};  // what `settled_` was when no more came
+  std::atomic<std::uint64_t> settled_ = 0;                      // launches whose results were collected
+  std::atomic<std::uint64_t> waited_till_ = ~std::uint64_t{0};  // value of `settled_` when no more arrived
 
-  // Three locks, taken in this order.
-  OwnedMutex taking_;              // held by who takes results, so that their order is kept
-  bool looks_past_first_ = false;  // guarded by taking_: the first outstanding launch goes on and on
-  std::timed_mutex records_;       // while records are written: guards the sink and what reports keep
-  // Recursive, since a signal handler may end the program in the midst of a launch.
-  std::recursive_timed_mutex state_;     // guards what follows; never held while a compiler or a device works
-  std::condition_variable_any changed_;  // a variant has been made
+  // Three locks, acquired in this order.
+  OwnedMutex taking_;              // held while collecting results, to keep their order
+  bool looks_past_first_ = false;  // guarded by taking_: the first outstanding launch does not end
+  std::timed_mutex records_;       // held while writing records: guards the sink and the reports' state
+  // Recursive, because a signal handler may end the program in the middle of a launch.
+  std::recursive_timed_mutex state_;     // guards the members below; never held while compiling or waiting
+  std::condition_variable_any changed_;  // a variant was created
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
   std::optional<NamePattern> kernels_;                 // nullopt: the configuration's
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
   bool ever_attached_ = false;
   std::unordered_map<KernelKey, std::unique_ptr<Seen>, KernelKey::Hash, KernelKey::Equal> seen_;
-  std::unordered_map<std::string_view, Seen*> first_of_name_;         // among them
+  std::unordered_map<std::string_view, Seen*> first_of_name_;         // in `seen_`
   std::unordered_map<std::uint64_t, std::string> modules_;            // by image
-  std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by the executable graph's number
+  std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by id of the executable graph
   std::deque<PendingPtr> pending_;
-  std::deque<PendingPtr> given_up_;  // never looked at: their contexts have ended
+  std::deque<PendingPtr> given_up_;  // not accessed again: their contexts have ended
   std::uint64_t pending_bytes_ = 0;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
-  std::set<std::string> warned_problems_;  ///< of kernels; each is a warning once
+  std::set<std::string> warned_problems_;  ///< of kernels; each causes one warning
   Timeline timeline_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;

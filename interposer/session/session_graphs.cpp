@@ -1,5 +1,5 @@
-// The part of the session that launches graphs. Each kernel node is a launch of its kernel; those that are
-// wanted launch variants, whose buffers lie behind each other in one.
+// The part of the session that launches graphs. Each kernel node is a launch of its kernel; wanted ones
+// launch variants, whose buffers are adjacent parts of one buffer.
 #include <algorithm>
 #include <utility>
 
@@ -11,11 +11,11 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// The results of all nodes come back in one copy.
+/// One copy brings back the results of all nodes.
 struct SharedReadback {
   explicit SharedReadback(std::unique_ptr<device::Readback> copy) : readback(std::move(copy)) {}
 
-  std::mutex mutex;  // results of one launch may be taken by several threads when the program ends
+  std::mutex mutex;  // several threads may collect results of one launch when the program ends
   std::unique_ptr<device::Readback> readback;
 };
 
@@ -49,7 +49,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   if (!launch.copy) return launch_behind(device, launch);
   const std::shared_ptr<Graph> graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
-  // Behind its own launches an executable graph runs by itself; of one more launch of it the end is known.
+  // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
   const char* const way = !launch.outside.empty() ? launch.outside.c_str()
                           : launch.may_be_running ? "by graphs that had been launched before attaching"
                           : configuration_.timing == Timing::originals
@@ -79,7 +79,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
     if (has_variants) made = make_graph(nodes, *graph, launch);
     if (made) made = launch_graph(nodes, *graph, launch);
     if (made) {
-      // Whatever goes wrong now, the launch has been made.
+      // The launch has been made, whatever fails from here on.
       try {
         take_back_graph(nodes, *graph, launch);
       } catch (const std::exception& error) {
@@ -104,16 +104,16 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   return GraphLaunched::original;
 }
 
-/// There are no variants until the graph becomes another one: releases their resources.
+/// No variants exist until the graph becomes another one: releases their resources.
 GraphLaunched Session::launch_behind(const device::Device& device, const GraphLaunch& launch) {
   const std::shared_ptr<Graph> graph = take_graph(launch.id);
-  // An event of another context may be gone with it.
+  // An event of another context may no longer exist.
   if (graph != nullptr && graph->device == &device) graph->runs->order(launch.in);
   return GraphLaunched::no;
 }
 
 std::shared_ptr<Session::Graph> Session::graph_of(device::Device& device, const GraphLaunch& launch) {
-  std::shared_ptr<Graph> before;  // goes when nothing is locked
+  std::shared_ptr<Graph> before;  // destroyed after all locks are released
   State state(state_);
   std::shared_ptr<Graph>& graph = graphs_[launch.id];
   if (graph != nullptr && graph->device == &device) return graph;
@@ -132,7 +132,7 @@ std::shared_ptr<Session::Graph> Session::graph_of(device::Device& device, const 
   return graph;
 }
 
-/// Counts its kernels as launched so.
+/// Counts its kernels as launched in this way.
 GraphLaunched Session::launch_original(Graph& graph, const GraphLaunch& launch, const std::string& way) {
   graph.runs->order(launch.in);
   if (!launch.launch_original()) return GraphLaunched::original;
@@ -153,7 +153,7 @@ std::vector<std::string> Session::modules_of(State& state, const GraphLaunch& la
   return modules;
 }
 
-/// Precondition: `state_` is held and something attached.
+/// Precondition: `state_` is held and something is attached.
 std::vector<Session::GraphNode> Session::nodes_of(const GraphLaunch& launch,
                                                   const std::vector<std::string>& modules, int ordinal) {
   std::vector<GraphNode> nodes;
@@ -171,8 +171,8 @@ std::vector<Session::GraphNode> Session::nodes_of(const GraphLaunch& launch,
   return nodes;
 }
 
-/// Those of kernels that are selected: a launch that is not among the sampled ones runs the variant, too, and
-/// its results are not reported.
+/// Chooses variants for the selected kernels. A launch that is not sampled runs the variant too, but its
+/// results are not reported.
 void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
                               const std::shared_ptr<const Attached>& attached, device::Device& device,
                               const GraphLaunch& launch) {
@@ -217,7 +217,7 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
   }
 }
 
-/// Unless there is one that is the same.
+/// Reuses an existing graph if it is identical.
 Status Session::make_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
   std::vector<Graph::Made> wanted;
   std::vector<device::VariantNode> variants;
@@ -242,7 +242,7 @@ Status Session::make_graph(std::vector<GraphNode>& nodes, Graph& graph, const Gr
   if (!is_same || !graph.problem.empty()) {
     Status room = reserve(nodes, bytes, [&] { return graph.runs->reserve_buffers(bytes); });
     if (!room) return room;
-    std::vector<Graph::Made> before;  // goes when nothing is locked
+    std::vector<Graph::Made> before;  // destroyed after all locks are released
     {
       const State state(state_);
       before = std::exchange(graph.made, std::move(wanted));
@@ -264,7 +264,7 @@ Status Session::reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes
   for (const GraphNode& node : nodes) {
     if (node.pending && node.is_wanted) node.seen->no_room.add(bytes, first_message(taken.error()));
   }
-  return failure("there was no memory for what they would count");
+  return failure("not enough memory for their counters");
 }
 
 Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {

@@ -1,4 +1,4 @@
-// The part of the session that launches variants: what launches of one variant have in common is found out
+// The part of the session that launches variants: common properties of a variant's launches are computed
 // once.
 #include <unistd.h>
 
@@ -16,10 +16,10 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Of one variant: programs that launch a kernel with ever other grids are not to fill memory.
+/// Plans per variant: programs that keep changing a kernel's grid must not fill memory.
 constexpr std::size_t most_plans = 8;
 
-/// Of a launch that is about to be made.
+/// Describes a launch that is about to be made.
 report::LaunchPlace place_of(const device::Device& device, const device::Launch& launch,
                              const report::ActivityRecord& activity) {
   report::LaunchPlace place;
@@ -110,7 +110,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
       lay_out(kernel.attached->specifications, extents_of(launch, plan->view), parts);
   if (!layout) return layout.error();
   plan->layout = std::move(*layout);
-  // Words go by the program's memory as it is now, and by the launch's parameters.
+  // Counted words depend on the program's current memory and the launch's parameters.
   if (plan->words != nullptr) return PlanPtr(std::move(plan));
   const State state(state_);
   if (kernel.plans.size() == most_plans) kernel.plans.erase(kernel.plans.begin());
@@ -232,7 +232,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   Status launched =
       device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
   if (!launched) return launched;
-  // Whatever goes wrong now, the launch has been made.
+  // The launch has been made, whatever fails from here on.
   try {
     take_back(std::move(pending), std::move(*buffer), device, launch, outstanding);
   } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-// The half of the session that takes results and closes the books.
+// The half of the session that collects results and finishes the report.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -16,7 +16,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// With threads that are in the midst of a launch when the program ends.
+/// Limit on waiting for threads that are in the middle of a launch when the program ends.
 constexpr std::chrono::milliseconds patience(1000);
 
 report::LaunchResources resources_of(const device::KernelNeeds& needs, std::uint64_t dynamic_shared_bytes,
@@ -38,7 +38,7 @@ std::optional<report::ModelledTime> modelled_time_of(device::Readback& readback)
   return told;
 }
 
-/// Says so when no kernel was wanted, and puts first those that `pattern` comes closest to.
+/// If no kernel was wanted, says so and puts those nearest to `pattern` first.
 void name_nearest(std::vector<const Session::Seen*>& sorted, const std::string& pattern) {
   if (sorted.empty() || std::ranges::any_of(sorted, [](const auto* each) { return each->wanted; })) return;
   std::vector<std::string> kernels;
@@ -70,7 +70,7 @@ void Session::drain(bool wait) {
   while (wait || !ending_) {
     PendingPtr taken = take(wait, together);
     if (taken == nullptr) return;
-    // Without a lock on the records: finish_now() may come while this launch is waited for.
+    // Without a lock on the records: finish_now() may be called while this launch is awaited.
     const Result<std::span<std::byte>> bytes = taken->readback->wait();
     {
       const std::lock_guard records(records_);
@@ -108,7 +108,7 @@ Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
 }
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
-  // Of an instrumented kernel the time says nothing about the program's own.
+  // The time of an instrumented kernel says nothing about the original's.
   if (bytes && configuration_.timeline && pending.plan->variant == nullptr)
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
   if (configuration_.timeline) sink_->activity(pending.activity);
@@ -125,7 +125,7 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   const State state(state_);
   ++pending.plan->seen->lost;
   Seen& seen = *pending.plan->seen;
-  // If the original was timed, it ran under no specifications.
+  // If the original was timed, it ran without specifications.
   report::CoverageRecord& coverage =
       pending.plan->attached != nullptr ? seen.coverage_of(*pending.plan->attached) : seen.coverage;
   add_once(coverage.notes, "results lost: " + first_message(bytes.error()));
@@ -150,9 +150,10 @@ void Session::Seen::begin_coverage(const std::vector<std::string>& specs) {
 
 void Session::Seen::close_coverage() {
   if (const NoRoom& missed = no_room; missed.launches != 0) {
-    coverage.notes.push_back(
-        std::to_string(missed.launches) + (missed.launches == 1 ? " launch" : " launches") +
-        " ran uninstrumented for want of up to " + std::to_string(missed.bytes) + " bytes: " + missed.why);
+    coverage.notes.push_back(std::to_string(missed.launches) +
+                             (missed.launches == 1 ? " launch" : " launches") +
+                             " ran uninstrumented for lack of memory (up to " + std::to_string(missed.bytes) +
+                             " bytes): " + missed.why);
   }
   no_room = {};
   for (const auto& [way, launches] : natively)
@@ -161,7 +162,7 @@ void Session::Seen::close_coverage() {
   natively.clear();
 }
 
-/// True: the kernel's next launches should take care of it.
+/// Returns true if the kernel's next launches should avoid the overflow.
 bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
   const Plan& plan = *pending.plan;
   bool may_wrap = false;
@@ -171,8 +172,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
     if (!plan.words->may_wrap(specification, milliseconds, plan.device.clock_khz)) continue;
     may_wrap = true;
     pending.notes[i].emplace_back(
-        "counts of words have 32 bits, of which one may have wrapped around in so long a launch; those of "
-        "the "
+        "counts of words have 32 bits and one may have wrapped around in this long launch; counts of the "
         "kernel's next launches stop at 4294967295");
   }
   return may_wrap;
@@ -184,7 +184,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   if (pending.plan->variant == nullptr) return;  // an original that was timed
   // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
-  // Of launches whose times are compared, too: later ones are what a program mostly has.
+  // Also for launches whose times are compared: most launches of a program are later ones.
   const bool runs_pay =
       plan.words == nullptr || plan.words->runs_pay(plan.layout, bytes, plan.attached->specifications);
   if (configuration_.times_only()) return learn(*plan.seen, {.word_runs = runs_pay});
@@ -292,13 +292,12 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
     record.allocations = allocations_named_in(record.results, *pending.allocations);
   if (pending.counters_may_have_wrapped && !plan.attached->specifications[index]->counters().empty()) {
     record.notes.emplace_back(
-        "counts are an estimate: the launch may have run for so long that a counter wrapped; the kernel's "
-        "next launches "
-        "count in 64 bits");
+        "counts are an estimate: the launch may have run long enough for a counter to wrap around; the "
+        "kernel's next launches use 64-bit counters");
   }
   if (pending.indices_may_have_wrapped && !plan.attached->specifications[index]->tallies().empty()) {
     record.notes.emplace_back(
-        "sectors are an estimate: an array index of 32 bits may have wrapped around between the lanes of a "
+        "sectors are an estimate: a 32-bit array index may have wrapped around between the lanes of a "
         "warp; the kernel's next launches assume nothing about indices");
   }
   if (pending.streams != nullptr) {
@@ -371,7 +370,7 @@ void Session::save_results(std::span<const device::Device* const> ending) {
         }
       },
       configuration_.patience);
-  // What one launch keeps from being over is not unloaded either: that waits for the device.
+  // A launch that does not end also prevents unloading, which waits for the device.
   if (!is_over) return give_up(*last);
   drop_kernels(
       [&](const Kernel& kernel) { return std::ranges::find(ending, kernel.device) != ending.end(); });
@@ -394,11 +393,11 @@ std::deque<Session::PendingPtr> Session::take_all_of(std::span<const device::Dev
 
 void Session::give_up(LastResults& last) {
   const State state(state_);
-  // To let go of one is to wait for it.
+  // Destroying one means waiting for it.
   while (PendingPtr next = last.next()) {
     --next->plan->seen->outstanding;
     ++next->plan->seen->lost;
-    add_once(next->plan->seen->coverage.notes, "results lost: the context ended before the launch had");
+    add_once(next->plan->seen->coverage.notes, "results lost: the context ended before the launch finished");
     given_up_.push_back(std::move(next));
   }
 }
@@ -411,8 +410,8 @@ bool Session::launches_are_made() const {
 }
 
 void Session::finish() {
-  // A signal handler of the program may end it while this very thread is inside a launch; another thread's
-  // launch may never end, and does not keep a program either.
+  // A signal handler of the program may end it while this thread is inside a launch; a launch on another
+  // thread may never end, and must not keep the program from ending either.
   if (Launching::is_in_this_thread() || taking_.is_held_by_caller() || !launches_are_made())
     return finish_now();
   ending_ = true;
@@ -439,7 +438,7 @@ void Session::take_what_is_there() {
   State state(state_, patience);
   if (!state || finished_) return;
   std::deque<PendingPtr> all = std::exchange(pending_, {});
-  std::deque<PendingPtr> rest;  // to let go of one is to wait for it
+  std::deque<PendingPtr> rest;  // destroying one means waiting for it
   state.unlock();
   for (PendingPtr& pending : all) {
     if (!pending->readback->ready()) {
@@ -471,9 +470,9 @@ void Session::note_missing_results() {
     if (seen->coverage.shape && seen->coverage.instrumented_launches == 0) continue;
     const std::string many = std::to_string(outstanding);
     report::CoverageRecord& coverage = seen->coverage;
-    coverage.notes.push_back("the program was ended before " + many + " launch" +
-                             (outstanding == 1 ? "" : "es") + " had; the results are missing");
-    if (!coverage.instrumented) coverage.reason = "the program was ended before its first launch had";
+    coverage.notes.push_back("the program ended before " + many + " launch" + (outstanding == 1 ? "" : "es") +
+                             " finished; the results are missing");
+    if (!coverage.instrumented) coverage.reason = "the program ended before its first launch finished";
   }
 }
 

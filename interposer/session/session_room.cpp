@@ -1,4 +1,4 @@
-// Room for one more launch, and waiting that has an end.
+// Waits, with a limit, until there is room for one more launch.
 #include <pthread.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Between two looks at launches that are not over.
+/// Pause between two polls of unfinished launches.
 constexpr std::chrono::milliseconds look_again(1);
-/// After that, results of later launches are looked for, too.
+/// After this time, results of later launches are polled too.
 constexpr std::chrono::milliseconds patience_with_first(20);
 
-/// What a thread that may never end and the one that waits for it share.
+/// State shared by a thread that may never end and the one that waits for it.
 struct Ended {
   std::mutex mutex;
   std::condition_variable changed;
@@ -39,7 +39,7 @@ bool Session::is_crowded() const {
 bool Session::take_results_until(const std::function<bool()>& is_enough) {
   if (taking_.is_held_by_caller()) return is_enough();
   const auto begin = std::chrono::steady_clock::now();
-  auto last = begin;  // when something was taken
+  auto last = begin;  // when a result was collected
   while (!finished_ && !ending_) {
     const std::uint64_t before = settled_;
     const auto now = std::chrono::steady_clock::now();
@@ -95,7 +95,7 @@ Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::De
   if (taken) return buffer;
   const State state(state_);
   seen.no_room.add(bytes, first_message(taken.error()));
-  return failure("there was no memory for what it would count");
+  return failure("not enough memory for its counters");
 }
 
 Status Session::take_memory(const std::function<Status()>& take) {
@@ -119,7 +119,7 @@ bool Session::ends(std::function<void()> work, std::chrono::milliseconds patienc
     try {
       work();
     } catch (const std::exception& error) {
-      log().error("internal failure while results were taken: {}", error.what());
+      log().error("internal failure while results were collected: {}", error.what());
     }
     {
       const std::lock_guard lock(ended->mutex);

@@ -1,4 +1,4 @@
-// What a launch session keeps; for the files that implement it.
+// A launch session's state, shared by the files that implement it.
 #pragma once
 
 #include <algorithm>
@@ -36,22 +36,22 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
 /// A set of specifications, shared by the launches made while it was attached.
 struct Session::Attached {
   std::vector<engine::SpecificationPtr> specifications;
-  std::vector<std::string> names;           ///< theirs
-  std::vector<std::uint64_t> every_launch;  ///< of each specification, which launches it wants
+  std::vector<std::string> names;           ///< names of `specifications`
+  std::vector<std::uint64_t> every_launch;  ///< for each specification: launches sampled, every n-th
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
   bool counts_shared_memory = false;
   bool emits_addresses = false;
-  // Guarded by Session::records_: variables of the host, and whether a launch has been reported.
+  // Guarded by Session::records_: host variables, and whether a launch has been reported.
   mutable std::vector<std::vector<std::byte>> host;
   mutable bool has_launches = false;
 
-  /// Whether some specification wants a kernel's launch of this number.
+  /// True if some specification wants a kernel's launch with this number.
   bool samples(std::uint64_t launch) const {
     return std::any_of(every_launch.begin(), every_launch.end(),
                        [&](std::uint64_t every) { return launch % every == 0; });
   }
 
-  /// What is wrong with the list; empty: all of it has been added.
+  /// Adds all specifications of the list. Returns an error message; empty on success.
   std::string add_all(const std::string& list) {
     if (trim(list).empty()) return {};
     const Result<std::vector<instrumentors::LoadedSpecification>> loaded = instrumentors::parse_list(list);
@@ -78,10 +78,10 @@ struct Session::Attached {
   }
 };
 
-/// What compilers need, which recurse; threads that launch may have less.
+/// Stack size for compilers, which recurse; threads that launch may have less.
 inline constexpr std::size_t compilers_stack = std::size_t{1} << 20;
 
-/// What of a launch decides, besides its kernel, how many thread blocks an SM holds.
+/// Launch properties that affect occupancy.
 struct BlockRoom {
   std::uint64_t threads = 0;
   std::uint32_t shared_bytes = 0;
@@ -89,18 +89,18 @@ struct BlockRoom {
   bool operator==(const BlockRoom&) const = default;
 };
 
-/// What a kernel's launches have shown, and later variants are made by.
+/// Properties that a kernel's launches have shown and that determine later variants.
 struct Learned {
-  /// Some launch took so long that narrow ones may have wrapped, or an index may have.
+  /// A launch took so long that a narrow counter or an index may have overflowed.
   bool wide_counters = false;
   bool replays = true;    ///< accesses that follow from parameters need no probe; false: a replay has failed
-  bool word_runs = true;  ///< words that loops go through are counted behind the loops, as runs are long
+  bool word_runs = true;  ///< words accessed in loops are counted after the loops, because runs are long
 
   bool operator==(const Learned&) const = default;
 };
 
 /// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
-/// instrument. Its maker alone touches it until it is made; from then on nothing of it changes.
+/// instrument. Only the creating thread accesses it until `is_made`; it is immutable afterwards.
 struct Session::Kernel {
   bool is_made = false;  ///< guarded by Session::state_
   device::Device* device = nullptr;
@@ -108,33 +108,33 @@ struct Session::Kernel {
   std::shared_ptr<const Attached> attached;
   engine::Instrumented instrumented;
   DumpFolder::Files dumped;
-  std::size_t sites = 0;                     ///< of Seen::sites, this variant's
-  std::shared_ptr<device::Variant> variant;  ///< those with the same text share one
+  std::size_t sites = 0;                     ///< index of this variant's table in Seen::sites
+  std::shared_ptr<device::Variant> variant;  ///< variants with the same text share one
   std::shared_ptr<const report::DeviceRecord> device_record;
-  engine::LaunchShape shape;  ///< of the launches it is for
-  BlockRoom room;             ///< … where counters may lie in shared memory
+  engine::LaunchShape shape;  ///< shape of the launches that it is for
+  BlockRoom room;             ///< … if counters may be in shared memory
   Learned learned;
   std::string problem;     ///< why it runs uninstrumented; empty if it is instrumented
-  bool lacks_ptx = false;  ///< the problem is that its PTX is not available
-  /// Of its last launches, where they have one in common. Guarded by Session::state_.
+  bool lacks_ptx = false;  ///< true if the problem is that its PTX is not available
+  /// Plans of its last launches, if they can share one. Guarded by Session::state_.
   std::vector<std::shared_ptr<const Plan>> plans;
 };
 
-/// What launches of one variant with one grid have in common, besides what words are counted for: made once
-/// for many of them. Holds what they and their reports need.
+/// The common part of launches of one variant with one grid, except counted words: created once for many
+/// launches. Owns everything that they and their reports need.
 struct Session::Plan {
   std::shared_ptr<const Attached> attached;
   Seen* seen = nullptr;
   std::string module;  ///< report::LaunchPlace::module
   device::DeviceInfo device;
   std::shared_ptr<const report::DeviceRecord> device_record;  ///< null: the original was timed
-  std::size_t sites = 0;                                      ///< of Seen::sites
+  std::size_t sites = 0;                                      ///< index in Seen::sites
   std::shared_ptr<const cod::SiteTable> site_table;
   cod::LaunchView view;
   std::shared_ptr<const engine::Counting> counting;
   std::shared_ptr<device::Variant> variant;    ///< stays loaded while it runs
-  std::shared_ptr<const LaunchedWords> words;  ///< null: none are counted
-  std::optional<device::KernelNeeds> needs;    ///< of launches whose words are counted
+  std::shared_ptr<const LaunchedWords> words;  ///< null: no words are counted
+  std::optional<device::KernelNeeds> needs;    ///< for launches whose words are counted
   ProbeLayout layout;
 
   bool is_for(const device::Launch& launch) const {
@@ -142,10 +142,10 @@ struct Session::Plan {
   }
 };
 
-/// Launches that ran as they are because there was no memory for what they would count.
+/// Launches that ran uninstrumented because memory for their counters was missing.
 struct NoRoom {
   std::uint64_t launches = 0;
-  std::uint64_t bytes = 0;  ///< of the largest one's probe buffers
+  std::uint64_t bytes = 0;  ///< largest size of a launch's probe buffers
   std::string why;
 
   void add(std::uint64_t wanted, std::string reason) {
@@ -155,39 +155,39 @@ struct NoRoom {
   }
 };
 
-/// Of a kernel's launches.
+/// Assigns the numbers of a kernel's launches.
 struct LaunchNumbers {
   std::map<int, std::uint64_t> by_device;  ///< launches so far, by the device's ordinal
-  std::uint64_t elsewhere = 0;             ///< those that were only counted, on a device that is not known
+  std::uint64_t elsewhere = 0;             ///< launches that were only counted, on an unknown device
 
-  /// Of one more on the device.
+  /// Returns the number of the next launch on the device.
   std::uint64_t next(int ordinal) { return elsewhere + by_device[ordinal]++; }
 };
 
-/// Everything known of a kernel. Lives as long as the session. Guarded by Session::state_.
+/// A kernel's state. Lives as long as the session. Guarded by Session::state_.
 struct Session::Seen {
-  bool wanted = true;  ///< by LYNXPP_KERNELS, or what stands in its place
+  bool wanted = true;  ///< by LYNXPP_KERNELS or the filter that overrides it
   Learned learned;
   std::uint64_t unmeasured = 0;  ///< launches that ran uninstrumented because of a problem
   LaunchNumbers numbers;
-  /// Launches that no filter selected and that were counted without `state_`, by the device's ordinal.
+  /// Launches, by device ordinal, that no filter selected and that were counted without holding `state_`.
   std::map<int, std::atomic<std::uint64_t>> unselected;
-  std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by the way
-  std::atomic<std::uint64_t> outstanding = 0;     ///< launches made whose results have not been taken
-  std::uint64_t lost = 0;                         ///< launches whose results could not be had
+  std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by kind
+  std::atomic<std::uint64_t> outstanding = 0;     ///< launches whose results are not collected yet
+  std::uint64_t lost = 0;                         ///< launches whose results are lost
   NoRoom no_room;
-  report::CoverageRecord coverage;              ///< under the present or last specifications
+  report::CoverageRecord coverage;              ///< under the current or last specifications
   std::vector<report::CoverageRecord> earlier;  ///< under other specifications
   report::TimingRecord timing;
   std::vector<KernelPtr> kernels;
-  /// The site tables of its variants, each once, and whether the report has it.
+  /// The site tables of its variants, each stored once, and whether the report has it.
   struct Sites {
     std::shared_ptr<const cod::SiteTable> table;
-    std::optional<std::uint64_t> number = {};                                        ///< none: not written
-    std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not told
+    std::optional<std::uint64_t> number = {};                                        ///< nullopt: not written
+    std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not reported
   };
   std::vector<Sites> sites;
-  /// Returns that of a launch that was made while `attached` was attached.
+  /// Returns the record for a launch made while `attached` was attached.
   report::CoverageRecord& coverage_of(const Attached& attached) {
     const auto found = std::ranges::find(earlier, attached.names, &report::CoverageRecord::specs);
     return found != earlier.end() ? *found : coverage;
@@ -199,7 +199,7 @@ struct Session::Seen {
   /// Writes counts that were only accumulated so far to the record.
   void close_coverage();
 
-  /// Puts those that were counted apart to the others.
+  /// Adds the launches counted in `unselected` to the others.
   void add_unselected() {
     for (auto& [ordinal, launches] : unselected) {
       const std::uint64_t more = launches.exchange(0, std::memory_order_relaxed);
@@ -208,7 +208,7 @@ struct Session::Seen {
     }
   }
 
-  std::uint64_t written_sites = 0;  ///< tables, of all kernels of this name; where this is the first of them
+  std::uint64_t written_sites = 0;  ///< tables of all kernels of this name; used in the first of them only
 
   std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) {
     const auto known =
@@ -219,19 +219,19 @@ struct Session::Seen {
   }
 };
 
-/// An instrumented launch whose results (or an original one whose time) are on their way.
+/// An instrumented launch whose results (or an original launch whose time) are outstanding.
 struct Session::Pending : Recycled<Pending> {
   std::shared_ptr<const Plan> plan;
   std::uint64_t launch = 0;
   report::ActivityRecord activity;
-  report::LaunchPlace place;                                   ///< but its module
+  report::LaunchPlace place;                                   ///< without its module
   const device::Device* on = nullptr;                          ///< compared only
-  std::vector<std::vector<std::string>> notes;                 ///< of each specification, about words
-  std::shared_ptr<const device::LiveAllocations> allocations;  ///< where results have addresses
+  std::vector<std::vector<std::string>> notes;                 ///< for each specification, about words
+  std::shared_ptr<const device::LiveAllocations> allocations;  ///< null unless results contain addresses
   std::chrono::steady_clock::time_point begin;                 ///< before the launch was made
   bool counters_may_have_wrapped = false;
   bool indices_may_have_wrapped = false;
-  std::unique_ptr<LaunchStreams> streams;  ///< null: there are none. Goes behind the readback
+  std::unique_ptr<LaunchStreams> streams;  ///< null: none. Destroyed after the readback
   std::unique_ptr<device::Readback> readback;
 };
 
@@ -240,7 +240,7 @@ struct Session::LastResults {
   std::mutex mutex;
   std::deque<PendingPtr> waiting;
 
-  /// Null: there is none left.
+  /// Returns null if none is left.
   PendingPtr next() {
     const std::lock_guard lock(mutex);
     if (waiting.empty()) return nullptr;
@@ -255,35 +255,35 @@ struct Session::GraphNode {
   std::size_t index = 0;  ///< index in GraphLaunch::kernels
   const GraphLaunch::Kernel* kernel = nullptr;
   Seen* seen = nullptr;
-  std::uint64_t number = 0;  ///< of the kernel's launches
-  bool is_wanted = false;    ///< its results are
+  std::uint64_t number = 0;  ///< among the kernel's launches
+  bool is_wanted = false;    ///< its results are wanted
   device::Launch launch;
   report::ActivityRecord activity;
   KernelPtr made;           ///< null: the original runs
-  std::uint64_t first = 0;  ///< byte of the graph's buffers
+  std::uint64_t first = 0;  ///< offset in the graph's buffers
   PendingPtr pending;
 };
 
-/// An executable graph of the program's, as the session launches it.
+/// An executable graph of the program, as the session launches it.
 struct Session::Graph {
-  /// What it was made with: as long as nothing of that changes, it is launched again.
+  /// The kernels it was created with: while these are unchanged, the graph is reused.
   struct Made {
     std::size_t index = 0;  ///< index in GraphLaunch::kernels
     KernelPtr kernel;
     std::uint64_t bytes = 0;
     std::uint32_t shared_bytes = 0;
-    std::vector<std::uint64_t> probe;  ///< with the buffers at 0
+    std::vector<std::uint64_t> probe;  ///< computed for buffers at address 0
 
     bool operator==(const Made&) const = default;
   };
 
   const device::Device* device = nullptr;  ///< compared only
-  /// Of the graph, and of functions' attributes.
+  /// Version of the graph and of functions' attributes.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> version;
   std::vector<Made> made;                      ///< guarded by Session::state_
-  std::unique_ptr<device::ProgramGraph> runs;  // goes before what it was made of
-  std::string problem;                         ///< why there are no variants with these
-  /// What was refused once may be possible when the driver has memory again: after 1, 2, 4, … launches.
+  std::unique_ptr<device::ProgramGraph> runs;  // destroyed before the objects that it uses
+  std::string problem;                         ///< why the graph runs without variants
+  /// A refused graph may succeed when the driver has memory again: retries after 1, 2, 4, … launches.
   std::uint64_t launches_between = 1;
   std::uint64_t launches_since = 0;
 
@@ -296,18 +296,17 @@ struct Session::Graph {
   }
 };
 
-/// Of launches of one device that are settled behind each other.
+/// Launches of one device that are settled in succession.
 struct Session::SettledTogether {
   const device::Device* on = nullptr;
   std::unique_ptr<device::Together> calls;
 };
 
-/// Who launches waits for results when more is outstanding.
+/// A launch waits for results if more than this is outstanding.
 inline constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
 inline constexpr std::size_t outstanding_launches_limit = 4096;
 
-/// A launch that is being made counts as outstanding, so that it is missed when the program ends in its
-/// midst.
+/// A launch in progress counts as outstanding, so that it is reported missing if the program ends meanwhile.
 class Session::Outstanding {
  public:
   explicit Outstanding(Seen& seen) : seen_(&seen) { ++seen.outstanding; }
@@ -317,14 +316,14 @@ class Session::Outstanding {
   Outstanding(const Outstanding&) = delete;
   Outstanding& operator=(const Outstanding&) = delete;
 
-  /// It stays so until its results are settled.
+  /// The launch stays outstanding until its results are settled.
   void settled_later() { seen_ = nullptr; }
 
  private:
   Seen* seen_;
 };
 
-/// While it lives, its thread is in the midst of a launch.
+/// During its lifetime, the thread is in the middle of a launch.
 class Session::Launching {
  public:
   explicit Launching(Session& session) : session_(session) {

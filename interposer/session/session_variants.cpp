@@ -1,4 +1,4 @@
-// The part of the session that makes variants. No lock is held while the compiler works.
+// The part of the session that creates variants. No lock is held while the compiler works.
 #include <chrono>
 #include <utility>
 
@@ -17,7 +17,7 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
   try {
     const bool has_stack =
         run_with_stack(compilers_stack, [&] { prepared = prepare(seen, kernel, launch, source); });
-    if (!has_stack) prepared = failure("there is no memory for a stack to instrument it on");
+    if (!has_stack) prepared = failure("not enough memory for the compiler's stack");
   } catch (const std::exception& error) {
     prepared = failure(std::string("internal failure: ") + error.what());
   }
@@ -64,8 +64,8 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
   Status loaded = has_spare_counters ? success() : make_variant(seen, kernel, launch, request);
   if (!loaded) {
-    // Seen with ptxas 13.0: it finds no registers for some kernels with calls of handlers, and does for
-    // copies of the same handlers.
+    // ptxas 13.0 may find no registers for kernels that call handlers, yet succeed with inlined copies of the
+    // same handlers.
     request.limits = engine::without_functions(request.limits);
     const std::string refused = std::exchange(kernel.instrumented.ptx, {});
     if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
@@ -84,7 +84,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   return success();
 }
 
-/// Records a variant that was made in coverage.
+/// Records a newly created variant in coverage.
 void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request& request,
                         const KernelPtx& ptx) {
   std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> parts;
@@ -101,12 +101,12 @@ void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request&
   for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
   if (coverage.sites != 0) {
     for (const std::string& name : engine::idle_specifications(request, kernel.instrumented))
-      add_once(coverage.notes, "no place in this kernel matches '" + name + "'");
+      add_once(coverage.notes, "no site in this kernel matches '" + name + "'");
   }
 }
 
-/// False: the kernel counts no words of shared memory, its scheme says where, or there is no room, not even
-/// for counters of those arrays alone that probes access.
+/// Returns false if the kernel counts no words of shared memory, if its scheme specifies where, or if there
+/// is no room even for counters of only those arrays that probes access.
 bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                        engine::Request request) {
   const std::optional<cod::WordScheme> spare = request.words.scheme.spare_counters();
@@ -136,8 +136,8 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
   return false;
 }
 
-/// Why the variant's counters cannot lie in shared memory: an SM would hold fewer thread blocks with them.
-/// Empty: it holds as many, or there are none.
+/// Returns why the variant's counters cannot be in shared memory: an SM would hold fewer thread blocks with
+/// them. Empty: it would not, or there are no counters.
 Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch) {
   device::Device& device = *kernel.device;
   Result<std::shared_ptr<LaunchedWords>> words =
@@ -148,13 +148,13 @@ Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, co
   (*words)->add_block_counters(larger);
   const std::optional<std::uint32_t> before = device.resident_blocks(launch, nullptr);
   const std::optional<std::uint32_t> after = device.resident_blocks(larger, kernel.variant.get());
-  if (!before || !after) return std::string("nothing is known of the device's occupancy");
+  if (!before || !after) return std::string("the device's occupancy is unknown");
   if (*after >= *before && *after > 0) return std::string();
   return "with them an SM would hold " + std::to_string(*after) + " thread blocks instead of " +
          std::to_string(*before);
 }
 
-/// Counters in shared memory that the scheme asks for, if there is room; else they go to device memory.
+/// Puts the counters that the scheme requests into shared memory if there is room, else into device memory.
 Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                engine::Request& request) {
   const Result<std::string> obstacle = obstacle_to_block_counters(kernel, launch);
@@ -171,7 +171,7 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& l
                              const engine::Request& request, const std::string& refused) {
   Result<engine::Instrumented> instrumented = engine::instrument(request);
   if (!instrumented) return instrumented.error();
-  if (instrumented->ptx == refused) return failure("the same text has been refused before");
+  if (instrumented->ptx == refused) return failure("the same PTX has been refused before");
   kernel.instrumented = std::move(*instrumented);
   dump_.instrumented(kernel.instrumented.ptx, kernel.dumped);
   if (share_variant(seen, kernel)) return success();

@@ -1,7 +1,9 @@
-"""The part of scripts/gpu-check that calibrates the GPU for `lynxpp band` and `lynxpp quality` and measures the programs that both are about.
+"""The part of scripts/gpu-check that calibrates the GPU for `lynxpp band` and `lynxpp quality` and measures
+programs for both.
 
-Steps one after the other, each within its own time and all within the budget; what is found is written after each, so that a step that hangs or
-fails leaves the others' tables. On the cpu device the sizes are small, the machine is compute_1_3, and nothing is compared with the profiler.
+Steps run one after the other, each within its own time and all within the budget; results are written after
+each, so that a step that hangs or fails does not lose the others' tables. On the cpu device the sizes are
+small, the machine is compute_1_3, and nothing is compared with the profiler.
 """
 import json
 import math
@@ -14,13 +16,14 @@ from common import Findings, TestFailure
 from profiler import read_profile, tool
 
 EQUATIONS = ("samples", "sums", "products")
-SKEWS = (1, 4, 8, 16, 32)  # rows of tiles that blocks write to at a time
+SKEWS = (1, 4, 8, 16, 32)  # rows of tiles that blocks write concurrently
 PRIMITIVES_ON_CPU = ("reduction", "inclusive_scan", "load_balancing_search", "exclusive_scan")
-# Programs, at their own sizes, whose hit rates the cache model is compared with.
+# Programs, with their default sizes, for comparing hit rates with the cache model.
 CACHE_APPS = ("transpose", "stencil", "matmul", "spmv", "strides", "jacobi")
 HITS = {
     "L1": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"),
-    # Of what the L1 caches ask for alone: the L2 cache also serves the profiler, and some 40,000 sectors of every launch are not the kernel's.
+    # Only requests by the L1 caches: the L2 cache also serves the profiler, and some 40,000 sectors of every
+    # launch are not the kernel's.
     "L2": ("lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_srcunit_tex_lookup_hit.sum"),
 }
 
@@ -50,7 +53,7 @@ class Steps:
         self.keep(self.findings)
 
     def lynxpp(self, *arguments, environment=None):
-        """Failure: it fails, or the step's time is up."""
+        """Fails if the program fails or the step's time is up."""
         run = self.package.run(self.package.build.command, *arguments, preload=False, environment=environment,
                                timeout=max(1, self.deadline - time.monotonic()))
         if run.status != 0:
@@ -69,7 +72,7 @@ def fixed(value, digits=3):
 
 
 def transactions(steps):
-    """What transactions cost, and the equations."""
+    """Measures the cost of transactions, and the equations."""
     findings, file = steps.findings, steps.calibration
     machine = () if steps.is_gpu else ("--machine", "compute_1_3", "--iterations", 64)
     run = steps.lynxpp("calibrate", *machine, "-o", file)
@@ -92,7 +95,7 @@ def transactions(steps):
 
 
 def bands(steps, equation, program, *arguments, environment=None):
-    """Those of the program's kernels; nothing, said, where there is no band."""
+    """Returns the bands of the program's kernels; if there is no band, says so and returns nothing."""
     try:
         run = steps.lynxpp("band", "-c", steps.calibration, "-e", equation, "--json", "--", program, *arguments,
                            environment=environment)
@@ -113,7 +116,7 @@ def cells(band):
 
 
 def application_bands(steps):
-    """Bands of the transposes, the electrostatics and the cliques by each form of the equations."""
+    """Bands of the transposes, the electrostatics and the cliques for each form of the equations."""
     rows = []
     try:
         for equation in EQUATIONS:
@@ -126,12 +129,13 @@ def application_bands(steps):
 
 
 def geometric_mean(values):
-    # As scripts/campprof_accuracy: an error of 0 is a hundredth of a percent.
+    # Same as scripts/campprof_accuracy: an error of 0 counts as a hundredth of a percent.
     return math.exp(sum(math.log(max(value, 1e-4)) for value in values) / len(values))
 
 
 def line_errors(found):
-    """Those of the best line, and of the application line from every starting point for every other number of warps."""
+    """Returns the errors of the best line, and of the application line from every starting point for all
+    other numbers of warps."""
     best = [abs(each["best_ms"] - each["ms"]) / each["ms"] for each in found]
     line = [abs(end["best_ms"] + begin["degree"] * (end["worst_ms"] - end["best_ms"]) - end["ms"]) / end["ms"]
             for begin in found for end in found if begin is not end and begin["degree"] is not None]
@@ -142,7 +146,7 @@ def application_lines(steps):
     """The errors of the lines over numbers of active warps: blocks of 1 to 16 warps do the same work."""
     rows = []
     try:
-        # A block on each multiprocessor, as the benchmarks have it.
+        # One block per multiprocessor, as in the benchmarks.
         grid = {"EXAMPLE_GRID": str(json.loads(steps.calibration.read_text())["multiprocessors"])}
         for app, size in (("electrostatics", 256), ("cliques", 50000)) if steps.is_gpu else (("cliques", 500),):
             found = []
@@ -156,7 +160,7 @@ def application_lines(steps):
 
 
 def camping_removed(steps):
-    """The degree of the transpose as its writes go to more partitions of 256 bytes at a time."""
+    """The degree of the transpose as its writes go to more partitions of 256 bytes concurrently."""
     rows = []
     size = 8 if steps.is_gpu else 2
     try:
@@ -164,17 +168,17 @@ def camping_removed(steps):
             for band in bands(steps, "samples", steps.test_program("skewed_transpose"), size, skew):
                 rows.append([skew, *cells(band)])
     finally:
-        steps.findings.table("transpose, camping removed step by step (samples)", ["rows of tiles at a time", *HEADER], rows)
+        steps.findings.table("transpose, camping removed step by step (samples)", ["concurrent rows of tiles", *HEADER], rows)
 
 
 def hot_places(steps):
-    """Hot lines and hot atomics of the kernels that are made for it."""
+    """Hot lines and hot atomics of the kernels made for this purpose."""
     rows = []
     for band in bands(steps, "samples", steps.test_program("hot")):
         for spot in band["hot"] or [None]:
             rows.append([band["kernel"].split("(")[0], *cells(band),
                          "none" if spot is None else f"{spot['kind']} {spot['array']} + {spot['offset']}: {100 * spot['share']:.1f} %, {spot['sites'][0]['site']}"])
-    steps.findings.table("hot places", ["kernel", *HEADER, "hot"], rows)
+    steps.findings.table("hot addresses", ["kernel", *HEADER, "hot"], rows)
 
 
 def quality(steps):
@@ -210,12 +214,13 @@ def quality(steps):
 
 
 def kernel_name(demangled):
-    """`copy<2>` of `void copy<(int)2>(float*)`, as the profiler writes it, and of `copy<2>(float*)`."""
+    """Returns `copy<2>` for `void copy<(int)2>(float*)`, as the profiler writes it, and for
+    `copy<2>(float*)`."""
     return re.sub(r"\((?:unsigned )?(?:int|bool|char|short|long)\)", "", demangled).split("(")[0].removeprefix("void ").strip()
 
 
 def modelled_caches(steps, app):
-    """{kernel: {cache: (sectors, hits)}} by the cache model."""
+    """Returns {kernel: {cache: (sectors, hits)}} according to the cache model."""
     run = steps.lynxpp("band", "--cache", "--cold", "--json", "--", steps.package.program(app, "shared"))
     found = {}
     for line in run.stdout.decode().splitlines():
@@ -231,16 +236,16 @@ def profiled_caches(steps, profiler, app):
                             timeout=max(1, steps.deadline - time.monotonic()))
     launches = read_profile(run.stdout.decode(errors="replace"))
     if not launches:
-        raise TestFailure(f"the profiler gave nothing\n{run}")
+        raise TestFailure(f"the profiler returned nothing\n{run}")
     return {kernel_name(kernel): {cache: tuple(sum(launch.get(name) or 0 for launch in each) for name in names) for cache, names in HITS.items()}
             for kernel, each in launches.items()}
 
 
 def cache_hits(steps):
-    """The cache model's hit rates beside the profiler's."""
+    """Compares the cache model's hit rates with the profiler's."""
     profiler = tool("ncu") if steps.is_gpu else None
     if profiler is None:
-        steps.findings.say("there is no ncu here: hit rates are the model's alone")
+        steps.findings.say("ncu is not installed: only the model's hit rates")
     rows = []
     try:
         for app in CACHE_APPS if steps.is_gpu else CACHE_APPS[:2]:
@@ -255,14 +260,14 @@ def cache_hits(steps):
 
 
 def calibrate(package, _apps, budget, keep=lambda _: None):
-    findings = Findings("calibrate", "what memory transactions cost, bands, hot places, the quality of primitives with fitted weights, hits of the caches")
+    findings = Findings("calibrate", "cost of memory transactions, bands, hot addresses, quality of primitives with fitted weights, cache hits")
     with tempfile.TemporaryDirectory() as folder:
         steps = Steps(package, findings, budget, keep)
         steps.folder = pathlib.Path(folder)
         steps.calibration = steps.folder / "calibration.json"
         steps.step("transactions", 90, transactions)
         steps.step("camping removed", 60, camping_removed)
-        steps.step("hot places", 30, hot_places)
+        steps.step("hot addresses", 30, hot_places)
         steps.step("bands", 100, application_bands)
         steps.step("lines", 180, application_lines)
         steps.step("quality", 150, quality)

@@ -11,7 +11,8 @@ import tempfile
 
 from common import Findings, TestFailure, total
 
-# What a thread does is the same on every device. What a warp does need not be: hardware need not reconverge where the cpu device does.
+# A thread's work is the same on every device. A warp's need not be: hardware need not reconverge where the
+# cpu device does.
 EXACT = re.compile(r"^(total_)?thread|per_thread|bytes_asked")
 
 
@@ -26,7 +27,7 @@ def in_parallel(package, work, items):
 
 
 def identity(package, apps, budget):
-    """Every example with every specification, and with all of them at once, prints what it prints without."""
+    """Every example prints the same with every specification, and with all of them together, as without."""
     findings = Findings("identity", identity.__doc__)
     specs = package.specs + [all_specs(package)]
 
@@ -39,7 +40,7 @@ def identity(package, apps, budget):
             if native.status != 0:
                 return [[app, form, "", f"fails without lynxpp: {native.stderr.strip()[-200:]}"]]
             if native.stdout.decode() != package.expected["apps"][app]["stdout"]:
-                rows.append([app, form, "none", "prints another result than on the cpu device"])
+                rows.append([app, form, "none", "prints a different result than on the cpu device"])
             unattached = package.run(program)
             if (unattached.status, unattached.stdout, unattached.stderr) != (0, native.stdout, native.stderr):
                 rows.append([app, form, "none", "the preload library alone changes it"])
@@ -66,7 +67,8 @@ def identity(package, apps, budget):
     return findings
 
 
-# With all specifications at once a kernel may become larger than is sent to the driver; it runs as it is then, which coverage says.
+# With all specifications together, a kernel may exceed the size limit for the driver; it then runs
+# uninstrumented, as coverage reports.
 TOO_LARGE = "identical, as a kernel ran uninstrumented"
 
 
@@ -85,7 +87,7 @@ def verdict(package, program, native, spec):
 
 
 def no_ptx(package, findings):
-    """A program without PTX runs as it is and is named."""
+    """A program without PTX runs unchanged and is named."""
     program = package.build.examples / "no_ptx" / "vecadd"
     if package.device != "cuda" or not program.exists():
         return
@@ -98,11 +100,12 @@ def no_ptx(package, findings):
     if (run.status, run.stdout) != (0, native.stdout) or not reasons or records.launches:
         findings.fail(f"the program without PTX\n{run}")
     else:
-        findings.say(f"kernel without PTX: ran as it is; coverage says: {'; '.join(sorted(reasons))}")
+        findings.say(f"kernel without PTX: ran unchanged; coverage says: {'; '.join(sorted(reasons))}")
 
 
 def ptx_in_debug_sections(package, findings):
-    """Programs of machine code for sm_90, compiled with -lineinfo, are instrumented from the PTX in its debug sections."""
+    """Programs of machine code for sm_90, compiled with -lineinfo, are instrumented from the PTX in their
+    debug sections."""
     folder = package.build.examples / "lines"
     if package.device != "cuda" or not folder.exists():
         return
@@ -134,7 +137,7 @@ def number(result):
 
 
 def compare_counts(package, app, attached, spec, problem, table, totals, rows, findings):
-    """One specification's results of one run; adds to `totals` and `rows`."""
+    """Compares one specification's results of one run; adds to `totals` and `rows`."""
     wanted = {(entry["kernel"], entry["launch"]): entry["results"] for entry in package.expected["apps"][app]["results"][spec]}
     if sorted(table) != sorted(wanted):
         findings.fail(f"{app} with {attached}: {spec}, {len(table)} launch records, expected {len(wanted)}; {problem}")
@@ -159,12 +162,12 @@ def compare_counts(package, app, attached, spec, problem, table, totals, rows, f
             findings.fail(f"{app} with {attached}: {spec}, {name} {found:,}, the cpu device says {wanted_sum:,}")
 
 
-# Attached together they share registers and one flush, of which ptxas makes other code than of each alone.
+# Attached together they share registers and one flush, for which ptxas generates different code.
 TOGETHER = ("instruction_count,branch_divergence,memory_efficiency", "basic_block_count,opcode_mix,shared_bank_conflicts,active_lanes")
 
 
 def counts(package, apps, budget):
-    """Results of every specification, alone and with others, launch by launch, against the cpu device's."""
+    """Results of every specification, alone and with others, launch by launch, compared with the cpu device's."""
     findings = Findings("counts", counts.__doc__)
 
     def check(item):
@@ -175,7 +178,7 @@ def counts(package, apps, budget):
             return str(failure), None
         if run.status != 0:
             return f"exit status {run.status}\n{run}", None
-        reasons = [f"{entry['kernel']} ran as it is: {entry['reason']}" for entry in records.coverage if not entry["instrumented"]]
+        reasons = [f"{entry['kernel']} ran unchanged: {entry['reason']}" for entry in records.coverage if not entry["instrumented"]]
         return "; ".join(reasons), {spec: records.by_launch(spec) for spec in attached.split(",")}
 
     specs = [spec for spec in package.specs if spec in package.expected["apps"][apps[0]]["results"]]
@@ -199,7 +202,7 @@ def counts(package, apps, budget):
 
 
 def attach(package, apps, budget):
-    """The program's own setenv and unsetenv attach, change and detach from the next launch on."""
+    """The program's own setenv and unsetenv attach, change and detach, from the next launch on."""
     findings = Findings("attach", attach.__doc__)
     program = package.build.examples / "tests" / "attach"
     steps = ["instruction_count", "kernel_runtime", "-", "instruction_count"]
@@ -222,7 +225,7 @@ def attach(package, apps, budget):
 
 
 def local_memory(package, findings):
-    """The rule `local memory` holds in its planted program, and not in the repaired twin."""
+    """The rule `local memory` holds in its planted program, but not in the repaired twin."""
     programs = [package.build.examples / "tests" / name for name in ("finding_local", "finding_local_fixed")]
     if package.device != "cuda" or not all(program.exists() for program in programs):
         return
@@ -238,7 +241,7 @@ def local_memory(package, findings):
 
 
 def reset(package, findings):
-    """Results of launches that nobody has waited for when cudaDeviceReset is called."""
+    """Results of launches that were not waited for when cudaDeviceReset is called."""
     run, records = package.measure(package.build.examples / "tests" / "reset", spec="instruction_count")
     counts = [record["results"]["thread_instructions"] for record in records.launches]
     if run.status != 0 or run.stdout != b"reset: twice\n" or len(counts) != 6 or len(set(counts)) != 1:
@@ -251,10 +254,11 @@ RANDOM_SPECS = ("instruction_count", "memory_efficiency", "branch_divergence")
 
 
 def random_ptx(package, findings):
-    """Random PTX kernels, and each operation of theirs alone, compute what the host computes; the kernels instrumented, too."""
+    """Random PTX kernels, and each of their operations alone, compute the same as the host, also if
+    instrumented."""
     operations, kernels = (package.folder / "random_ptx" / name for name in ("run_operations", "run_random_ptx"))
     if not operations.exists():
-        findings.say("there are no random PTX kernels in this package")
+        findings.say("this package has no random PTX kernels")
         return
     commands = [[operations], [kernels, *RANDOM_KERNELS]]
     commands += [[package.build.command, "run", "-d", package.device, "-s", spec, "-o", os.devnull, "--", kernels, *RANDOM_KERNELS] for spec in RANDOM_SPECS]
@@ -271,7 +275,7 @@ def conformance(package, apps, budget):
     findings = Findings("conformance", conformance.__doc__)
     script = next((path for path in (pathlib.Path(__file__).parent / "conformance", pathlib.Path(__file__).parents[1] / "conformance") if path.is_file()), None)
     if script is None:
-        findings.say("there is no scripts/conformance in this package: nothing was run")
+        findings.say("this package has no scripts/conformance: nothing was run")
         return findings
     random_ptx(package, findings)
     command = [sys.executable, str(script), "--build", str(package.folder), "--device", package.device]

@@ -1,4 +1,5 @@
-"""What the parts of scripts/gpu-check share: the unpacked package, how programs are started in it, what a part found."""
+"""Common parts of scripts/gpu-check: the unpacked package, starting its programs, and the results of a
+part."""
 import json
 import pathlib
 import shutil
@@ -6,7 +7,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve()
-# In the repository the harness lies with the tests, in the package beside this file.
+# In the repository the harness is among the tests, in the package next to this file.
 for folder in (HERE.parent, HERE.parents[2] / "tests" / "end_to_end"):
     if (folder / "harness.py").exists():
         sys.path.insert(0, str(folder))
@@ -17,7 +18,7 @@ LIBRARY_FOLDERS = [pathlib.Path(folder) for folder in ("/usr/local/cuda/lib64", 
 
 
 def gpu():
-    """(name, driver) of the first GPU, or None."""
+    """Returns (name, driver) of the first GPU, or `None`."""
     if not shutil.which("nvidia-smi"):
         return None
     query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True)
@@ -31,13 +32,14 @@ def markdown_table(header, rows):
 
 
 def total(result):
-    """One number for a result: itself, or the sum of its elements."""
+    """Returns one number for a result: itself, or the sum of its elements."""
     numbers = [value for value in values(result) if value is not None]
     return sum(numbers)
 
 
 class Package:
-    """The unpacked package: `lynxpp` installed, the examples in both forms, and what the cpu device counted."""
+    """The unpacked package: an installed `lynxpp`, the examples in both forms, and the cpu device's
+    counts."""
 
     def __init__(self, folder, device):
         self.folder = pathlib.Path(folder).resolve()
@@ -52,7 +54,7 @@ class Package:
         return {"LD_LIBRARY_PATH": self.libraries, **(more or {})}
 
     def forms(self):
-        """How the examples are linked; the cpu device runs the shared runtime only."""
+        """Returns how the examples are linked; the cpu device only supports the shared runtime."""
         return ("shared", "static") if self.device == "cuda" else ("shared",)
 
     def program(self, app, form=None):
@@ -67,7 +69,7 @@ class Package:
 
 
 class Findings:
-    """What a part of the check found: a few lines, tables, failures; written as JSON and Markdown."""
+    """Results of a part of the check: a few lines, tables, failures; written as JSON and Markdown."""
 
     def __init__(self, part, about):
         self.part = part
@@ -76,7 +78,7 @@ class Findings:
         self.tables = []  # (title, header, rows)
         self.failures = []
         self.data = {}
-        self.files = {}  # name: text, kept beside the tables as it is
+        self.files = {}  # name: text, stored unchanged next to the tables
 
     def say(self, line):
         self.lines.append(line)

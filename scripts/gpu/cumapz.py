@@ -1,6 +1,8 @@
-"""CuMAPz's eight benchmarks beside `lynxpp advise`: the part `cumapz` of scripts/gpu-check, and scripts/cumapz_benchmarks.
+"""CuMAPz's eight benchmarks and `lynxpp advise`: the part `cumapz` of scripts/gpu-check, and
+scripts/cumapz_benchmarks.
 
-On the cpu device: whether each variant does exactly the accesses of its description. On a GPU: how the estimates go with the speed.
+On the cpu device: whether each variant makes exactly the accesses of its description. On a GPU: correlation
+of estimates and speed.
 """
 import json
 import math
@@ -10,8 +12,9 @@ import time
 
 from common import Findings, TestFailure
 
-# The constant that holds the size, and its value on the cpu device and on a GPU (there a launch takes a hundred times what its begin costs
-# and, but for matmul, what it moves does not stay in an L2 cache of 50 MB; backprop's grid has no more than 65,535 blocks in y).
+# The constant that holds the size, and its value on the cpu device and on a GPU (where a launch takes a
+# hundred times its fixed cost and, except for matmul, its data does not fit in a 50 MB L2 cache; backprop's
+# grid has at most 65,535 blocks in y).
 SIZES = {"laplace": ("N", 64, 8192), "wavelet": ("N", 4096, 1 << 26), "matmul": ("N", 64, 2048), "transpose": ("N", 128, 8192),
          "gaussian": ("N", 80, 8192), "lud": ("N", 80, 8192), "hotspot": ("N", 48, 8192), "backprop": ("INPUTS", 256, 65535 * 16)}
 # Its Table IV.
@@ -19,30 +22,30 @@ PAPER_SIZES = {"laplace": 8192, "wavelet": 8388608, "matmul": 1024, "transpose":
                "backprop": 65536}
 PAPER_TERMS = ("data_reuse", "lat_hiding", "bw_util", "ch_skew", "branch_eff", "shm_eff")
 MACHINE = "compute_9_0"
-GPU_MACHINE = "h100"  # whose time is modelled beside measured ones
-# All blocks of lud's grid, which grows with the square of N, are analysed, so a part of a large one is: but for the skew, which is none
-# here, terms hardly depend on the size.
+GPU_MACHINE = "h100"  # its time is modelled for comparison with measured times
+# All blocks of lud's grid, which grows with the square of N, are analysed, so a part of a large grid is used:
+# except for the skew, which is 0 here, terms hardly depend on the size.
 MOST_ESTIMATED = {"lud": 1024}
-REPEAT = 20           # measurements of each variant in a row, each of a millisecond at least
-ROUNDS = 3            # so often all variants of a benchmark are run, one after the other, so that a change of clocks meets them all
-MOST_SECONDS = 95     # after which no further variant begins on a GPU
-GOAL = 0.96           # of the correlation, as the paper's mean
+REPEAT = 20           # successive measurements of each variant, each of at least a millisecond
+ROUNDS = 3            # all variants run in turn this often, so that clock changes affect all of them
+MOST_SECONDS = 95     # after which no further variant starts on a GPU
+GOAL = 0.96           # of the correlation, like the paper's mean
 NEAR = 1.05           # best by a model over best measured
-ALIKE = 1.10          # slowest over fastest: what differs less has many causes, and not all are in a model of memory
+ALIKE = 1.10          # slowest over fastest: smaller differences have many causes outside a memory model
 ESTIMATE, TIME = "estimate", "modelled time"
-# The larger the better; None: the machine has none.
+# Larger is better; None: not defined for the machine.
 MERITS = {ESTIMATE: lambda variant: variant["modelled"]["estimate"],
           TIME: lambda variant: 1 / variant["bounds"]["microseconds"] if "bounds" in variant else None}
 
 
 def descriptions(build):
-    """The folder with the descriptions: of the package, or of the repository."""
+    """Returns the folder with the descriptions: of the package, or of the repository."""
     installed = build.folder / "share" / "lynxpp" / "advise"
     return installed if installed.exists() else build.folder.parents[1] / "examples" / "advise"
 
 
 def advice(build, folder, name, machine, **values):
-    """What `lynxpp advise` says of every variant, best first."""
+    """Returns the results of `lynxpp advise` for every variant, best first."""
     command = [build.command, "advise", folder / f"{name}.access", "-m", machine, "--json"]
     for key, value in values.items():
         command += ["-D", f"{key}={value}"]
@@ -53,7 +56,7 @@ def advice(build, folder, name, machine, **values):
 
 
 def described(variant):
-    """The counts of a description's accesses that the cpu device keeps, too."""
+    """Returns those counts of a description's accesses that the cpu device has too."""
     count = dict.fromkeys(("load_requests", "load_bytes", "load_sectors", "store_requests", "store_bytes", "store_sectors", "shared_loads", "shared_load_wavefronts",
                            "shared_stores", "shared_store_wavefronts"), 0)
     for each in variant["references"]:
@@ -70,7 +73,7 @@ def described(variant):
 
 
 def counted(launches):
-    """The same of the cpu device's own counters, which are of one launch."""
+    """Returns the same from the cpu device's own counters, for one launch."""
     (launch,) = launches
     memory, shared = launch["global"], launch["shared"]
     return {**{f"{way}_{what}": memory[f"{way}s"][what] for way in ("load", "store") for what in ("requests", "bytes", "sectors")},
@@ -80,7 +83,7 @@ def counted(launches):
 
 
 def pearson(xs, ys):
-    """None where one side is the same throughout."""
+    """Returns None if one side is constant."""
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
     products = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys))
     squares = sum((x - mean_x) ** 2 for x in xs) * sum((y - mean_y) ** 2 for y in ys)
@@ -88,7 +91,7 @@ def pearson(xs, ys):
 
 
 def ranks(values):
-    """From 1; those that are equal share the mean of theirs."""
+    """Returns ranks from 1; equal values share their mean rank."""
     ordered = sorted(values)
     return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
 
@@ -115,7 +118,7 @@ def milliseconds(run, name):
 
 
 class Times:
-    """Of one variant, from all rounds."""
+    """Times of one variant, from all rounds."""
 
     def __init__(self, rounds):
         self.ms = statistics.median(median for median, _, _ in rounds)
@@ -134,10 +137,11 @@ class Benchmarks:
         self.ratios = []  # measured over modelled time, of every variant
 
     def benchmark(self, name, size=None, until=math.inf, again_until=math.inf):
-        """Runs every variant of one benchmark and adds its table. No variant begins after `until`, and none again after `again_until`."""
+        """Runs every variant of one benchmark and adds its table. No variant starts after `until`, and none
+        is repeated after `again_until`."""
         constant, small, large = SIZES[name]
         value = size or (large if self.device == "cuda" else small)
-        # What is compared count by count has to be of the same size.
+        # Counts can only be compared for equal sizes.
         estimated = min(value, MOST_ESTIMATED.get(name, value)) if self.device == "cuda" else value
         variants = advice(self.build, descriptions(self.build), name, self.machine, **{constant: estimated})
         for variant in variants if estimated != value else ():
@@ -159,7 +163,8 @@ class Benchmarks:
         self.report(name, f"{constant}={value}", rows)
 
     def measured(self, name, arguments, variant):
-        """On a GPU milliseconds and their quartiles, on the cpu device counts, which are compared with the description's."""
+        """Returns milliseconds and quartiles on a GPU, and on the cpu device counts, which are compared with
+        the description's."""
         if self.device == "cuda":
             program = self.build.examples / "cumapz" / "static" / name
             run = self.run(program, *arguments, preload=False, environment={"EXAMPLE_REPEAT": str(REPEAT)})
@@ -198,7 +203,8 @@ class Benchmarks:
             self.compare(name, rows)
 
     def compare(self, name, rows):
-        """The estimates, modelled times, and plain counts of accesses as a baseline, beside the speed."""
+        """Correlates the estimates, modelled times, and plain counts of accesses as a baseline, with the
+        speed."""
         speed = [1 / found.ms for _, found in rows]
         fastest, fastest_time = min(rows, key=lambda row: row[1].ms)
         slowest_ms = max(found.ms for _, found in rows)
@@ -209,7 +215,7 @@ class Benchmarks:
             if any(merit(variant) is None for variant, _ in rows):
                 continue
             merits = [merit(variant) for variant, _ in rows]
-            # Of several that have the best, the one that `lynxpp advise` puts first.
+            # Among several best ones, the one that `lynxpp advise` lists first.
             advised, advised_time = rows[merits.index(max(merits))]
             found = pearson(merits, speed)
             self.correlations[what].append((found, is_alike))
@@ -242,7 +248,7 @@ class Benchmarks:
 
 def cumapz(package, _, budget):
     """The part of scripts/gpu-check."""
-    findings = Findings("cumapz", "CuMAPz's benchmarks beside lynxpp advise")
+    findings = Findings("cumapz", "CuMAPz's benchmarks compared with lynxpp advise")
     began = time.monotonic()
     seconds = min(budget, MOST_SECONDS) if package.device == "cuda" else math.inf
     benchmarks = Benchmarks(package.build, package.device, findings, run=package.run)

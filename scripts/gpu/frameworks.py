@@ -1,4 +1,5 @@
-"""Programs of PyTorch, Triton, JAX, CuPy and Numba beside lynxpp: unharmed, and their kernels counted or explained."""
+"""Programs of PyTorch, Triton, JAX, CuPy and Numba under lynxpp: unaffected, and their kernels counted or
+explained."""
 import collections
 import concurrent.futures
 import os
@@ -17,8 +18,8 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "frameworks"
 MODULES = {"torch": "torch", "triton": "triton", "jax": "jax", "cupy": "cupy", "numba": "numba"}
 ENVIRONMENT = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}  # without it PyTorch's products may differ from run to run
 IMPORTS = 15
-NOTHING_MEASURED = 3  # exit status of `lynxpp run` where no launch was instrumented
-AT_ONCE = 4  # programs that run at the same time; most of their time is compilation on the host
+NOTHING_MEASURED = 3  # exit status of `lynxpp run` if no launch was instrumented
+AT_ONCE = 4  # parallel programs; most of their time is compilation on the host
 
 
 def has(python, module):
@@ -26,7 +27,7 @@ def has(python, module):
 
 
 def reasons(coverage):
-    """{reason: launches} of the launches that were not instrumented."""
+    """Returns {reason: launches} for the launches that were not instrumented."""
     found = collections.Counter()
     for entry in coverage:
         missed = entry["launches"] - entry["instrumented_launches"]
@@ -40,13 +41,14 @@ def share(part, whole):
 
 
 def share_of_time(run, counted, launches):
-    """Returns the share of GPU time that was counted, estimated by lynxpp; all or nothing needs no estimate."""
+    """Returns the share of GPU time that was counted, as estimated by lynxpp; all or nothing needs no
+    estimate."""
     said = re.search(rb"Counted: (\S+(?: %)?) of GPU time", run.stderr if isinstance(run.stderr, bytes) else run.stderr.encode())
     return said.group(1).decode() if said else "100 %" if launches and counted == launches else "not known"
 
 
 def try_program(package, python, program, findings):
-    """Returns the table row for one program, started as a user starts it; problems become failures."""
+    """Returns the table row for one program, started like by a user; problems become failures."""
     plain = package.build.run(python, program, preload=False, environment=ENVIRONMENT)
     if plain.status != 0:
         findings.say(f"{program.stem}: does not run here without lynxpp: {plain.stderr.strip().splitlines()[-1:]}")
@@ -55,7 +57,7 @@ def try_program(package, python, program, findings):
     run, records = package.build.measure_by_command(python, program, spec="instruction_count", environment={**ENVIRONMENT, "LYNXPP_TIMING": "1"})
     for what, each in (("preloaded", beside), ("instrumented", run)):
         if each.status not in ((0, NOTHING_MEASURED) if each is run else (0,)) or each.stdout != plain.stdout:
-            findings.fail(f"{program.stem}, {what}: the output differs or it failed; alone it prints {plain.stdout!r}\n{each}")
+            findings.fail(f"{program.stem}, {what}: the output differs or the program failed; alone it prints {plain.stdout!r}\n{each}")
     launches = sum(entry["launches"] for entry in records.coverage)
     counted = sum(entry["instrumented_launches"] for entry in records.coverage)
     why = reasons(records.coverage)
@@ -70,8 +72,9 @@ def processor_seconds():
 
 
 def import_times(package, python, findings):
-    """Pairs of imports, the first of a pair in turn without and with the library: what a pair differs by says more than two medians."""
-    package.build.run(python, "-c", "import torch", preload=False)  # reads the files
+    """Pairs of imports, alternately without and with the library first: differences within pairs are more
+    reliable than medians."""
+    package.build.run(python, "-c", "import torch", preload=False)  # caches the files
     times, processor = collections.defaultdict(list), collections.defaultdict(list)
     for pair in range(IMPORTS):
         for preload in (pair % 2 == 1, pair % 2 == 0):
@@ -86,7 +89,7 @@ def import_times(package, python, findings):
 
 
 def frameworks(package, apps, budget):
-    """Programs of PyTorch, Triton, JAX, CuPy and Numba: unharmed, and their kernels counted or explained."""
+    """Programs of PyTorch, Triton, JAX, CuPy and Numba: unaffected, and their kernels counted or explained."""
     findings = Findings("frameworks", frameworks.__doc__)
     python = os.environ.get("LYNXPP_PYTHON") or shutil.which("python3") or sys.executable
     there = {module for module in MODULES.values() if has(python, module)}

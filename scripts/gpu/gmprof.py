@@ -1,4 +1,4 @@
-"""What GMProf's schemes of counting words cost on a GPU: its Tables 1 and 2 as ratios of kernel times.
+"""The cost of GMProf's schemes of counting words on a GPU: its Tables 1 and 2 as ratios of kernel times.
 
 The schemes and programs are those of scripts/gmprof_tables, which counts instructions instead.
 """
@@ -22,7 +22,7 @@ SCHEMES = {
              "SA-NA-TH": "static,plain,threshold=255"},
 }
 SIZES = {"jacobi": 4096, "em": 1 << 17, "binomial": 1024, "cocluster": 2048, "dxtc": 256, "spmv": 1 << 20}
-REPEAT, SKIPPED = 20, 6  # launches of each kernel in a run, of which so many are not measured
+REPEAT, SKIPPED = 20, 6  # launches of each kernel in a run; unmeasured first launches
 
 
 def bench(package, app, profile, scheme, rounds, folder):
@@ -43,7 +43,7 @@ def bench(package, app, profile, scheme, rounds, folder):
 
 
 def arrays_of(records):
-    """{(kernel, launch, array): (words, accesses)}, and the notes of kernels."""
+    """Returns {(kernel, launch, array): (words, accesses)}, and the notes of kernels."""
     arrays = {}
     for record in records.launches:
         results = record["results"]
@@ -54,13 +54,14 @@ def arrays_of(records):
 
 
 def loss(actual, counted):
-    """Of a program's arrays; one without accesses has no relative error."""
+    """Returns the mean relative error of a program's arrays; arrays without accesses have none."""
     errors = [abs(counted.get(array, (0, 0))[1] - accesses) / accesses for array, (_, accesses) in actual.items() if accesses]
     return statistics.mean(errors) if errors else None
 
 
 def accuracy(package, apps, findings):
-    """The paper's accuracy loss (its Figure 4) of every scheme, from the first launch of each kernel; threads race for counts without atomic operations."""
+    """The paper's accuracy loss (its Figure 4) of every scheme, from the first launch of each kernel; without
+    atomic operations, threads race for counts."""
     for profile, schemes in SCHEMES.items():
         columns = {column: scheme for column, scheme in schemes.items() if "threshold" not in scheme}
         rows, losses = [], {column: [] for column in columns}
@@ -76,7 +77,7 @@ def accuracy(package, apps, findings):
             for column, each in found.items():
                 losses[column] += [] if each is None else [each]
             if found["exact (default)"]:
-                findings.fail(f"{app}, {profile}: the default is not what atomic operations count")
+                findings.fail(f"{app}, {profile}: the default differs from counts with atomic operations")
         rows.append(["mean", *(f"{100 * statistics.fmean(each):.2f} %" if each else "-" for each in losses.values())])
         findings.table(f"{profile}: accuracy loss against basic", ["program", *columns], rows)
 

@@ -1,4 +1,5 @@
-"""What the paper's figures need of a program's records: sums over its launches, and the phases of its first instrumented launches."""
+"""Data for the paper's figures from a program's records: sums over launches, and phases of first instrumented
+launches."""
 import collections
 
 SCALARS = {"memory_efficiency": ["load_requests", "load_sectors", "load_bytes_asked", "load_bytes_moved",
@@ -9,7 +10,7 @@ PHASES = ("parse", "instrument", "emit", "load", "execute")
 
 
 def scalar_sums(records):
-    """The scalars of SCALARS, over all launches."""
+    """Returns the scalars of SCALARS, summed over all launches."""
     sums = collections.Counter()
     for record in records.launches:
         for name in SCALARS.get(record["spec"], ()):
@@ -18,5 +19,5 @@ def scalar_sums(records):
 
 
 def phase_sums(records):
-    """Milliseconds of every phase, over all kernels (LYNXPP_TIMING)."""
+    """Returns the milliseconds of every phase, summed over all kernels (LYNXPP_TIMING)."""
     return [sum(record[f"{phase}_ms"] for record in records.timing) for phase in PHASES]

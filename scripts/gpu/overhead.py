@@ -1,4 +1,5 @@
-"""The part of scripts/gpu-check that measures what instrumentation costs, and the phases of a first instrumented launch."""
+"""The part of scripts/gpu-check that measures the cost of instrumentation, and the phases of a first
+instrumented launch."""
 import collections
 import json
 import pathlib
@@ -10,24 +11,25 @@ import time
 from common import Findings, TestFailure
 from metrics import PHASES, phase_sums
 
-# Kernel-time ratios the ready-made specifications are to stay within, as geometric means.
+# Goals for the kernel-time ratios of the ready-made specifications, as geometric means.
 GOALS = {"kernel_runtime": 1.01, "instruction_count": 1.03, "basic_block_count": 1.06, "opcode_mix": 1.05,
          "branch_divergence": 1.08, "memory_efficiency": 1.20, "shared_bank_conflicts": 1.25}
-# Milliseconds below which a kernel does not count for the goal: a clock read costs blocks of microseconds more.
+# Milliseconds below which a kernel does not count for the goal: a clock read costs blocks several
+# microseconds more.
 LEAST = {"kernel_runtime": 0.1}
 
-# Problem sizes for the timing: kernels that take some 100 µs and more where the program allows it.
+# Problem sizes for timing: kernels that take at least about 100 µs if the program allows it.
 SIZES = {"vecadd": 1 << 25, "matmul": 1024, "reduction": 1 << 26, "mandelbrot": 4096, "histogram": 1 << 24, "symbols": 1 << 23,
          "divergence": 1 << 21, "transpose": 6144, "spmv": 1 << 20, "scan": 1 << 20, "nbody": 8192, "streams": 1 << 23, "strides": 1 << 18, "layouts": 1 << 22, "stencil": 8192, "bitonic": 1 << 23, "bfs": 1 << 20, "banks": 1 << 13,
          "interpreter": 1 << 22, "jacobi": 4096, "em": 1 << 17, "binomial": 1024,
          "cocluster": 2048, "dxtc": 256, "partitions": 16, "electrostatics": 1024, "cliques": 200000}
 CPU_SIZES = {"vecadd": 4096}  # for a dry run
 REPEAT = 20     # launches of each kernel in a run
-SKIPPED = 6     # first launches of a kernel: other shapes, and warming up
+SKIPPED = 6     # first launches of a kernel: other shapes, and warm-up
 
 
 def bench(package, app, specs, rounds, folder):
-    """`lynxpp bench` of one program: every specification beside the native run."""
+    """Runs `lynxpp bench` on one program: every specification and the native run."""
     output = pathlib.Path(folder, f"{app}.json")
     is_gpu = package.device == "cuda"
     size = (SIZES if is_gpu else CPU_SIZES).get(app)
@@ -44,7 +46,7 @@ def bench(package, app, specs, rounds, folder):
 
 
 def phases(package, apps, findings):
-    """Milliseconds of the stages of the first instrumented launch of each program's kernels."""
+    """Returns the milliseconds of the stages of the first instrumented launch of each program's kernels."""
     rows = []
     for app in apps:
         run, records = package.measure(package.program(app), spec="instruction_count_per_thread", environment={"LYNXPP_TIMING": "1"})
@@ -59,7 +61,7 @@ def phases(package, apps, findings):
 
 
 def add_measured(kernels, app, measured, findings):
-    """The figures of one program's `lynxpp bench`, kernel by kernel."""
+    """Returns the results of one program's `lynxpp bench`, kernel by kernel."""
     found = {}
     for setting in measured["settings"]:
         if not setting["same_output"]:
@@ -74,17 +76,17 @@ def add_measured(kernels, app, measured, findings):
 
 
 def judge(kernels, spec):
-    """Whether the specification meets its goal, over the kernels that count for it."""
+    """Returns whether the specification meets its goal, over the kernels that count for it."""
     least = LEAST.get(spec, 0)
     ratios = [entry["ratios"][spec][0] for entry in kernels if spec in entry["ratios"] and entry["native_ms"] >= least]
     if not ratios:
-        return "no kernel is long enough"
+        return "no kernel runs long enough"
     mean = statistics.geometric_mean(ratios)
     return ("met" if mean <= GOALS[spec] else "MISSED") + (f": {mean:.3f} over {len(ratios)} of {1000 * least:.0f} µs or more" if least else "")
 
 
 def tell(findings, specs, is_gpu):
-    """Tables and lines of what was measured; the goals are a GPU's."""
+    """Adds tables and lines of the measurements; the goals are for a GPU."""
     kernels, summary = findings.data["kernels"], []
     for spec in specs:
         found = [(entry["ratios"][spec][0], entry["program"], entry["kernel"]) for entry in kernels if spec in entry["ratios"]]
@@ -106,7 +108,7 @@ def tell(findings, specs, is_gpu):
 def overhead(package, apps, budget, rounds=3, specs=None, keep=lambda findings: None):
     """Kernel times with every specification over the native ones, side by side in every round.
 
-    `keep` gets what was found after each program."""
+    `keep` receives the results after each program."""
     findings = Findings("overhead", overhead.__doc__.splitlines()[0])
     specs = specs or package.specs
     findings.data = {"kernels": [], "phases": {}, "specs": specs, "device": package.device}
@@ -134,7 +136,8 @@ def overhead(package, apps, budget, rounds=3, specs=None, keep=lambda findings: 
 
 
 def merged(files):
-    """(findings, machine) of several runs of this part over different programs; of a program that is in several, the last counts."""
+    """Returns (findings, machine) of several runs of this part over different programs; of repeated programs,
+    the last counts."""
     findings = Findings("overhead", overhead.__doc__.splitlines()[0])
     parts = [json.loads(file.read_text()) for file in files]
     specs = list(dict.fromkeys(spec for part in parts for spec in part["data"]["specs"]))
@@ -162,13 +165,13 @@ def resources(kernels, specs):
 
 
 def launch(package, apps, budget):
-    """What the preload library costs the host: a launch of an empty kernel, and the start of a process that has nothing to do with CUDA."""
+    """The preload library's cost for the host: a launch of an empty kernel, and the start of a process that does not use CUDA."""
     findings = Findings("launch", launch.__doc__)
     settings = {"native": {"preload": False}, "preload, no specification": {},
                 "attached, kernel not wanted": {"spec": "instruction_count", "environment": {"LYNXPP_KERNELS": "no_such_kernel"}},
                 "instrumented (instruction_count)": {"spec": "instruction_count"}}
     times, starts = collections.defaultdict(list), collections.defaultdict(list)
-    for _ in range(7 if package.device == "cuda" else 0):  # side by side: each round holds every setting
+    for _ in range(7 if package.device == "cuda" else 0):  # side by side: each round has every setting
         for name, setting in settings.items():
             run = package.run(package.build.examples / "launch_rate", 10000 if name.startswith("instr") else 100000, **setting)
             if run.status != 0:

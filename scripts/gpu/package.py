@@ -1,4 +1,5 @@
-"""Makes the archive that scripts/gpu-check needs on the machine with the GPU: what is installed, the examples, what the cpu device says of them."""
+"""Creates the archive that scripts/gpu-check needs on the machine with the GPU: an installation, the
+examples, and the cpu device's results for them."""
 import concurrent.futures
 import json
 import os
@@ -10,7 +11,7 @@ import tarfile
 
 from common import Build, LIBRARY_FOLDERS, TestFailure, values
 
-# Numbers that depend on the device's clock or on how blocks are spread over SMs are not compared.
+# Numbers that depend on the device's clock or on the placement of blocks are not compared.
 NOT_COMPARED = {"kernel_runtime", "memory_trace", "reuse_distance", "warp_timeline"}
 RANDOM_FUNCTIONS = 2000
 
@@ -34,7 +35,7 @@ def copy_programs(build_folder, tree):
 
 
 def brief(result):
-    """A result in a few bytes: a number, or the sum and the number of its elements."""
+    """Returns a result in a few bytes: a number, or the sum and the number of its elements."""
     if not isinstance(result, dict):
         return result
     numbers = values(result)
@@ -42,7 +43,8 @@ def brief(result):
 
 
 def what_cpu_says(build, app, specs):
-    """The program's output, the device's own counters, and the results of every specification, launch by launch."""
+    """Returns the program's output, the device's own counters, and the results of every specification, launch
+    by launch."""
     program = build.examples / app
     run, counters = build.count(program)
     if run.status != 0:
@@ -66,10 +68,10 @@ def copy_random_ptx(build_folder, tree):
 
 
 def export_functions(build_folder, tree):
-    """Specifications with random functions and what the C compiler of this machine makes of them."""
+    """Specifications with random functions and their results according to this machine's C compiler."""
     program = build_folder / "bin" / "cod_differential_test"
     if not program.exists():
-        print(f"there is no {program}: the package has no random functions")
+        print(f"{program} is missing: the package has no random functions")
         return
     subprocess.run([program, "--gtest_brief=1", "--gtest_filter=Differential.SpecificationsForAGpuAreExported"], check=True, stdout=subprocess.DEVNULL,
                    env={**os.environ, "LYNXPP_DIFFERENTIAL_EXPORT": str(tree / "differential"), "LYNXPP_DIFFERENTIAL_FUNCTIONS": str(RANDOM_FUNCTIONS)})

@@ -14,8 +14,8 @@ import time
 
 from common import Findings, TestFailure, total
 
-# What is compared: the profiler's metrics, added up; where the cpu device keeps the same; the specification and its results, added up
-# (the first set of names that the record holds).
+# For each quantity: the profiler's metrics, added up; the cpu device's counter, if it has one; the
+# specification and its results, added up (the first set of names that the record contains).
 QUANTITIES = {
     "global load requests": (["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"], ["global", "loads", "requests"],
                              "memory_efficiency", [["load_requests"]]),
@@ -48,7 +48,8 @@ def tool(name):
 
 
 def static_counts(ptx_file):
-    """{kernel: {what: [in the PTX, in the machine code of sm_90]}}: why dynamic counts of both can differ. Empty without the toolkit."""
+    """Returns {kernel: {what: [in the PTX, in the machine code of sm_90]}}: reasons for different dynamic
+    counts. Empty without the toolkit."""
     if not tool("ptxas") or not tool("cuobjdump") or not ptx_file.exists():
         return {}
     with tempfile.TemporaryDirectory() as folder:
@@ -61,20 +62,21 @@ def static_counts(ptx_file):
     text = ptx_file.read_text()
     for kernel, body in re.findall(r"\.entry\s+(\w+)\s*\(.*?\n\{(.*?)\n\}", text, re.S):
         code = machine.get(kernel, "")
-        # The branch to itself behind the end of every kernel is never executed.
+        # The branch to itself after the end of every kernel is never executed.
         counts[kernel] = {what: [len(re.findall(ptx, body)), len(re.findall(pattern, code)) - (1 if what == "branches" else 0)]
                           for what, (ptx, pattern) in STATIC.items()}
     return counts
 
 
 def known_metrics(ncu):
-    """Names of the metrics this profiler has, without their suffixes; empty when it does not tell."""
+    """Returns the metrics that this profiler supports, without their suffixes; empty if it does not report
+    them."""
     query = subprocess.run([ncu, "--query-metrics"], capture_output=True, text=True)
     return {line.split()[0] for line in query.stdout.splitlines() if line[:1].isalpha() and "__" in line.split()[0]} if query.returncode == 0 else set()
 
 
 def read_profile(text):
-    """{mangled kernel: [{metric: count}, …]} of `ncu --csv --page raw`, launch by launch."""
+    """Returns {mangled kernel: [{metric: count}, …]} from `ncu --csv --page raw`, launch by launch."""
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
@@ -94,14 +96,14 @@ def read_profile(text):
 
 
 def profile(package, ncu, command, metrics, kernels=()):
-    """Returns the profiler's counts of the kernels that a command launches, or of `kernels` alone."""
+    """Returns the profiler's counts of the kernels that a command launches, or only of `kernels`."""
     chosen = ["--kernel-name", f"regex:^({'|'.join(kernels)})$"] if kernels else []
     command = [ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-kernel-base", "mangled", "--metrics", ",".join(metrics),
                "--target-processes", "all", *chosen, *command]
     run = package.run(command[0], *command[1:], preload=False)
     launches = read_profile(run.stdout.decode(errors="replace"))
     if not launches:
-        raise TestFailure(f"the profiler gave nothing\n{run}")
+        raise TestFailure(f"the profiler returned nothing\n{run}")
     return launches
 
 
@@ -118,7 +120,7 @@ def of_cpu(launches, path):
 
 
 def of_spec(records, kernel, spec, candidates):
-    """The specification's results over all launches of the kernel; None when it has none of these."""
+    """Returns the specification's results over all launches of the kernel; `None` if it has none of these."""
     found = [record["results"] for record in records.launches if record["kernel"] == kernel and record["spec"] == spec]
     for names in candidates:
         if found and all(name in results for results in found for name in names):
@@ -127,7 +129,7 @@ def of_spec(records, kernel, spec, candidates):
 
 
 def reason(quantity, static, profiler_count, ours):
-    """Why the machine code does other than the PTX says, as far as both texts tell."""
+    """Returns why the machine code differs from the PTX, as far as both texts show."""
     if ours is None or profiler_count == ours:
         return ""
     ptx, sass = next((static[value] for key, value in STATIC_OF.items() if quantity.startswith(key) and value in static), (None, None))
@@ -135,14 +137,14 @@ def reason(quantity, static, profiler_count, ours):
         return f"{ptx} branches in the PTX, {sass} in the machine code: ptxas predicates short ones, unrolls loops and adds reconvergence branches" if ptx is not None else ""
     bulk = static.get("bulk copies", [0])[0]
     if bulk and quantity.startswith("global"):
-        return f"{bulk} bulk copies in the PTX, which these counters of the profiler leave out"
+        return f"{bulk} bulk copies in the PTX, which these counters of the profiler omit"
     if ptx is None or ptx == sass:
-        return "as many in the PTX as in the machine code"
+        return "equally many in the PTX and in the machine code"
     return f"{ptx} instructions in the PTX, {sass} in the machine code: ptxas joined, removed or unrolled them"
 
 
 class Comparison:
-    """Returns the table rows: every kernel and quantity that both the profiler and lynxpp have counted."""
+    """Collects the table rows: every kernel and quantity that both the profiler and lynxpp have counted."""
 
     def __init__(self):
         self.rows, self.kernels = [], 0
@@ -193,11 +195,11 @@ def triton(package, profiler, metrics, specs, findings, comparison):
 
 
 def ncu(package, apps, budget):
-    """The profiler's counters of the machine code beside what the specifications and the cpu device count in the PTX."""
+    """The profiler's counters of the machine code compared with the counts of the specifications and the cpu device in the PTX."""
     findings = Findings("ncu", ncu.__doc__)
     profiler = tool("ncu")
     if profiler is None:
-        findings.say("there is no ncu here: nothing was compared")
+        findings.say("ncu is not installed: nothing was compared")
         return findings
     known = known_metrics(profiler)
     wanted = {metric for metrics, *_ in QUANTITIES.values() for metric in metrics}

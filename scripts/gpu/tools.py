@@ -1,4 +1,4 @@
-"""Other tools around a program under lynxpp: ncu, compute-sanitizer and cuda-gdb work as they do without it."""
+"""Other tools with a program under lynxpp: ncu, compute-sanitizer and cuda-gdb work as they do without it."""
 import os
 import pathlib
 import re
@@ -35,7 +35,7 @@ TIMEOUT = 150
 
 
 def under(tool, options, program, lynxpp):
-    """Returns exit status, the program's output, the number of sanitizer errors, and the whole output."""
+    """Returns exit status, the program's output, the number of sanitizer errors, and the full output."""
     command = [tool, *options, "env", *lynxpp, *map(str, program)]
     try:
         run = subprocess.run(command, env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
@@ -49,7 +49,7 @@ def under(tool, options, program, lynxpp):
 
 
 def tools(package, apps, budget):
-    """Other tools around a program under lynxpp: same exit status, same output, same number of errors."""
+    """Other tools with a program under lynxpp: same exit status, same output, same number of errors."""
     findings = Findings("tools", tools.__doc__)
     python = os.environ.get("LYNXPP_PYTHON") or shutil.which("python3") or sys.executable
     folder = pathlib.Path(os.environ.get("TMPDIR", "/tmp"))
@@ -62,11 +62,11 @@ def tools(package, apps, budget):
     rows, began = [], time.monotonic()
     for tool, options in TOOLS.items():
         if not shutil.which(tool):
-            findings.say(f"{tool}: left out, it is not here")
+            findings.say(f"{tool}: skipped, it is not installed")
             continue
         for name, program in programs.items():
             if time.monotonic() - began > budget:
-                findings.say(f"{tool} over {name}: left out, the time was up")
+                findings.say(f"{tool} over {name}: skipped, the time was up")
                 continue
             alone = under(tool, options, program, [])
             beside = under(tool, options, program, preloaded)

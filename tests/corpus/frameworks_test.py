@@ -57,7 +57,7 @@ def measure(build, program, path, groups, folder):
         for _ in range(3):  # an overloaded machine may not provide memory in time, and the kernel runs uninstrumented
             output.unlink(missing_ok=True)
             run = build.run(build.command, "run", "-d", "cpu", "-s", ",".join(group), "-o", output, "--", *command, preload=False, timeout=240)
-            if "no memory for what it would count" not in run.stderr:
+            if "not enough memory for its counters" not in run.stderr:
                 break
         demand_equal(f"output of {path.name} with {', '.join(group)}", (run.status, run.stdout), (0, plain.stdout))
         records = Records(read_json_lines(output))

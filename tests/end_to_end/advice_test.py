@@ -1,4 +1,5 @@
-"""What the report advises for GMProf's six kernels after both profiles, as the paper (sections 6.4 and 7) concludes.
+"""Checks the report's advice for GMProf's six kernels after both profiles against the paper's conclusions
+(sections 6.4 and 7).
 
 usage: advice_test.py BUILD_FOLDER
 """
@@ -19,7 +20,7 @@ BOTH = "shared_memory_profile,device_memory_profile"
 
 
 class Profiled:
-    """A program's records with both profiles, and everything that is made of them."""
+    """A program's records with both profiles, and all output derived from them."""
 
     def __init__(self, program, spec=BOTH):
         with tempfile.TemporaryDirectory() as folder:
@@ -57,13 +58,13 @@ class Advice(unittest.TestCase):
         return {each["array"].split()[0] for each in self.staging(program, kernel)["arrays"] if each["advised"] == what}
 
     def hottest(self, program, kernel, many):
-        """The device arrays of the highest mean counts, by the records."""
+        """The device arrays with the highest mean counts, according to the records."""
         profiled = self.of(program)
         results = profiled.results(kernel, "device", profiled.advice[kernel]["launch"])
         rows = sorted(zip(results["arrays.mean"]["values"], results["arrays.words"]["labels"]), reverse=True)
         return {label.split()[0] for _, label in rows[:many]}
 
-    def test_em_stages_the_two_hottest_arrays_and_the_confidence_gives_way(self):
+    def test_em_stages_the_two_hottest_arrays_despite_the_confidence(self):
         self.assertEqual(self.advised("em", "em_v1", "stage"), self.hottest("em", "em_v1", 2))
         self.assertEqual(self.advised("em", "em_v1", "give way"), {"confidence"})
         self.assertEqual(self.advised("em", "em_v1", "keep"), {"chunk", "responsibilities", "offsets"})
@@ -91,7 +92,7 @@ class Advice(unittest.TestCase):
             self.assertEqual(staging["summary"], "Shared memory is well used", kernel)
             self.assertEqual({each["advised"] for each in staging["arrays"]}, {"keep", "leave"}, kernel)
 
-    def test_what_is_brought_and_used_once_is_said_not_to_be_worth_its_place(self):
+    def test_data_used_once_is_reported_as_not_worth_staging(self):
         self.assertEqual(self.advised("spmv", "spmv_warp_per_row", "drop"), {"warp_sums"})
 
     def test_findings(self):
@@ -100,13 +101,13 @@ class Advice(unittest.TestCase):
         findings = {(each["rule"], each["array"].split()[0]) for each in self.of("jacobi").advice["jacobi_v1"]["findings"]}
         self.assertEqual(findings, {("reused", "#0"), ("accessed once", "#1")})
 
-    def test_only_every_second_word(self):
+    def test_strided_use_of_every_second_word(self):
         """dxtc_errors reads the first of two words of each block."""
         findings = {each["rule"]: each["sentence"] for each in self.of("dxtc").advice["dxtc_errors"]["findings"]}
         self.assertEqual(findings["strided use"], "only words 0, 2, … were accessed: at most one of every 2")
         self.assertEqual(findings["few words of sectors"], "of the 8 words of a sector 4 were accessed on average, in 32 sectors")
 
-    def test_the_live_table_is_that_of_the_records(self):
+    def test_the_live_table_equals_the_records(self):
         for program in ("em", "binomial"):
             profiled = self.of(program)
             self.assertEqual(profiled.table, profiled.run_.stderr)
@@ -121,7 +122,7 @@ class Advice(unittest.TestCase):
                 self.assertEqual(schema.complaint(record), "")
 
     def test_heat_maps_show_every_access(self):
-        """The cells of a map, by their titles, add up to the array's accesses."""
+        """The cells of a map, by their titles, sum up to the array's accesses."""
         for program, kernel in (("em", "em_v1"), ("dxtc", "dxtc_compress"), ("binomial", "binomial_v1")):
             profiled = self.of(program)
             page = profiled.html[profiled.html.index(f"<h3>{kernel}("):].split("<h3>")[1]
@@ -136,7 +137,7 @@ class Advice(unittest.TestCase):
             for map_ in maps:
                 self.assertEqual(sum(int(cell.get("width")) for cell in map_.iter("rect")), 768)
 
-    def test_one_profile_alone_gives_findings_and_says_what_is_missing(self):
+    def test_one_profile_alone_gives_findings_and_names_the_missing_one(self):
         profiled = Profiled("binomial", "device_memory_profile")
         self.assertNotIn("staging", profiled.advice["binomial_v1"])
         self.assertIn("shared_memory_profile,device_memory_profile", profiled.table)

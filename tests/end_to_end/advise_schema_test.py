@@ -1,4 +1,4 @@
-"""What `lynxpp advise --json` writes against docs/schema/advise.schema.json.
+"""Checks the output of `lynxpp advise --json` against docs/schema/advise.schema.json.
 
 usage: advise_schema_test.py BUILD_FOLDER
 """
@@ -27,7 +27,7 @@ def advice(*arguments):
 class Advice(unittest.TestCase):
     validator = jsonschema.Draft202012Validator(SCHEMA)
 
-    def test_the_schema_is_one(self):
+    def test_the_schema_is_valid(self):
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
     def test_every_variant_is_valid(self):
@@ -38,18 +38,18 @@ class Advice(unittest.TestCase):
                 for line in lines:
                     self.validator.validate(line)
 
-    def test_explored_ways_are_valid(self):
+    def test_explored_variants_are_valid(self):
         lines = advice("--explore", "-D", "N=64", "-D", "fetched=4", ROOT / "examples/advise/laplace.access")
         self.assertTrue(any(line["changes"] for line in lines))
         for line in lines:
             self.validator.validate(line)
 
-    def test_what_is_wrong_is_found(self):
+    def test_errors_are_detected(self):
         line = advice("-D", "fetched=4", ROOT / "examples/advise/laplace.access")[0]
         self.validator.validate(line)
         self.assertFalse(self.validator.is_valid({**line, "further": 1}))
         self.assertFalse(self.validator.is_valid({**line, "accesses": -1}))
-        for name in line.keys() - {"bounds"}:  # which machines without caches lack
+        for name in line.keys() - {"bounds"}:  # machines without caches lack it
             self.assertFalse(self.validator.is_valid({key: value for key, value in line.items() if key != name}), name)
         for name in line["modelled"]:
             self.assertFalse(self.validator.is_valid({**line, "modelled": {**line["modelled"], name: "1"}}), name)

@@ -1,4 +1,5 @@
-"""CampProf on the modelled device: six types of transactions against the device's own count, calibration, bands.
+"""Tests CampProf on the modelled device: six types of transactions against the device's own count,
+calibration, bands.
 
 usage: band_test.py BUILD_FOLDER
 """
@@ -60,7 +61,8 @@ def transposes():
 
 
 class Transactions(unittest.TestCase):
-    """The specification's counts against those of the clock, which makes transactions itself (models/cumapz)."""
+    """The specification's counts against those of the clock, which generates transactions itself
+    (models/cumapz)."""
 
     def check(self, app):
         with tempfile.TemporaryDirectory() as folder:
@@ -90,14 +92,14 @@ class Transactions(unittest.TestCase):
 
 
 class Calibration(unittest.TestCase):
-    def test_its_file(self):
+    def test_file_contents(self):
         calibration = json.loads(CALIBRATION.read_text())
         valid("calibration.schema.json", calibration)
         self.assertTrue(calibration["modelled"])
         self.assertEqual((calibration["multiprocessors"], calibration["partitions"], calibration["most_warps"]), (30, 8, 32))
         self.assertEqual(len(calibration["samples"]), 12 * 24)
 
-    def test_the_example_of_an_h100_is_read(self):
+    def test_reads_the_example_of_an_h100(self):
         file = ROOT / "examples/calibrations/h100.json"
         calibration = json.loads(file.read_text())
         valid("calibration.schema.json", calibration)
@@ -108,7 +110,7 @@ class Calibration(unittest.TestCase):
         self.assertGreater(len(json.loads(run.stdout)["points"]), 30)
 
     def test_camped_takes_six_to_eight_times_as_long(self):
-        """At the most warps, as in CampProf's Figure 3."""
+        """At the maximum number of warps, as in CampProf's Figure 3."""
         times = {(s["direction"], s["bytes"], s["placement"]): s["ms"] for s in json.loads(CALIBRATION.read_text())["samples"] if s["warps"] == 32}
         for direction in ("read", "write"):
             for size in (32, 64, 128):
@@ -125,7 +127,7 @@ class Bands(unittest.TestCase):
         self.assertEqual(coalesced["warps"], 32)
         self.assertGreater(coalesced["degree"], diagonal["degree"])
         self.assertLessEqual(diagonal["degree"], 0.15)
-        # Its writes alone, which are what camps.
+        # Only its writes, which cause the camping.
         self.assertTrue(0.2 <= coalesced["degree_if_only_stores"] <= 0.8, coalesced)
 
     def test_the_applications_of_the_paper(self):
@@ -138,7 +140,7 @@ class Bands(unittest.TestCase):
         self.assertTrue(0.2 <= cliques["degree"] <= 0.8, cliques)
 
     def test_scattered_lanes_have_a_band_at_every_number_of_warps(self):
-        """Of lists in rows of 1 KB the lines of few warps and of many predict each other."""
+        """For lists in rows of 1 KB, the lines of few and of many warps predict each other."""
         with tempfile.TemporaryDirectory() as data:
             outcome = lynxpp("calibrate", "--machine", MACHINE, "--iterations", 50, "--scattered", XDG_DATA_HOME=data)
             self.assertEqual(outcome.returncode, 0, outcome.stderr)
@@ -149,7 +151,7 @@ class Bands(unittest.TestCase):
             for sample in calibration["samples"]:
                 if sample["placement"] == "camped" and sample["bytes"] == 32:
                     spread, = (s["ms"] for s in calibration["samples"] if s == {**sample, "placement": "spread", "ms": s["ms"]})
-                    self.assertGreater(sample["ms"], 1.5 * spread, "also of one warp, and in so few iterations")
+                    self.assertGreater(sample["ms"], 1.5 * spread, "also for one warp and few iterations")
             found = {}
             for warps in (2, 16):
                 outcome = lynxpp("band", "-c", f"{MACHINE}-scattered", "--json", "--", BUILD.examples / "cliques", 4000, EXAMPLE_BLOCK=str(32 * warps),
@@ -163,7 +165,7 @@ class Bands(unittest.TestCase):
             self.assertLess(abs(predicted[2] / found[2]["ms"] - 1), 0.3)
 
     def test_the_degree_falls_step_by_step(self):
-        """From one partition that is written to at a time to all eight."""
+        """From one concurrently written partition to all eight."""
         degrees = [bands("--", BUILD.examples / "tests/skewed_transpose", 2, skew)["skewed_transpose"]["degree"] for skew in (4, 16, 32)]
         self.assertEqual(degrees, sorted(degrees, reverse=True))
         self.assertGreater(degrees[0], degrees[-1])
@@ -172,7 +174,7 @@ class Bands(unittest.TestCase):
         found = bands("--", BUILD.examples / "tests/hot")
         (line,), spread = found["one_line"]["hot"], found["spread"]["hot"]
         self.assertEqual(spread, [])
-        # 16 reads of 256 warps, and a store of each that goes elsewhere.
+        # 16 reads of 256 warps, and a store of each to another address.
         self.assertEqual((line["kind"], line["offset"], line["count"]), ("line", 512, 256 * 16))
         self.assertAlmostEqual(line["share"], 16 / 17)
         self.assertRegex(line["array"], r"^#0 parameter 0")
@@ -188,14 +190,15 @@ class Bands(unittest.TestCase):
         self.assertRegex(atomics["sites"][0]["site"], r"^(red|atom)\.\S* at \S+:\d+$")
 
     def test_traffic_by_partition(self):
-        """Figures 11 and 12 of CampProf: all transactions are in both, by partition; the first blocks make as many each."""
+        """Figures 11 and 12 of CampProf: both show all transactions by partition; the first blocks each make
+        equally many."""
         found, text = transposes()
         for kernel in ("transpose_coalesced", "transpose_diagonal"):
             traffic = found[kernel]["traffic"]
             counted = sum(found[kernel]["loads"].values()) + sum(found[kernel]["stores"].values())
             self.assertEqual(sum(map(sum, traffic["over_time"])), counted)
             self.assertEqual({len(row) for row in traffic["over_time"] + traffic["of_block"]}, {8})
-            # The blocks that are shown have all done the same.
+            # All displayed blocks have done the same.
             each = sum(traffic["of_block"][0])
             self.assertGreater(each, 0)
             self.assertEqual({sum(row) for row in traffic["of_block"]}, {each})
@@ -207,19 +210,20 @@ class Bands(unittest.TestCase):
         self.assertEqual(outcome.returncode, 3)
         self.assertIn("launched no kernel", outcome.stderr)
 
-    def test_a_kernel_that_is_not_there(self):
+    def test_an_unknown_kernel(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "-k", "nobody", "--", BUILD.examples / "vecadd")
         self.assertEqual(outcome.returncode, 3)
         self.assertIn("launched no kernel", outcome.stderr)
 
-    def test_launches_of_several_shapes_have_no_one_band(self):
+    def test_launches_of_several_shapes_have_no_common_band(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "--", BUILD.examples / "vecadd")
         self.assertEqual(outcome.returncode, 1)
         self.assertIn("different grids or blocks", outcome.stderr)
 
 
 class AddedArithmetic(unittest.TestCase):
-    """`--arithmetic`: its instructions are executed, change nothing that the program sees, and show what a kernel waits for."""
+    """`--arithmetic`: the added instructions are executed, change no visible result, and show what a kernel
+    waits for."""
 
     def specification(self, count):
         text = (ROOT / "observe/added_arithmetic.cod").read_text()
@@ -249,13 +253,13 @@ class AddedArithmetic(unittest.TestCase):
 
     @staticmethod
     def lanes(counted):
-        """Executions of accesses to global memory by lanes."""
+        """Returns the lanes' executions of accesses to global memory."""
         return sum(count for opcode, count in counted["opcodes"].items() if re.match(r"(ld|st|atom|red)\.(\w+\.)*global\b", opcode))
 
     def test_ptxas_keeps_them(self):
         ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
         if not pathlib.Path(ptxas).exists():
-            self.skipTest("there is no ptxas")
+            self.skipTest("ptxas is not installed")
 
         def code_bytes(count):
             ptx, cubin = (pathlib.Path(FOLDER.name, f"kept.{kind}") for kind in ("ptx", "cubin"))
@@ -281,14 +285,14 @@ class AddedArithmetic(unittest.TestCase):
         self.assertIsNone(matmul["arithmetic"])
         self.assertIn("too few to determine if it is memory bound", " ".join(matmul["notes"]))
 
-    def test_without_a_program_there_is_nothing_to_add_to(self):
+    def test_arithmetic_requires_a_program(self):
         outcome = lynxpp("band", "-c", CALIBRATION, "--arithmetic", 4, "--gld-32", 1, "--warps", 1)
         self.assertEqual(outcome.returncode, 1)
         self.assertIn("--arithmetic requires a program", outcome.stderr)
 
 
 class Caches(unittest.TestCase):
-    """CacheProf: `lynxpp band --cache` against arithmetic on the machine's figures."""
+    """CacheProf: `lynxpp band --cache` against arithmetic on the machine's parameters."""
 
     def caches(self, *arguments):
         outcome = lynxpp("band", "--cache", "--json", *arguments)
@@ -298,11 +302,11 @@ class Caches(unittest.TestCase):
             valid("cache-band.schema.json", kernel)
         return found
 
-    def test_values_that_are_read_once(self):
+    def test_values_read_once(self):
         vecadd = self.caches("-k", "vecadd", "--", BUILD.examples / "vecadd")[0]
         l1, l2 = vecadd["caches"]
         self.assertEqual((l1["cache"], l1["hits"], l2["cache"]), ("L1", 0, "L2"))
-        self.assertEqual((l1["place"], l1["saved_by_locality_ms"]), (1, 0))  # each sector is new: locality brings nothing
+        self.assertEqual((l1["place"], l1["saved_by_locality_ms"]), (1, 0))  # each sector is new: no locality
         self.assertEqual(l2["accesses"], vecadd["sectors"])
         self.assertEqual(vecadd["wasted_by_sectors"], 32 * vecadd["sectors"] - vecadd["bytes_asked"])
 
@@ -329,10 +333,11 @@ class Caches(unittest.TestCase):
         self.assertIn("<svg", page.read_text())
 
     def test_stores_hit_and_an_emptied_cache_holds_nothing(self):
-        """As ncu counts by default: of an L2 that is emptied before each kernel a copy's reads miss and its writes hit."""
+        """With ncu's default of emptying the L2 before each kernel, a copy's reads miss and its writes
+        hit."""
         for kernel in self.caches("--cold", "-k", "strided_copy", "--", BUILD.examples / "strides"):
             l1, l2 = kernel["caches"]
-            # Blocks of several multiprocessors share a sector here and there.
+            # Blocks of several multiprocessors occasionally share a sector.
             self.assertLessEqual(l2["accesses"] - l2["hits"], l1["accesses"] - l1["hits"])
             self.assertAlmostEqual(l2["hits"] / l2["accesses"], 0.5, delta=0.02)
         twice = [self.caches(*options, "-k", "transpose_tiled", "--", BUILD.examples / "transpose") for options in ([], ["--cold"])]
@@ -348,7 +353,7 @@ class Caches(unittest.TestCase):
         self.assertEqual(outcome.returncode, 1)
         self.assertIn("no caches", outcome.stderr)
 
-    def test_no_program(self):
+    def test_requires_a_program(self):
         outcome = lynxpp("band", "--cache")
         self.assertEqual(outcome.returncode, 1)
         self.assertIn("--cache requires a program", outcome.stderr)

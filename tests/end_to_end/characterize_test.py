@@ -1,4 +1,5 @@
-"""lynxpp characterize: its table against the cpu device's own counters, and the correlations against closed forms.
+"""lynxpp characterize: compares its table with the cpu device's own counters, and the correlations with
+closed forms.
 
 usage: characterize_test.py BUILD_FOLDER
 """
@@ -25,7 +26,8 @@ if not (BUILD / "examples/vecadd").exists():
 
 
 def counted(build, app):
-    """What the device counted of each kernel: launches, thread and warp instructions, branches, divergent ones."""
+    """The device's counts for each kernel: launches, thread and warp instructions, branches, divergent
+    branches."""
     _, counters = build.count(build.examples / app)
     of_kernel = collections.defaultdict(collections.Counter)
     for launch in counters:
@@ -95,7 +97,7 @@ class Characterize(unittest.TestCase):
         twice, _ = self.rows(vecadd + " 3000", "--", vecadd, "3000")
         self.assertEqual(twice, alone + alone)
 
-    def test_one_fails_and_the_others_go_on(self):
+    def test_one_program_fails_and_the_others_continue(self):
         ran = self.characterize("./no_such_program", "/bin/false", "/bin/true", str(self.build.examples / "vecadd"))
         self.assertEqual(ran.returncode, 1)
         self.assertIn("cannot find the program './no_such_program'", ran.stderr)

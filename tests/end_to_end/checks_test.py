@@ -1,8 +1,9 @@
-"""`lynxpp check-run` on programs with seeded faults: each case finds what stands behind its lines, and nothing else.
+"""`lynxpp check-run` on programs with seeded faults: each case must report exactly the findings that its
+lines name.
 
-Arguments: the build folder, and cases where not all are wanted; or the build folder, --example, and the name of an
-example program, in which nothing is found, with its arguments. A line of tests/end_to_end/checks/*.cu that ends in "// CASE: KIND" is found in that case;
-cases without such a line are correct programs.
+Arguments: the build folder, and cases unless all are wanted; or the build folder, --example, and the name of
+an example program without findings, with its arguments. A line of tests/end_to_end/checks/*.cu that ends in
+"// CASE: KIND" must be reported in that case; cases without such a line are correct programs.
 """
 import json
 import os
@@ -22,7 +23,7 @@ SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/
 
 
 def expected_of(source):
-    """The cases of a program, each with the kinds and lines that it is to find."""
+    """Returns the cases of a program, each with the kinds and lines that it must report."""
     text = source.read_text()
     cases = {name: set() for name in re.findall(r'cases\.has\("(\w+)"\)', text)}
     for number, line in enumerate(text.splitlines(), 1):
@@ -35,7 +36,7 @@ def expected_of(source):
 
 
 def check_run(build, program, *arguments, options=()):
-    """How `lynxpp check-run` ended, and the objects it wrote."""
+    """Returns how `lynxpp check-run` ended, and the objects that it wrote."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "findings.jsonl")
         command = [build.command, "check-run", "-o", output, *options, "--", program, *arguments]
@@ -72,7 +73,7 @@ def check_objects(objects):
 
 
 def check_texts(build):
-    """What is said of a finding: who, where, what lies there."""
+    """Checks the text of a finding: which thread, where, and what is at the address."""
     memory = build.examples / "tests" / "check_memory"
     ended, objects = check_run(build, memory, "behind_end")
     place = objects[0]["place"]
@@ -88,14 +89,14 @@ def check_texts(build):
     expect("of freed memory" in objects[0]["detail"] and "freed by" in objects[0]["detail"], objects[0]["detail"])
     _, objects = check_run(build, build.examples / "tests" / "check_race", "missing_barrier")
     race = next(each for each in objects if each.get("kind") == "race")
-    # Either warp may come first.
+    # The warps may come in either order.
     opcodes = {race["place"]["opcode"][:9], race["other"]["opcode"][:9]}
     demand_equal("accesses", opcodes, {"ld.shared", "st.shared"})
     expect("shared array" in race["place"]["action"], str(race))
 
 
 def check_waits(build):
-    """What is said of barriers at which warps wait forever, and of those that one has left out."""
+    """Checks the text about barriers at which warps wait forever, and about those that a warp skipped."""
     sync = build.examples / "tests" / "check_sync"
     for case, words in (("arrives_twice", ("warp 1 of block (0, 0, 0) waits forever at barrier 1, ", "32 of 64 threads have arrived",
                                            "warp 0 arrived twice between two waits", "warp 0 has exited")),
@@ -106,12 +107,12 @@ def check_waits(build):
                         ("skipped_by_a_warp", ("warp 1 of the block continues without it", "barrier 0 completed because warp 1 had exited"))):
         ended, objects = check_run(build, sync, case)
         for word in words:
-            expect(word in ended.stderr.decode(), f"{case}: '{word}' is not said\n" + describe(ended))
+            expect(word in ended.stderr.decode(), f"{case}: '{word}' is missing\n" + describe(ended))
         if case == "skipped_by_a_warp":
             expect(objects[0]["other"]["source_line"] == objects[0]["place"]["source_line"] + 1, str(objects))
             continue
         if case == "endless_object":
-            continue  # only checked launches know that nobody arrives
+            continue  # only checked launches know that no thread will arrive
         ran = build.run(sync, case)
         expect(words[0] in ran.stderr and words[1] in ran.stderr, f"without checks {case}: {ran}")
     for case, number in (("interrupted", signal.SIGINT), ("terminated", signal.SIGTERM)):
@@ -123,7 +124,7 @@ def check_waits(build):
 
 
 def check_driver_api(build):
-    """Programs of the driver's API have their findings told, however they end."""
+    """Findings in programs that use the driver API are reported, however the programs end."""
     folder = pathlib.Path(__file__).resolve().parent / "forks"
     for how in ("outside", "outside_exit"):
         ended, objects = check_run(build, sys.executable, folder / "driver_program.py", how, folder / "work.ptx",
@@ -135,7 +136,7 @@ def check_driver_api(build):
 
 
 def check_unrolled(build):
-    """Copies of an unrolled loop's accesses are one finding."""
+    """Copies of an unrolled loop's accesses form one finding."""
     _, objects = check_run(build, build.examples / "tests" / "check_race", "unrolled")
     races = [each for each in objects if each.get("kind") == "race"]
     demand_equal("findings", len(races), 2)
@@ -152,21 +153,21 @@ def check_options(build):
     expect("no findings in 1 launch" in ended.stderr.decode(), describe(ended))
     _, objects = check_run(build, build.examples / "tests" / "check_race", "missing_barrier",
                            options=["--checks", "memory,sync"])
-    demand_equal("a check that is not wanted", [each["type"] for each in objects], ["summary"])
+    demand_equal("a check that is not requested", [each["type"] for each in objects], ["summary"])
     _, objects = check_run(build, memory, "correct", options=["--checks", "leak"])
     demand_equal("leaks", sorted((each["type"], each.get("bytes", 0)) for each in objects),
                  [("leak", 256), ("leak", 400), ("summary", 0)])
     check_objects(objects)
     ended, _ = check_run(build, memory, "correct", options=["--checks", "memroy"])
-    demand_equal("exit code of a check that is none", ended.returncode, 2)
-    # Without the check the fault ends the launch, as ever.
+    demand_equal("exit code for an unknown check", ended.returncode, 2)
+    # Without the check, the fault ends the launch as usual.
     ended, objects = check_run(build, memory, "two_places", options=["--checks", "race"])
     demand_equal("a fault that is not checked", [each["type"] for each in objects], ["summary"])
     expect(ended.stdout.decode().strip() == "cudaErrorIllegalAddress", describe(ended))
 
 
-# bfs reads levels without order to the atomic operations that set them. It looks for the one before, which nobody
-# sets any more.
+# bfs reads levels without ordering against the atomic operations that set them. It searches for the previous
+# level, which no thread sets any more.
 EXPLAINED = {"bfs": {("race", "visit_level")}}
 
 
@@ -186,7 +187,7 @@ def main():
     if sys.argv[2:3] == ["--example"]:
         return check_example(build, sys.argv[3], sys.argv[4:])
     if not (build.examples / "tests" / "check_race").exists():
-        print("skipped: there is no nvcc, so the programs were not built")
+        print("skipped: the programs were not built, because nvcc is missing")
         return 77
     wanted = sys.argv[2:]
     failures = []
@@ -206,7 +207,7 @@ def main():
                 check(build)
             except TestFailure as failure:
                 failures.append(f"{check.__name__}: {failure}")
-    print("\n".join(failures) or f"{count} cases: each found what it is to find")
+    print("\n".join(failures) or f"{count} cases: each reported its expected findings")
     return 1 if failures else 0
 
 

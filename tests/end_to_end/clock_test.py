@@ -1,5 +1,5 @@
-"""Programs whose time is modelled (LYNXPP_CPU_CLOCK): they compute what they compute otherwise, and what is modelled is labelled so and
-the same in every run, on one core and on all.
+"""Programs with modelled time (LYNXPP_CPU_CLOCK): their results are unchanged, and modelled values are
+labelled so and identical in every run, on one core and on all.
 
 usage: clock_test.py BUILD_FOLDER
 """
@@ -20,7 +20,7 @@ OLD, NEW = "compute_1_3", "compute_9_0"
 
 
 def modelled(program, machine, *arguments, environment=None):
-    """The run and the device's counters of each launch."""
+    """Returns the run and the device's counters for each launch."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "counters.jsonl")
         run = BUILD.run(BUILD.examples / program, *arguments,
@@ -36,7 +36,7 @@ class Clock(unittest.TestCase):
                 with self.subTest(program=program, machine=machine):
                     run, launches = modelled(program, machine)
                     self.assertEqual((run.status, run.stdout), (0, native.stdout), run)
-                    # The old machine's blocks have 512 threads at most.
+                    # Blocks of the old machine have at most 512 threads.
                     fits = [launch for launch in launches if machine == NEW or math.prod(launch["block"]) <= 512]
                     self.assertEqual([launch for launch in launches if "modelled" in launch], fits)
                     self.assertEqual(run.stderr.count("none is measured"), 1)
@@ -90,7 +90,7 @@ class Clock(unittest.TestCase):
             of_kernel = [each["modelled"]["seconds"] for each in records.launches if each["kernel"] == timing["kernel"]]
             self.assertAlmostEqual(timing["execute_ms"], 1000 * sum(of_kernel), places=9)
 
-    def test_events_tell_modelled_time(self):
+    def test_events_report_modelled_time(self):
         _, launches = modelled("transpose", OLD, environment={"EXAMPLE_REPEAT": "3"})
         runs = [BUILD.run(BUILD.examples / "transpose", environment={"LYNXPP_CPU_CLOCK": OLD, "EXAMPLE_REPEAT": "3"}) for _ in range(2)]
         told = [[line.split() for line in run.stderr.splitlines() if line.startswith("kernel_ms")] for run in runs]
@@ -98,14 +98,14 @@ class Clock(unittest.TestCase):
         for _, kernel, milliseconds in told[0]:
             name = "transpose_tiledILi" + kernel[-1] if kernel[-1].isdigit() else kernel
             times = [each["modelled"]["seconds"] for each in launches if name in each["kernel"]]
-            # Events also see the gap before each launch.
+            # Events also include the gap before each launch.
             self.assertAlmostEqual(float(milliseconds), 1000 * times[-1] + 0.005, delta=2e-4)
 
     def test_without_the_variable_nothing_is_modelled(self):
         _, launches = BUILD.count(BUILD.examples / "transpose")
         self.assertNotIn("modelled", launches[0])
 
-    def test_what_cannot_be_modelled_is_said(self):
+    def test_reports_what_cannot_be_modelled(self):
         native = BUILD.run(BUILD.examples / "transpose")
         for name, message in (("compute_1_4", "there is no machine 'compute_1_4'; hint: did you mean 'compute_1_3'?"),
                               ("./absent.json", "cannot read ./absent.json")):
@@ -115,7 +115,7 @@ class Clock(unittest.TestCase):
             self.assertIn(message, run.stderr)
             self.assertNotIn("modelled", launches[0])
 
-    def test_a_machine_of_ones_own(self):
+    def test_a_user_defined_machine(self):
         source = pathlib.Path(__file__).parents[2] / "models" / "machines" / f"{OLD}.json"
         machine = json.loads(source.read_text())
         with tempfile.TemporaryDirectory() as folder:

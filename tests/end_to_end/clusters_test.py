@@ -1,5 +1,5 @@
-"""Kernels launched in thread block clusters on the cpu device: instrumented they print what they print without, and what is counted is
-what the device has counted, instruction by instruction.
+"""Kernels launched in thread block clusters on the cpu device: output is the same when instrumented, and
+counts equal the device's, instruction by instruction.
 
 usage: clusters_test.py BUILD_FOLDER
 """
@@ -35,7 +35,7 @@ def main():
             for name in ("thread_instructions", "warp_instructions"):
                 demand_equal(f"{what}: {name}", record["results"][name], launch[name])
     expect(any(".shared::cluster" in site["opcode"] or site["opcode"].startswith("mapa") for line in counters
-               for site in line["sites"]), "no instruction reaches another block's memory")
+               for site in line["sites"]), "no instruction accesses another block's memory")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What compilers make of which PTX is remembered by the cubin's bytes: ptxas in child processes, NVRTC and nvJitLink in
-the process.
+"""The PTX that compilers read is remembered by the bytes of the resulting cubin: for ptxas in child
+processes, and for NVRTC and nvJitLink in the process.
 
-Arguments: the build folder, ptxas, a program that asks NVRTC for a cubin, the library of NVRTC; where there is one, a program
-that asks nvJitLink, and its library; where both are, a program that is linked with them, one that opens a library, and a
-library that is linked with them.
+Arguments: the build folder, ptxas, a program that requests a cubin from NVRTC, the NVRTC library; if
+available, a program that requests one from nvJitLink, and its library; if both are available, a program
+linked with them, one that opens a library, and a library linked with them.
 """
 import pathlib
 import stat
@@ -40,10 +40,10 @@ def ptxas_is_watched(build, ptxas, folder):
     compile_with("-arch=sm_80", source, "-o", cubin)
     kept, = entries(store)
     demand_equal("what is kept", kept.read_bytes(), cubin.read_bytes() + PTX.encode())
-    demand_equal("who may look", stat.S_IMODE(kept.parent.stat().st_mode), 0o700)
+    demand_equal("access mode", stat.S_IMODE(kept.parent.stat().st_mode), 0o700)
     compile_with(f"--output-file={cubin}", "--gpu-name", "sm_80", source)
-    demand_equal("entries after the same again", entries(store), [kept])
-    (folder / "32").mkdir()  # an option's value that could be read as a file, and is none
+    demand_equal("entries after repeating it", entries(store), [kept])
+    (folder / "32").mkdir()  # an option's value that could be mistaken for a file
     compile_with("-arch=sm_80", "-maxrregcount", "32", source, "-o", folder / "limited.cubin")
     remembered = {entry.read_bytes() for entry in entries(store)}
     expect((folder / "limited.cubin").read_bytes() + PTX.encode() in remembered, "a compilation with a limit is not remembered")
@@ -55,7 +55,7 @@ def ptxas_is_watched(build, ptxas, folder):
     store.chmod(0o777)
     source.write_text(PTX.replace("nothing", "other"))
     compile_with("-arch=sm_80", source, "-o", cubin)
-    demand_equal("entries of a folder that anybody can write", entries(store), kept)
+    demand_equal("entries of a world-writable folder", entries(store), kept)
 
 
 def nvrtc_is_watched(build, program, library, folder):
@@ -103,7 +103,7 @@ def linked_compilers_are_watched(build, folder, name, program, *library, in_cons
         run = build.run(program, *library, source, *cubins, environment=environment)
     demand_equal(f"status of {run}", run.status, 0)
     kept = [entry.read_bytes() for entry in entries(store)]
-    demand_equal("how many are kept", len(kept), 2)
+    demand_equal("number of kept entries", len(kept), 2)
     by_linker, by_nvrtc = [cubin.read_bytes() for cubin in cubins]
     expect(by_linker + PTX.encode() in kept, "nvJitLink's cubin is not kept with its PTX")
     expect(any(entry.startswith(by_nvrtc) and b".visible .entry twice(" in entry for entry in kept),

@@ -1,5 +1,5 @@
-"""lynxpp attach, detach, status and top: a program on the cpu device is spoken to while it launches, by the commands and by
-peers that say nothing or nonsense.
+"""lynxpp attach, detach, status and top: the commands, and peers that send nothing or nonsense, connect to a
+program on the cpu device while it launches.
 
 Argument: the build folder.
 """
@@ -17,7 +17,7 @@ import unittest
 from harness import Build, clean_environment, read_json_lines
 
 BUILD = None
-WAIT = 120  # seconds that nothing here takes
+WAIT = 120  # seconds; longer than anything here takes
 
 
 def socket_name(process, pid_namespace="/proc/self/ns/pid"):
@@ -32,7 +32,7 @@ class Commanded:
         self.output = self.runtime / "out.jsonl"
         variables = {**clean_environment(), "XDG_RUNTIME_DIR": str(folder), "LYNXPP_OUTPUT": str(self.output),
                      "LD_PRELOAD": str(BUILD.library), "LYNXPP_DEVICE": "cpu",
-                     "LYNXPP_CONTROL": "1",  # the tests may run in a container, which filters system calls
+                     "LYNXPP_CONTROL": "1",  # containers, in which the tests may run, filter system calls
                      **environment}
         self.process = subprocess.Popen([*starter, str(BUILD.examples / "tests" / "commanded")], env=variables, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -68,7 +68,7 @@ class Commanded:
             try:
                 peer.sendall(line)
             except (BrokenPipeError, ConnectionResetError):
-                return b""  # the other side had enough
+                return b""  # the other side closed the connection
             answer = b""
             while not answer.endswith(b"\n"):
                 try:
@@ -90,7 +90,7 @@ def lynxpp(*arguments, runtime=None):
                           capture_output=True, text=True, timeout=WAIT)
 
 
-# Whoever opens the file waits until this process lets go of it, up to 45 seconds.
+# Opening the file blocks until this process releases it, for up to 45 seconds.
 LEASE = """
 import fcntl, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
@@ -178,7 +178,7 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(len(counts), 1, "both kernels are the same text")
         self.assertGreater(counts.pop(), 0)
 
-    def test_peers_that_say_nothing_or_nonsense(self):
+    def test_peers_that_send_nothing_or_nonsense(self):
         program = self.start()
         peers = [program.connect() for _ in range(3)]  # silent
         self.assertEqual(self.status_of(program.number)["attached"], "nothing")
@@ -190,7 +190,7 @@ class ControlTest(unittest.TestCase):
             self.assertIn("error", json.loads(program.ask(line)), line[:80])
         self.assertEqual(program.ask(b"x" * (2 << 20)), b"", "an endless line is no request")
         with program.connect() as peer:
-            peer.sendall(b'{"status":{}}\n')  # goes without its answer
+            peer.sendall(b'{"status":{}}\n')  # closes before the answer
         with program.connect() as peer:
             peer.sendall(b'{"sta')
         self.assertEqual(self.status_of(program.number)["attached"], "nothing")
@@ -202,9 +202,9 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(program.records(), [])
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
-    def test_a_peer_of_another_user_is_told_nothing(self):
+    def test_a_peer_of_another_user_gets_no_answer(self):
         program = self.start()
-        # Whatever the permissions: who asks is looked at, too.
+        # Whatever the permissions: the peer's user is checked too.
         for path, mode in ((self.folder, 0o755), (program.folder, 0o755), (program.socket, 0o666)):
             os.chmod(path, mode)
         ours, theirs = os.pipe()
@@ -224,7 +224,8 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(self.status_of(program.number)["attached"], "nothing")
 
     def test_coverage_is_kept_for_each_specification(self):
-        """The kernels have no branch: what counts branches has no place in them, which says nothing of other specifications."""
+        """The kernels have no branch: a specification that counts branches has no sites in them, which does
+        not affect others."""
         program = self.start()
         self.command("attach", program.number, "-s", "instruction_count")
         for kernel in ("one", "one", "one"):
@@ -271,13 +272,13 @@ class ControlTest(unittest.TestCase):
         child = int(program.say("fork").removeprefix("child "))
         self.assertIn("does not listen to lynxpp", self.command("status", child, status=1))
         self.assertEqual(self.status_of(program.number)["attached"], "nothing")
-        # A child that holds the listening socket would let peers wait for ever.
+        # A child that holds the listening socket would make peers wait forever.
         held = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{child}/fd").iterdir()]
         self.assertFalse([entry for entry in held if entry.startswith("socket:")], held)
         self.assertEqual(program.end()[0], 0)
 
     def test_sockets_of_killed_processes_are_removed(self):
-        """By the next command that looks into the folder; other files and sockets of living processes stay."""
+        """By the next command that reads the folder; other files and sockets of living processes stay."""
         killed = self.start()
         killed.process.kill()
         killed.process.wait()
@@ -291,8 +292,8 @@ class ControlTest(unittest.TestCase):
         self.assertFalse(killed.socket.exists())
         self.assertTrue(program.socket.exists() and other.exists())
 
-    def test_a_socket_of_somebody_else(self):
-        """Whoever listens at a process's name is asked who it is."""
+    def test_a_socket_of_another_process(self):
+        """The process that listens under a process's name is identified."""
         program = self.start()
         other = subprocess.Popen(["sleep", str(WAIT)])
         self.addCleanup(other.wait)
@@ -303,9 +304,9 @@ class ControlTest(unittest.TestCase):
             said = self.command("status", other.pid, status=1)
         self.assertIn(f"process {other.pid} does not listen to lynxpp", said)
 
-    def test_what_only_looks_abandoned(self):
-        """A socket that somebody listens to, and one of a living process that is to listen in a moment, stay; so does what has
-        the name of a socket and is none."""
+    def test_sockets_that_only_look_abandoned(self):
+        """A socket with a listener, the socket of a living process that will listen in a moment, and a file
+        named like a socket all stay."""
         program = self.start()
         ended = subprocess.Popen(["/bin/true"])
         ended.wait()
@@ -324,11 +325,11 @@ class ControlTest(unittest.TestCase):
         self.assertTrue(bound.exists() and file.exists())
 
     def test_processes_of_another_pid_namespace(self):
-        """They have numbers of their own, which may be those of processes here, or of none. Their sockets stay, and they are
+        """They have their own process ids, which may equal ids here or not. Their sockets stay, and they are
         reached by the number that they have here."""
         starter = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child"]
         if subprocess.run([*starter, "true"], stdin=subprocess.DEVNULL, capture_output=True).returncode != 0:
-            self.skipTest("no PID namespace can be made here")
+            self.skipTest("PID namespaces cannot be created here")
         inside = self.start(starter=starter)
         child, = pathlib.Path(f"/proc/{inside.number}/task/{inside.number}/children").read_text().split()
         number = int(child)
@@ -345,9 +346,9 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(self.status_of(number)["attached"], "instruction_count")
         self.assertEqual(self.status_of(outside.number)["attached"], "nothing")
 
-    def test_specifications_that_would_be_waited_for(self):
-        """A pipe, and a file that another process keeps from being opened: refused at once, by the command and by the process,
-        which goes on launching and answering."""
+    def test_specifications_that_would_block(self):
+        """A pipe, and a file that another process keeps from being opened: refused at once, by the command
+        and by the process, which continues to launch and to answer."""
         program = self.start()
         pipe = pathlib.Path(self.folder, "pipe.cod")
         os.mkfifo(pipe)
@@ -368,7 +369,7 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(self.status_of(program.number)["attached"], "nothing")
         self.assertEqual(program.end()[0], 0)
 
-    def test_patterns_that_would_take_for_ever(self):
+    def test_patterns_that_would_take_forever(self):
         program = self.start()
         self.command("attach", program.number, "-s", "instruction_count", "-k", "^(o|(o|o)*)*([a-z]*)*(e+)+$")
         self.assertEqual(program.say("one"), "launched 1")
@@ -377,7 +378,7 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(refused["error"], "'one(?!two)' is not a valid regular expression: invalid perl operator '(?!' at character 4")
 
     def test_a_peer_that_never_reads(self):
-        """Its answer is thrown away after a second, and others are answered."""
+        """Its answer is discarded after a second, and others are answered."""
         program = self.start()
         peers = [program.connect() for _ in range(2)]
         for peer in peers:
@@ -389,9 +390,9 @@ class ControlTest(unittest.TestCase):
             peer.close()
         self.assertEqual(program.end()[0], 0)
 
-    def test_peers_that_crowd_and_peers_that_take_their_time(self):
-        """One peer has a second, however slowly it speaks; what more of them connect than may wait is the peers' affair. The
-        program launches as before, and who asks then is answered."""
+    def test_many_peers_and_slow_peers(self):
+        """A peer has one second, however slowly it sends; peers beyond the queue's capacity are not the
+        program's problem. The program launches as before and answers the next peer."""
         program = self.start(LYNXPP_SPEC="instruction_count")
         slow = program.connect()
         slow.sendall(b'{"sta')
@@ -399,7 +400,7 @@ class ControlTest(unittest.TestCase):
         answer = b""
         while not answer and time.monotonic() - begin < WAIT:
             try:
-                slow.sendall(b" ")  # a byte now and then is no reason to wait for more
+                slow.sendall(b" ")  # a byte now and then must not extend the wait
                 time.sleep(0.05)
                 slow.setblocking(False)
                 try:
@@ -410,7 +411,7 @@ class ControlTest(unittest.TestCase):
                 slow.setblocking(True)
             except (BrokenPipeError, ConnectionResetError):
                 break
-        self.assertLess(time.monotonic() - begin, 30, "it was let go after a second")
+        self.assertLess(time.monotonic() - begin, 30, "it was disconnected after a second")
         slow.close()
         crowd = []
         for _ in range(200):
@@ -419,7 +420,7 @@ class ControlTest(unittest.TestCase):
             try:
                 peer.connect(str(program.socket))
             except BlockingIOError:
-                pass  # no place in the queue
+                pass  # the queue is full
             crowd.append(peer)
         for number in range(1, 4):
             self.assertEqual(program.say("one"), f"launched {number}")
@@ -430,8 +431,9 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         self.assertEqual([record[:2] for record in program.records()], [("_Z3onePi", number) for number in range(3)])
 
-    def test_a_specification_that_is_gone(self):
-        """What is attached goes on; who wants to attach it again is told, and nothing changes."""
+    def test_a_deleted_specification(self):
+        """The attached specification continues; attaching it again fails with a message, and nothing
+        changes."""
         text = pathlib.Path(self.folder, "mine.cod")
         text.write_text("global unsigned long thread_instructions;\nON_BASIC_BLOCK_EXIT: "
                         "{ atomicAdd(&thread_instructions, basicBlockExecutedInstructionCount()); }\n")
@@ -448,8 +450,8 @@ class ControlTest(unittest.TestCase):
         self.assertEqual([record[:3] for record in program.records()],
                          [("_Z3onePi", 0, "mine"), ("_Z3onePi", 1, "mine"), ("_Z3twoPi", 0, "mine"), ("_Z3twoPi", 1, "mine")])
 
-    def test_other_environment(self):
-        """The command finds the socket by the program's environment where its own is another."""
+    def test_different_environment(self):
+        """The command finds the socket by the program's environment if its own differs."""
         program = self.start()
         done = lynxpp("status", program.number)
         self.assertEqual(done.returncode, 0, done)

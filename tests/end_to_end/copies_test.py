@@ -1,5 +1,6 @@
-"""Asynchronous copies, matrix rows, stores and reductions that signal a barrier, through `lynxpp run`: counted as examples/apps/copies.cu says in
-closed form, and equal to the cpu device's counts, instruction by instruction.
+"""Asynchronous copies, matrix rows, stores and reductions that signal a barrier, through `lynxpp run`: counts
+must equal the closed forms of examples/apps/copies.cu and the cpu device's counts, instruction by
+instruction.
 
 usage: copies_test.py BUILD_FOLDER
 """
@@ -25,7 +26,7 @@ def lanes(sizes):
     return [BLOCKS * sum(part) for part in zip(*((bool(warp), len({sector for sector, _ in warp}), sum(size for _, size in warp)) for warp in warps))]
 
 
-ROWS_READ = [4 * WARPS, BLOCKS * ROW // 32, BLOCKS * ROW]  # by ld or st, 4 bytes a thread
+ROWS_READ = [4 * WARPS, BLOCKS * ROW // 32, BLOCKS * ROW]  # by ld or st, 4 bytes per thread
 FILLED = lanes([16 if t < 21 else 0 for t in range(THREADS)])
 # kernel: loads, stores, atomics of global memory: requests, sectors, bytes
 GLOBAL = {
@@ -40,9 +41,10 @@ GLOBAL = {
     "bulk_out": (ROWS_READ, [2 * BLOCKS, BLOCKS * ROW // 32, BLOCKS * ROW], [0, 0, 0]),
     "bulk_add": (ROWS_READ, [0, 0, 0], [BLOCKS, BLOCKS * ROW // 32, BLOCKS * ROW]),
 }
-# kernel: results of shared_bank_conflicts. Rows 128 bytes apart are at the same four banks, eight in a wavefront's lanes; 144 bytes apart at others.
+# Results of shared_bank_conflicts by kernel. Rows 128 bytes apart are at the same four banks, eight in a
+# wavefront's lanes; rows 144 bytes apart are at different ones.
 SHARED = {
-    # A copy of 16 bytes is served in quarter warps. The words are read once, 4 bytes a thread.
+    # A copy of 16 bytes is served in quarter warps. The words are read once, 4 bytes per thread.
     "copy_16": {"store_accesses": WARPS, "store_wavefronts": 4 * WARPS, "load_accesses": 4 * WARPS, "load_wavefronts": 4 * WARPS},
     "copy_filled": {"store_accesses": WARPS, "store_wavefronts": 4 * WARPS, "store_conflicts": 0},
     "bulk_in": {"store_accesses": 0, "accesses_without_wavefronts": 2 * BLOCKS, "load_accesses": 4 * WARPS},
@@ -63,7 +65,7 @@ def short(kernel):
 
 
 def run(build, program, spec):
-    """Checks counts through `lynxpp run`, in the users' mode."""
+    """Checks counts through `lynxpp run`, in the default mode."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         command = [build.folder / "bin/lynxpp", "run", "-d", "cpu", "-s", spec, "-o", output, "--", program]
@@ -133,7 +135,7 @@ def main():
         demand_equal(f"launches of {spec}", len(by_spec[spec]), 19)
         check(part)
     check_labels(records)
-    # Per site, as the device counts by the executed addresses.
+    # Per site, since the device counts by the executed addresses.
     native, counters = build.count(program)
     launches = {(line["kernel"], line["launch"]): line for line in counters}
     for spec in ("memory_efficiency", "shared_bank_conflicts"):

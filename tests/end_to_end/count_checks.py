@@ -1,4 +1,4 @@
-"""What specifications count against the cpu device's own counts of the uninstrumented kernel."""
+"""Compares the specifications' counts with the cpu device's own counts of the uninstrumented kernel."""
 import end_to_end
 import place_checks
 import site_checks
@@ -7,7 +7,7 @@ CHECKED = [*end_to_end.CHECKS, *site_checks.CHECKS, *place_checks.CHECKS]
 
 
 def check_counts(spec, records, record, counted):
-    """Returns true if there is a check of what the specification counts."""
+    """Returns true if a check of the specification's counts exists."""
     sites = site_checks.Sites(records.sites_of(record)) if record.get("sites") is not None else None
     what = f"{record['kernel']} with {spec}"
     if spec in end_to_end.CHECKS:

@@ -1,5 +1,5 @@
-"""A program of several devices on the cpu device: each launch's record names its device, what is counted is what that device counted,
-and the program prints what it should. Wrong numbers of devices are named.
+"""A program with several devices on the cpu device: each launch's record names its device, counts equal that
+device's, and the program's output is right. Invalid numbers of devices are reported.
 
 usage: devices_test.py BUILD_FOLDER
 """
@@ -58,7 +58,7 @@ def check_wrong_numbers(build, program):
     for value in ("0", "17", "two", "-1", "2x"):
         run = build.run(program, environment={"LYNXPP_CPU_DEVICES": value})
         demand_equal(f"output with {value}", run.stdout, expected_output(1))
-        expect(f"'{value}' is not a valid LYNXPP_CPU_DEVICES" in run.stderr and "LYNXPP_CPU_DEVICES" in run.stderr, f"no word of it\n{run}")
+        expect(f"'{value}' is not a valid LYNXPP_CPU_DEVICES" in run.stderr and "LYNXPP_CPU_DEVICES" in run.stderr, f"it is not reported\n{run}")
 
 
 def main():

@@ -1,4 +1,5 @@
-"""`lynxpp diff` of a program at two sizes: every number against the records and the device's own counters.
+"""`lynxpp diff` of a program at two sizes: compares every value with the records and the device's own
+counters.
 
 usage: diff_test.py BUILD_FOLDER
 """
@@ -62,7 +63,7 @@ class Diff(unittest.TestCase):
     def results(self, side, spec, name):
         return [record["results"][name] for record in self.records[side] if record["spec"] == spec]
 
-    def test_results_are_those_of_the_device(self):
+    def test_results_equal_the_device(self):
         result = next(each for each in self.kernel("instruction_count")["results"] if each["name"] == "thread_instructions")
         for side, size in SIZES.items():
             _, launches = BUILD.count(PROGRAM, size)
@@ -78,7 +79,7 @@ class Diff(unittest.TestCase):
             self.assertEqual([result[side]["numerator"], result[side]["denominator"]], sums)
             self.assertEqual(result[side]["value"], sums[0] / sums[1])
 
-    def test_places_are_those_of_the_records(self):
+    def test_sites_equal_the_records(self):
         array = next(each for each in self.kernel("memory_efficiency")["arrays"] if each["name"] == "sectors")
         self.assertTrue(array["same_code"])
         a, b = (summed(launch["values"] for launch in self.results(side, "memory_efficiency", "sectors")) for side in SIZES)

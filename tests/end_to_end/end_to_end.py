@@ -2,14 +2,14 @@
 """The end-to-end tests: real programs under the real preload library on the cpu device.
 
 usage: end_to_end.py --build FOLDER native APP            a run without a specification; keeps its output and the device's counters
-       end_to_end.py --build FOLDER spec APP SPEC [--wide] [NAME=VALUE…]  the same program instrumented, with these variables: same output, the right
-                                                          numbers; --wide: with counters of 64 bits
+       end_to_end.py --build FOLDER spec APP SPEC [--wide] [NAME=VALUE…]  the same program instrumented, with these variables: same output, correct
+                                                          counts; --wide: with 64-bit counters
        end_to_end.py --build FOLDER tiers APP           the program in plain mode, in every tier of the cpu device: same output
-       end_to_end.py --build FOLDER bench APP             what `lynxpp bench` says of it
-       end_to_end.py --build FOLDER failure NAME          one way to fail, see failures.py
+       end_to_end.py --build FOLDER bench APP             checks `lynxpp bench` of the program
+       end_to_end.py --build FOLDER failure NAME          one kind of failure, see failures.py
        end_to_end.py --build FOLDER list-failures
 
-Exit status: 0 good, 1 a check failed, 77 something needed is not there (the reason stands behind "SKIP:").
+Exit status: 0 success, 1 a check failed, 77 a prerequisite is missing (the reason follows "SKIP:").
 """
 import argparse
 import collections
@@ -41,14 +41,14 @@ def baseline_file(build, app):
 
 
 def check_native(build, app):
-    """Keeps what the program prints and the counters, after checks of the counters against themselves."""
+    """Keeps the program's output and the counters, after checking that the counters are consistent."""
     run, counters = build.count(app_path(build, app))
     expect(run.status == 0, f"the program failed\n{run}")
     expect(run.stdout.decode().splitlines()[-1].startswith(f"{app}: ok, checksum 0x"), f"the output is not that of a good run\n{run}")
     expect(len(counters) > 0, f"no counters were written\n{run}")
     kernels = {launch["kernel"] for launch in counters}
     for kernel in kernels:
-        # Launches of several host threads may be written in another order than they were numbered.
+        # Launches of several host threads may be written in a different order than they were numbered.
         indices = sorted(launch["launch"] for launch in counters if launch["kernel"] == kernel)
         demand_equal(f"{kernel}: launch indices", indices, list(range(len(indices))))
     for launch in counters:
@@ -75,10 +75,10 @@ def check_scalar_total(what, record, name, expected):
 
 
 def check_array(what, record, name, extents, total):
-    """An array result with these extents and this sum."""
+    """Checks the extents and the sum of an array result."""
     expect(name in record["results"], f"{what}: no result {name}, only {', '.join(record['results'])}")
     result = record["results"][name]
-    expect(isinstance(result, dict), f"{what}: {name} is no array")
+    expect(isinstance(result, dict), f"{what}: {name} is not an array")
     demand_equal(f"{what}: extents of {name}", result["extents"], extents)
     demand_equal(f"{what}: elements of {name}", len(result["values"]), product(extents))
     demand_equal(f"{what}: sum of {name}", sum(result["values"]), total)
@@ -108,7 +108,8 @@ def check_per_warp(what, record, launch):
 
 
 def check_basic_block_count(what, record, launch):
-    """The executions of every block, as a multiset: the numbering of blocks over several functions is the engine's."""
+    """Compares the executions of all blocks as a multiset: the numbering of blocks over several functions is
+    the engine's."""
     for name in ("thread_executions", "warp_executions"):
         expected = sorted(block[name] for block in launch["blocks"] if block[name] > 0)
         found = sorted(value for value in values(record["results"][name]) if value > 0)
@@ -132,7 +133,8 @@ CHECKS = {
 
 
 def measure_wide(build, program, spec):
-    """As Build.measure, with counters of 64 bits, which the variants must have. Those in shared memory always have 32 bits."""
+    """Same as Build.measure, with 64-bit counters, which the variants must have. Counters in shared memory
+    always have 32 bits."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {"LYNXPP_WIDE_COUNTERS": "1", "LYNXPP_WORDS": "global", "LYNXPP_DUMP": folder}
         run, records = build.measure(program, spec=spec, environment=environment)
@@ -144,7 +146,8 @@ def measure_wide(build, program, spec):
 
 
 def check_schema(records):
-    """Where several specifications are measured at once: alone, each writes the same records. jsonschema takes its time."""
+    """Called only if several specifications are measured together, because jsonschema is slow; alone, each
+    writes the same records."""
     import schema
     for record in records.all if schema.jsonschema else ():
         complaint = schema.complaint(record)
@@ -214,13 +217,13 @@ TIERS = ("forms", "blocks", "segments", "regions")
 
 
 def check_tiers(build, app):
-    """Runs in the users' mode: nothing is counted or checked, and code is compiled when it is found to run often."""
+    """Runs in the default mode: nothing is counted or checked, and code is compiled if it runs often."""
     program = app_path(build, app)
     plain = build.run(build.command, "run", "-d", "cpu", "--", program, preload=False)
     expect(plain.status == 0, f"the program failed\n{plain}")
     file = baseline_file(build, app)
     if file.exists():
-        demand_equal("output beside that of the counted run", plain.stdout.decode(), json.loads(file.read_text())["stdout"])
+        demand_equal("output compared with that of the counted run", plain.stdout.decode(), json.loads(file.read_text())["stdout"])
     for tier in TIERS:
         run = build.run(build.command, "run", "-d", "cpu", "--", program, preload=False, environment={"LYNXPP_CPU_TIER": tier})
         expect(run.status == 0 and run.stdout == plain.stdout, f"the output differs from that of the default tier\n{plain}\n{run}")
@@ -228,7 +231,7 @@ def check_tiers(build, app):
 
 
 def check_bench(build, app):
-    """Every launch is timed both ways, and the program computes the same."""
+    """Every launch is timed both ways, and the program's results are unchanged."""
     baseline = json.loads(baseline_file(build, app).read_text())
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "bench.json")

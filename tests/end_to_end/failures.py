@@ -1,4 +1,4 @@
-"""Ways to fail: each must leave the program's behaviour as it is and tell the user what is wrong, in words that say what to do."""
+"""Kinds of failure: each must leave the program's behaviour unchanged and say what is wrong and what to do."""
 import os
 import pathlib
 import re
@@ -43,7 +43,7 @@ def write_specification(folder, text):
 
 @test
 def unknown_specification(build):
-    """The closest ready-made name is offered."""
+    """The closest ready-made name is suggested."""
     run = build.run(build.examples / "vecadd", spec="instruction_cuont")
     expect_words(run, "instruction_cuont", "instruction_count")
     expect_unchanged(build, run)
@@ -51,7 +51,7 @@ def unknown_specification(build):
 
 @test
 def scheme_of_words_that_is_none(build):
-    """Where it is wrong, and what is there; nothing is measured by a scheme that nobody asked for."""
+    """Reports the location and the wrong text; nothing is measured by a scheme that was not requested."""
     run = build.run(build.examples / "vecadd", spec="device_memory_profile", environment={"LYNXPP_WORDS": "plain,statc"})
     expect_words(run, "LYNXPP_WORDS:1:7: error: unknown scheme 'statc'", "did you mean 'static'?")
     expect_unchanged(build, run)
@@ -79,7 +79,7 @@ def syntax_error(build):
 
 @test
 def type_error(build):
-    """A name that is not known: place, caret and the name that was meant."""
+    """An unknown name: location, caret and the likely name."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_specification(folder, "global unsigned long counts[WARPS];\nON_KERNEL_EXIT: {\n  atomicAdd(&counts[warpIdd()], 1);\n}\n")
         run = build.run(build.examples / "vecadd", spec=path)
@@ -90,7 +90,8 @@ def type_error(build):
 
 @test
 def result_emitted_twice(build):
-    """Results have names of their own: where two are sure to share one, the specification is refused with both places."""
+    """Result names must be unique: if two results certainly share one, the specification is refused with both
+    locations."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_specification(folder, 'ON_REPORT: {\n  emit("x", 1);\n  if (THREADS > 1) emitRatio("x", 1, 2);\n}\n')
         run = build.run(build.examples / "vecadd", spec=path)
@@ -100,7 +101,7 @@ def result_emitted_twice(build):
 
 @test
 def one_bad_specification_of_two(build):
-    """Nothing is measured by halves: the error is shown and the program runs right."""
+    """No partial measurement: the error is shown and the program runs correctly."""
     run = build.run(build.examples / "vecadd", spec="instruction_count,nonsense_count")
     expect_words(run, "nonsense_count")
     expect_unchanged(build, run)
@@ -108,7 +109,7 @@ def one_bad_specification_of_two(build):
 
 @test
 def no_specification(build):
-    """Unset or empty: the program runs as always and lynxpp has nothing to say."""
+    """Unset or empty: the program runs as usual and lynxpp prints nothing."""
     for spec in (None, ""):
         run = build.run(build.examples / "vecadd", spec=spec)
         expect_unchanged(build, run)
@@ -117,7 +118,7 @@ def no_specification(build):
 
 @test
 def results_leave_before_a_reset(build):
-    """cudaDeviceReset takes the buffers along, and what was counted until then is there nevertheless."""
+    """cudaDeviceReset destroys the buffers, but earlier counts are reported nevertheless."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         run = build.run(build.examples / "tests" / "reset", spec="instruction_count", environment={"LYNXPP_OUTPUT": str(output)})
@@ -134,7 +135,7 @@ def attach_program(build):
 
 @test
 def attach_while_running(build):
-    """The program's own setenv and unsetenv attach, change and detach from the next launch on."""
+    """The program's own setenv and unsetenv attach, change and detach, from the next launch on."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         run = build.run(attach_program(build), "instruction_count", "kernel_runtime", "-", "instruction_count",
@@ -146,12 +147,12 @@ def attach_while_running(build):
 
 @test
 def memory_of_the_program(build):
-    """What memory the program has at each launch, with who asked for it; memory that is freed is gone, and new memory has a
-    new number even where its address is the same."""
+    """Lists the program's memory at each launch, with its allocation sites; freed memory is absent, and new
+    memory has a new number even if its address is the same."""
     run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_LOG": "trace"})
     expect(run.status == 0 and run.stdout == good_output(build), f"the program changed\n{run}")
     found = re.findall(r"trace: allocation (\d+): (\d+) bytes at 0x[0-9a-f]+, device, (.*)", run.stderr)
-    # Five launches: two arrays are made once by the constructor of DeviceArray, one in main for each launch.
+    # Five launches: the constructor of DeviceArray allocates two arrays once; main allocates one per launch.
     numbers = [int(number) for number, _, _ in found]
     demand_equal("live allocations at each launch", [sorted(numbers[i:i + 3]) for i in range(0, len(numbers), 3)],
                  [[0, 1, last] for last in range(2, 7)])
@@ -159,14 +160,14 @@ def memory_of_the_program(build):
     for number, _, chain in found:
         pattern = r".*DeviceArray\(.*\)\+0x[0-9a-f]+ < main\+0x[0-9a-f]+" if int(number) < 2 else r"main\+0x[0-9a-f]+"
         expect(re.fullmatch(pattern, chain) is not None, f"allocation {number} is by {chain}")
-    expect(len({chain for number, _, chain in found if int(number) < 2}) == 2, f"two places in main\n{run}")
+    expect(len({chain for number, _, chain in found if int(number) < 2}) == 2, f"two call sites in main\n{run}")
     quiet = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_LOG": "debug"})
     expect("allocation 0" not in quiet.stderr, f"listed at level debug\n{quiet}")
 
 
 @test
 def attach_something_unknown_while_running(build):
-    """A list that cannot be attached detaches what was attached before."""
+    """A list that cannot be attached detaches the specifications attached before."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         run = build.run(attach_program(build), "instruction_count", "no_such_thing", environment={"LYNXPP_OUTPUT": str(output)})
@@ -178,7 +179,7 @@ def attach_something_unknown_while_running(build):
 
 @test
 def kernel_filter(build):
-    """LYNXPP_KERNELS: what is not wanted is not touched, and the coverage says so."""
+    """LYNXPP_KERNELS: unwanted kernels are left alone, and coverage says so."""
     run, records = build.measure(build.examples / "symbols", spec="instruction_count", environment={"LYNXPP_KERNELS": ".*apply.*"})
     expect_unchanged(build, run, "symbols")
     kernels = {record["kernel"] for record in records.launches}
@@ -192,7 +193,8 @@ def kernel_filter(build):
 
 @test
 def variant_limit(build):
-    """LYNXPP_VARIANT_LIMIT: a variant that would be too large is not made; coverage has the numbers and the variable."""
+    """LYNXPP_VARIANT_LIMIT: a variant that would be too large is not created; coverage has the numbers and
+    the variable."""
     run, records = build.measure(build.examples / "vecadd", spec="shared_bank_conflicts,instruction_count", environment={"LYNXPP_VARIANT_LIMIT": "30"})
     expect_unchanged(build, run, "vecadd")
     demand_equal("launch records", records.launches, [])
@@ -205,7 +207,8 @@ def variant_limit(build):
 
 @test
 def share_that_is_counted(build):
-    """A kernel that cannot be instrumented beside one that is: the share comes first, and what is known anyway is told."""
+    """A kernel that cannot be instrumented next to one that can: the share comes first, and known properties
+    are reported."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         run = build.run(build.command, "record", "-d", "cpu", "-s", "shared_bank_conflicts,instruction_count", "-o", output, "--",
@@ -216,7 +219,7 @@ def share_that_is_counted(build):
         records = Records(read_json_lines(output))
         refused, = [entry for entry in records.coverage if not entry["instrumented"]]
         demand_equal("launches of the other", refused["launches"], 4)
-        expect(refused["shape"]["grid"] and refused["shape"]["block"] and not refused.get("lacks_ptx"), f"what is known is not told\n{refused}")
+        expect(refused["shape"]["grid"] and refused["shape"]["block"] and not refused.get("lacks_ptx"), f"known properties are not reported\n{refused}")
         timing, = [entry for entry in records.timing if entry["kernel"] == refused["kernel"]]
         demand_equal("timed launches of the other", timing["launches"], 4)
         report = build.run(build.command, "report", output, preload=False)
@@ -225,7 +228,7 @@ def share_that_is_counted(build):
 
 @test
 def bad_filters(build):
-    """Nobody knows what was meant, so nothing is measured."""
+    """An ambiguous setting: nothing is measured."""
     for name, value in (("LYNXPP_KERNELS", "vec(add"), ("LYNXPP_LAUNCHES", "9-2")):
         run, records = build.measure(build.examples / "vecadd", spec="instruction_count", environment={name: value})
         expect_words(run, name, value, "the program runs uninstrumented")
@@ -235,7 +238,7 @@ def bad_filters(build):
 
 @test
 def no_ptx(build):
-    """Machine code only: the cpu device cannot run it and says that the PTX is missing; no crash."""
+    """Machine code only: the cpu device cannot run it and reports that PTX is missing; no crash."""
     run = build.run(build.examples / "no_ptx" / "vecadd", spec="instruction_count")
     demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
     expect_words(run, "PTX", "cudaErrorNoKernelImageForDevice")
@@ -247,7 +250,7 @@ def faults_program(build):
     return build.examples / "tests" / "faults"
 
 
-# Fault, error, and what is said of it.
+# Fault, error, and parts of the message.
 KERNEL_FAULTS = [
     ("none", 0, []),
     ("overrun", 700, ["illegal address: a store of 4 bytes to 0x", "by thread (104, 0, 0) of block (7, 0, 0)",
@@ -260,7 +263,7 @@ KERNEL_FAULTS = [
 
 
 def expect_fault(build, run, fault, error, words):
-    expect(run.status == 0, f"the process does not live\n{run}")
+    expect(run.status == 0, f"the process has died\n{run}")
     demand_equal("stdout", run.stdout.decode(), f"{fault}: {error}, then {error}; after the reset 0 0 999\n")
     if error != 0:
         expect_words(run, *words, "fill(int*, int)", "faults.cu:10", "PTX line ")
@@ -268,29 +271,31 @@ def expect_fault(build, run, fault, error, words):
 
 @test
 def kernel_faults(build):
-    """A kernel that accesses what is not its own: the error that a GPU gives, where, and which array; the process goes on."""
+    """A kernel with an invalid access: reports a GPU's error, the location and the array; the process
+    continues."""
     for fault, error, words in KERNEL_FAULTS:
         expect_fault(build, build.run(faults_program(build), fault), fault, error, words)
 
 
 @test
 def kernel_faults_in_variants(build):
-    """The same in an instrumented kernel; launches that are well are measured before and after."""
+    """Same, in an instrumented kernel; correct launches are measured before and after."""
     for fault, error, words in KERNEL_FAULTS:
         run, records = build.measure(faults_program(build), fault, spec="instruction_count,memory_efficiency")
         expect_fault(build, run, fault, error, words)
         measured = [record["launch"] for record in records.launches if record["spec"] == "instruction_count"]
-        # The one behind the fault has no results; whether it has a number depends on when the fault is noticed.
+        # The launch after the fault has no results; whether it has a number depends on when the fault is
+        # noticed.
         expected = measured[-1:] if error else [0, 1, 2]
         demand_equal(f"launches measured around the fault '{fault}'", measured, expected)
-        expect(bool(measured), f"the launch behind the reset is not measured\n{run}")
+        expect(bool(measured), f"the launch after the reset is not measured\n{run}")
 
 
 # ---------------------------------------------------------------- libraries and images
 
 @test
 def relocatable_device_code(build):
-    """-rdc=true of two files: linked into what ptxas accepts, too, and counted like any other."""
+    """-rdc=true with two files: linked into code that ptxas accepts too, and counted like any other."""
     with tempfile.TemporaryDirectory() as folder:
         run = build.run(build.examples / "tests" / "relocatable", spec="instruction_count", environment={"LYNXPP_DUMP": folder})
         demand_equal("stdout", run.stdout,
@@ -312,7 +317,7 @@ def device_side_launch(build):
 
 @test
 def library_with_a_static_runtime(build):
-    """It is the library that is named, not the program."""
+    """The message names the library, not the program."""
     linked = subprocess.run(["ldd", build.examples / "vecadd"], capture_output=True, text=True).stdout
     runtime = re.search(r"=> (\S*libcudart\S*)", linked)
     found = sorted(pathlib.Path(runtime[1]).parent.glob("libcurand.so.*")) if runtime else []
@@ -335,12 +340,12 @@ def static_runtime(build):
     demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
     lines = [line for line in run.stderr.splitlines() if "-cudart shared" in line]
     demand_equal("lines with the advice", len(lines), 1)
-    expect("lynxpp" in lines[0], f"the line does not say who speaks: {lines[0]}")
+    expect("lynxpp" in lines[0], f"the line does not name its sender: {lines[0]}")
 
 
 @test
 def missing_engine(build):
-    """liblynxpp.so alone: the engine's name is said once and the program goes on as without lynxpp."""
+    """liblynxpp.so alone: the missing engine is named once and the program continues as without lynxpp."""
     with tempfile.TemporaryDirectory() as folder:
         alone = shutil.copy(build.library, folder)
         run = build.run(build.examples / "vecadd", spec="instruction_count", preload=alone)
@@ -349,13 +354,13 @@ def missing_engine(build):
         without = build.run(build.examples / "vecadd", preload=False)
         demand_equal("exit status, compared with a run without lynxpp", run.status, without.status)
         demand_equal("stdout, compared with a run without lynxpp", run.stdout, without.stdout)
-        # A program that never touches CUDA does not even notice.
+        # A program that never uses CUDA prints nothing.
         quiet = build.run("/bin/true", spec="instruction_count", preload=alone)
         demand_equal("/bin/true", (quiet.status, quiet.stderr), (0, ""))
 
 
 def section(data, wanted):
-    """(offset, size) of a section of an ELF64 file."""
+    """Returns (offset, size) of a section of an ELF64 file."""
     table, = struct.unpack_from("<Q", data, 0x28)
     entry_size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
     headers = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * entry_size) for i in range(count)]
@@ -368,7 +373,7 @@ def section(data, wanted):
 
 
 def damaged(source, target, damage):
-    """A copy of a program whose fatbinary `damage(bytearray)` has changed."""
+    """Copies a program with its fatbinary changed by `damage(bytearray)`."""
     data = bytearray(pathlib.Path(source).read_bytes())
     offset, size = section(data, ".nv_fatbin")
     fatbinary = data[offset:offset + size]
@@ -381,7 +386,7 @@ def damaged(source, target, damage):
 
 
 def first_ptx_entry(fatbinary):
-    """Offsets of the first PTX entry of the last container and of its payload."""
+    """Returns the offsets of the last container's first PTX entry and of its payload."""
     container = fatbinary.rindex(struct.pack("<I", 0xBA55ED50))
     header_size, = struct.unpack_from("<H", fatbinary, container + 6)
     entry = container + header_size
@@ -419,7 +424,7 @@ def damage_payload(fatbinary):
 
 @test
 def malformed_fatbinary(build):
-    """The program sees a CUDA error and reports it; neither it nor lynxpp crashes or hangs."""
+    """The program receives a CUDA error and reports it; neither it nor lynxpp crashes or hangs."""
     with tempfile.TemporaryDirectory() as folder:
         for damage in (damage_magic, damage_sizes, damage_header_size, damage_uncompressed_size, damage_payload):
             program = damaged(build.examples / "vecadd", pathlib.Path(folder, "vecadd"), damage)
@@ -432,7 +437,7 @@ def malformed_fatbinary(build):
 
 @test
 def programs_without_cuda(build):
-    """Nothing is printed and nothing changes in a process that has no use for CUDA."""
+    """Nothing is printed and nothing changes in a process that does not use CUDA."""
     for command in (["/bin/true"], ["/bin/sh", "-c", "echo one; exit 7"], ["python3", "-c", "import ctypes, json; print(json.dumps(1))"]):
         outputs = []
         for preload in (False, True):
@@ -465,19 +470,19 @@ def stdout_is_the_programs(build):
 
 @test
 def dump_folder(build):
-    """LYNXPP_DUMP holds the original and the instrumented PTX."""
+    """LYNXPP_DUMP receives the original and the instrumented PTX."""
     with tempfile.TemporaryDirectory() as folder:
         run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_DUMP": folder})
         expect_unchanged(build, run)
         texts = [path.read_text() for path in pathlib.Path(folder).rglob("*.ptx")]
     expect(len(texts) >= 2, f"{len(texts)} files in LYNXPP_DUMP, expected the original and the instrumented PTX\n{run}")
-    expect(all(".entry" in text for text in texts), "a dumped file holds no kernel")
+    expect(all(".entry" in text for text in texts), "a dumped file contains no kernel")
     expect(len(set(texts)) >= 2, "the instrumented PTX is the original")
 
 
 @test
 def command_run(build):
-    """`lynxpp run` does what the environment variables do and ends with the program's status."""
+    """`lynxpp run` has the effect of the environment variables and exits with the program's status."""
     program = build.examples / "reduction"
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
@@ -494,7 +499,8 @@ def command_run(build):
 
 @test
 def several_processes(build):
-    """A shell, its children and theirs inherit the preload: each program writes its own records, whole lines, into one file."""
+    """A shell and its descendants inherit the preload: each program writes its own records, as complete
+    lines, into one file."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         script = f"{build.examples / 'vecadd'} && /bin/true && {build.examples / 'vecadd'}"
@@ -506,10 +512,10 @@ def several_processes(build):
 
 @test
 def installed_folder(build):
-    """What `cmake --install` makes runs from anywhere."""
+    """The result of `cmake --install` runs from any folder."""
     source = pathlib.Path(__file__).resolve().parents[2]
     with tempfile.TemporaryDirectory() as folder:
-        first, second = pathlib.Path(folder, "first"), pathlib.Path(folder, "second", "place")
+        first, second = pathlib.Path(folder, "first"), pathlib.Path(folder, "second", "prefix")
         installed = subprocess.run(["cmake", "--install", build.folder, "--prefix", first, "--strip"], capture_output=True, text=True)
         expect(installed.returncode == 0, f"cmake --install failed\n{installed.stdout}{installed.stderr}")
         second.parent.mkdir()

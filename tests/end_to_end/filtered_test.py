@@ -1,4 +1,5 @@
-"""Programs whose system calls are filtered: one that must not open sockets is not ended by lynxpp's.
+"""Programs whose system calls are filtered: a program that must not open sockets is not ended by lynxpp's
+socket.
 
 Argument: the build folder.
 """
@@ -14,12 +15,12 @@ import unittest
 from harness import Build, clean_environment
 
 BUILD = None
-WAIT = 120  # seconds that nothing here takes
+WAIT = 120  # seconds; longer than anything here takes
 SOCKET, ACCT = 41, 163  # numbers of system calls on x86-64; nothing here calls the second
 
 
 def installing_filter(number):
-    """What a child calls to be killed, from then on, by the system call of that number."""
+    """Returns a function after whose call a child is killed by the system call with that number."""
     load, jump_if_equal, answer = 0x20, 0x15, 0x06
     kill, allow = 0x80000000, 0x7FFF0000
     code = b"".join(struct.pack("HBBI", *each) for each in
@@ -55,7 +56,7 @@ class Filtered(unittest.TestCase):
     def sockets(self):
         return list(self.folder.rglob("*.sock"))
 
-    def test_the_program_lives_and_status_says_why_it_does_not_listen(self):
+    def test_the_program_survives_and_status_says_why_it_does_not_listen(self):
         process = self.start(SOCKET, LYNXPP_LOG="info")
         self.assertEqual(self.sockets(), [])
         asked = subprocess.run([str(BUILD.command), "status", str(process.pid)], capture_output=True, text=True, timeout=WAIT,
@@ -69,14 +70,14 @@ class Filtered(unittest.TestCase):
         self.assertEqual(process.returncode, 0, errors)
         self.assertIn("its system calls are filtered (seccomp)", errors)
 
-    def test_the_user_may_know_that_sockets_are_permitted(self):
+    def test_the_user_may_declare_sockets_permitted(self):
         self.start(ACCT, LYNXPP_CONTROL="1")
         self.assertEqual(len(self.sockets()), 1)
 
-    def test_filters_of_the_container_are_no_reason(self):
+    def test_filters_of_the_container_are_ignored(self):
         container = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
         if subprocess.run([*container, "true"], capture_output=True).returncode != 0:
-            self.skipTest("no namespaces of processes can be made here")
+            self.skipTest("PID namespaces cannot be created here")
         # The shell is the first process there.
         self.start(ACCT, command=[*container, "sh", "-c", '"$0"; true'])
         self.assertEqual(len(self.sockets()), 1)

@@ -1,5 +1,5 @@
-"""Findings through `lynxpp record`: each rule holds in its planted program at the marked lines, with the exact
-sentence, and at no line of the repaired twin; nothing is found in programs that only come close.
+"""Findings of `lynxpp record`: each rule holds in its planted program at the marked lines, with the exact
+sentence, and at no line of the repaired twin; programs that only come close have no findings.
 
 Argument: the build folder.
 """
@@ -13,7 +13,7 @@ import tempfile
 from harness import Build, TestFailure, clean_environment, demand_equal, expect
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "findings"
-# By kernel: rule, object, sentence.
+# Rule, object and sentence, by kernel.
 SENTENCES = {
     "strided": [
         ("uncoalesced access", "argument 1 (float const*)",
@@ -69,7 +69,7 @@ OTHERS = ("misaligned", "device memory")
 
 
 class Recorded:
-    """Returns what `lynxpp record` printed of a program, and the same from `lynxpp report`."""
+    """The output of `lynxpp record` for a program, and of `lynxpp report` for its records."""
 
     def __init__(self, build, program, *options, folder, environment=None):
         self.file = pathlib.Path(folder, f"{program}.jsonl")
@@ -135,7 +135,7 @@ def check_quiet(build, folder):
 
 
 def check_numbers(build, planted):
-    """The summary, the totals and the page say the same of traffic."""
+    """The summary, the totals and the page agree on the traffic."""
     totals = json.loads(planted.report(build, "json"))["specifications"]
     memory = next(each for each in totals if each["spec"] == "memory_efficiency")
     total = {name: sum(kernel["results"][name]["value"] for kernel in memory["kernels"])
@@ -145,11 +145,12 @@ def check_numbers(build, planted):
     found = re.search(r"global loads and stores request ([\d.]+)M bytes in ([\d.]+)M bytes of sectors at L1", planted.text)
     expect(found, planted.text)
     demand_equal("bytes", [float(each) for each in found.groups()], [round(requested / 1e6, 3), round(sectors / 1e6, 3)])
-    expect(planted.text.startswith(planted.report(build, "summary")), "record and report say the same")
+    expect(planted.text.startswith(planted.report(build, "summary")), "record and report differ")
 
 
 def check_inlined(build, folder):
-    """Lines of the toolkit's headers are the user's calls; those of the user's functions name theirs."""
+    """Lines of the toolkit's headers are attributed to the user's calls; the user's functions to their own
+    lines."""
     inlined = Recorded(build, "finding_inlined", folder=folder)
     text = (SOURCES / "inlined.cu").read_text().splitlines()
     line = {name: next(i for i, each in enumerate(text, 1) if f"// LINE: {name}" in each) for name in ("load", "first", "second", "atomic")}

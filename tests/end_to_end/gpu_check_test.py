@@ -1,4 +1,5 @@
-"""scripts/gpu-check without a GPU: its parts on the cpu device, over a package of links into the build folder, and how it reads a profile.
+"""Tests scripts/gpu-check without a GPU: its parts on the cpu device, over a package of links into the build
+folder, and its reader of profiles.
 
 usage: gpu_check_test.py BUILD_FOLDER
 """
@@ -25,7 +26,7 @@ SPECS = ["instruction_count", "basic_block_count"]
 
 
 def make_package(folder):
-    """The cpu device's word for vecadd and what the parts need, by links."""
+    """Links to vecadd on the cpu device and to everything that the parts need."""
     folder = pathlib.Path(folder)
     for name in ("bin", "lib", "examples"):
         (folder / name).symlink_to(BUILD / name)
@@ -45,7 +46,7 @@ class Lines(unittest.TestCase):
         found = [{"ms": 10, "best_ms": 8, "worst_ms": 16, "degree": 0.25}, {"ms": 5, "best_ms": 5, "worst_ms": 9, "degree": 0}]
         best, line = calibrate.line_errors(found)
         self.assertEqual(best, [0.2, 0])
-        self.assertEqual(line, [0.2, 0.2])  # 5 + 0.25 * 4 = 6 beside 5; 8 beside 10
+        self.assertEqual(line, [0.2, 0.2])  # 5 + 0.25 * 4 = 6 instead of 5; 8 instead of 10
         self.assertAlmostEqual(calibrate.geometric_mean([0.1, 0.4]), 0.2)
 
     def test_files_are_kept_beside_the_tables(self):
@@ -92,7 +93,7 @@ class Parts(unittest.TestCase):
         self.assertIn("| vecadd | vecadd |", text)
         self.assertIn("Phases of a run", text)
 
-    def test_cumapz_does_the_accesses_that_are_described(self):
+    def test_cumapz_makes_the_described_accesses(self):
         text = self.good(cumapz.cumapz)
         self.assertIn("40 variants of 8 benchmarks ran, with 0 differences", text)
         self.assertIn("## laplace, N=64", text)
@@ -116,7 +117,7 @@ class Parts(unittest.TestCase):
         self.assertIn("goal 0.96, met", "\n".join(findings.lines[-3:]))
         self.assertEqual(len(findings.tables[0][2]), 5)
         benchmarks.benchmark("transpose", until=0)
-        self.assertEqual(len(findings.failures), 5, "no time is left")
+        self.assertEqual(len(findings.failures), 5, "no time measured")
 
     def test_cumapz_finds_other_accesses(self):
         findings = cumapz.Findings("cumapz", "")
@@ -192,7 +193,7 @@ class Correlation(unittest.TestCase):
         rows[0] = (rows[0][0], times(1.06))
         benchmarks.compare("x", rows)
         self.assertIn("best step=1 1.0600 ms (NOT within 5%)", findings.lines[1])
-        # Of several with the best estimate the one that stands first counts.
+        # Among several with the best estimate, the first counts.
         first = dict(rows[1][0], choices={"step": 7})
         benchmarks.compare("x", [(first, times(1.2)), (dict(rows[1][0]), times(1.0))])
         self.assertIn("best step=7 1.2000 ms (NOT within 5%)", findings.lines[2])
@@ -220,12 +221,12 @@ class Profile(unittest.TestCase):
         static = {"global loads": [4, 1], "global stores": [1, 1], "branches": [3, 6]}
         self.assertEqual(profiler.reason("global load sectors", static, 8, 8), "")
         self.assertIn("4 instructions in the PTX, 1", profiler.reason("global load requests", static, 8, 32))
-        self.assertIn("as many", profiler.reason("global store requests", static, 8, 9))
+        self.assertIn("equally many", profiler.reason("global store requests", static, 8, 9))
         self.assertIn("3 branches in the PTX, 6", profiler.reason("branches", static, 8, 9))
         bulk = {"global loads": [4, 4], "bulk copies": [2, 2]}
         self.assertIn("2 bulk copies in the PTX, which these counters", profiler.reason("global load sectors", bulk, 0, 12))
 
-    def test_comparison_has_what_both_have_counted(self):
+    def test_comparison_has_the_common_counts(self):
         comparison = profiler.Comparison()
         profiled = {"k": [{metric: 48.0 for metrics, *_ in profiler.QUANTITIES.values() for metric in metrics}] * 2}
         records = type("Records", (), {"launches": [{"kernel": "k", "spec": "memory_efficiency", "results": {"load_requests": 96, "load_sectors": 100}}]})

@@ -12,7 +12,7 @@ TIMEOUT = 300  # seconds a program may take
 
 
 class TestFailure(Exception):
-    """A check that did not hold; the message is what the reader of the log sees."""
+    """A failed check; the message is written to the log."""
 
 
 def expect(condition, message):
@@ -25,7 +25,7 @@ def demand_equal(what, actual, expected):
 
 
 class Run:
-    """How a program ended: status (negative: killed by that signal), stdout as bytes, stderr as text."""
+    """Result of a program: status (negative: killed by that signal), stdout as bytes, stderr as text."""
 
     def __init__(self, command, completed):
         self.command = command
@@ -39,13 +39,13 @@ class Run:
 
 
 def clean_environment():
-    """The caller's environment without anything that speaks to lynxpp or to the examples."""
+    """The caller's environment without variables for lynxpp or the examples."""
     return {name: value for name, value in os.environ.items()
             if not name.startswith(("LYNXPP_", "EXAMPLE_")) and name != "LD_PRELOAD"}
 
 
 class Build:
-    """A build folder (or an installed one) and how its programs are started."""
+    """A build folder (or an installation), and functions that start its programs."""
 
     def __init__(self, folder, device="cpu"):
         self.folder = pathlib.Path(folder).resolve()
@@ -75,14 +75,14 @@ class Build:
         return Run(shown, completed)
 
     def measure(self, program, *arguments, spec, environment=None):
-        """An instrumented run and the records it wrote."""
+        """Runs the instrumented program; returns the run and its records."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             run = self.run(program, *arguments, spec=spec, environment={"LYNXPP_OUTPUT": str(output), **(environment or {})})
             return run, Records(read_json_lines(output) if output.exists() else [])
 
     def measure_by_command(self, program, *arguments, spec, environment=None):
-        """The same through `lynxpp run`: the folders of caches and libraries that the command sets up are part of it."""
+        """Same, through `lynxpp run`, including the cache and library folders that the command sets up."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             run = self.run(self.command, "run", "-d", self.device, "-s", spec, "-o", output, "--", program, *arguments, preload=False,
@@ -90,19 +90,21 @@ class Build:
             return run, Records(read_json_lines(output) if output.exists() else [])
 
     def count(self, program, *arguments):
-        """A run without instrumentation on the cpu device and the device's own counters, one object a launch."""
+        """Runs without instrumentation on the cpu device; returns the run and the device's own counters, one
+        object per launch."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "counters.jsonl")
             run = self.run(program, *arguments, environment={"LYNXPP_CPU_COUNTERS": str(output), "LYNXPP_CPU_WORDS": "1"})
             return run, (read_json_lines(output) if output.exists() else [])
 
 
-# What these programs' kernels do depends on the order in which thread blocks reach their atomics.
+# The work of these programs' kernels depends on the order in which thread blocks reach their atomics.
 ORDER_DEPENDENT = {"bfs", "histogram"}
 
 
 def one_after_another(program):
-    """On one processor the cpu device runs thread blocks in their order, so that two runs can be compared."""
+    """Limits the cpu device to one processor, where it runs thread blocks in order, so that two runs can be
+    compared."""
     if pathlib.Path(program).name not in ORDER_DEPENDENT:
         return None
     return lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -119,14 +121,14 @@ def read_json_lines(path):
 
 
 def with_numbers(record):
-    """The record with its ratios as numbers, None where the denominator is 0."""
+    """Converts the record's ratios to numbers, None if the denominator is 0."""
     def number(result):
         return result["value"] if isinstance(result, dict) and "denominator" in result else result
     return {**record, "results": {name: number(result) for name, result in record["results"].items()}}
 
 
 class Records:
-    """What LYNXPP_OUTPUT held. In `launches` ratios are numbers."""
+    """The content of LYNXPP_OUTPUT. In `launches`, ratios are numbers."""
 
     def __init__(self, objects):
         self.all = objects
@@ -136,14 +138,14 @@ class Records:
         self.timing = [entry for entry in objects if entry.get("record") == "timing"]
 
     def sites_of(self, launch):
-        """The table of instructions that a launch record's results go by."""
+        """Returns the table of instructions to which a launch record's results refer."""
         for entry in self.sites:
             if entry["kernel"] == launch["kernel"] and entry["table"] == launch.get("sites"):
                 return entry
         raise TestFailure(f"no record of sites for {launch['kernel']} launch {launch['launch']}")
 
     def by_launch(self, spec=None):
-        """{(kernel, launch): record}, for one spec."""
+        """Returns {(kernel, launch): record} for one specification."""
         table = {}
         for record in self.launches:
             if spec is not None and record["spec"] != spec:
@@ -155,7 +157,7 @@ class Records:
 
 
 def values(result):
-    """The numbers of a result: those of an array, or the number alone."""
+    """Returns the numbers of a result: an array's elements, or the single number."""
     return result["values"] if isinstance(result, dict) else [result]
 
 

@@ -1,4 +1,4 @@
-// A library that a program without the CUDA runtime opens: it alone is linked with it.
+// A library that a program without the CUDA runtime opens; only the library is linked with it.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -9,7 +9,7 @@ __global__ void twice(int* values) { values[threadIdx.x] *= scale; }
 
 namespace {
 
-/// Asks the runtime before anything else of this library is called.
+/// Calls the runtime before any other function of this library is called.
 struct Early {
   int devices = -1;
   Early() { cudaGetDeviceCount(&devices); }
@@ -18,7 +18,7 @@ Early early;
 
 }  // namespace
 
-/// The number of devices, and 2 * (0 + … + 63); negative: a call has failed, which is said.
+/// Returns the number of devices plus 2 * (0 + … + 63); negative if a call failed, after printing it.
 extern "C" int run_kernel() {
   int host[64];
   for (int i = 0; i < 64; ++i) host[i] = i;

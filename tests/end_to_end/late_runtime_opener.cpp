@@ -1,4 +1,4 @@
-// Opens a library that brings the CUDA runtime along, and runs a kernel of it.
+// Opens a library that brings the CUDA runtime, and runs one of its kernels.
 //   late_runtime_opener LIBRARY now|lazy|global|deep [TIMES]
 #include <dlfcn.h>
 

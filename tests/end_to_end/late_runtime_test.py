@@ -1,4 +1,5 @@
-"""A library that is opened by dlopen and alone is linked with the CUDA runtime: on the cpu device it works and is measured.
+"""A library opened with dlopen, which alone is linked with the CUDA runtime: it works and is measured on the
+cpu device.
 
 Arguments: the build folder, the program that opens the library.
 """
@@ -25,7 +26,7 @@ class LateRuntimeTest(unittest.TestCase):
         self.assertEqual(len(counts), launches, run)
         self.assertTrue(all(count > 0 for _, count in counts), counts)
 
-    def test_ways_to_open_it(self):
+    def test_every_way_to_open_it(self):
         for way in ("now", "lazy", "global"):
             with self.subTest(way=way):
                 self.expect_measured(OPENER, self.library, way, output=f"{way}: 14032".encode())
@@ -38,7 +39,7 @@ class LateRuntimeTest(unittest.TestCase):
         self.expect_measured(sys.executable, "-c", code, output=b"14032")
 
     def test_functions_that_are_looked_up(self):
-        """By the library's handle, as interpreters do, and before anything else of the runtime was called."""
+        """By the library's handle, like interpreters, and before any other call to the runtime."""
         code = ("import ctypes; runtime = ctypes.CDLL('libcudart.so.13'); count = ctypes.c_int(-1); "
                 "status = runtime.cudaGetDeviceCount(ctypes.byref(count)); print(status, count.value)")
         folder = BUILD.run(sys.executable, "-c", "import ctypes; ctypes.CDLL('libcudart.so.13')", preload=False)
@@ -48,10 +49,10 @@ class LateRuntimeTest(unittest.TestCase):
         self.assertEqual((run.status, run.stdout), (0, b"0 1\n"), run)
 
     def test_deep_binding_is_explained(self):
-        """Such a library finds its own runtime first, which the cpu device cannot serve."""
+        """Such a library finds its own runtime first, which the cpu device cannot replace."""
         run = BUILD.run(BUILD.command, "run", "-d", "cpu", "-s", "instruction_count", "--", OPENER, self.library, "deep", preload=False)
         self.assertEqual(run.status, 5, run)
-        self.assertIn("a library that was opened with RTLD_DEEPBIND uses CUDA's runtime library past the cpu device", run.stderr, run)
+        self.assertIn("a library opened with RTLD_DEEPBIND bypasses the cpu device", run.stderr, run)
 
 
 if __name__ == "__main__":

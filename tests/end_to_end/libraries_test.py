@@ -1,5 +1,5 @@
-"""Kernels of images that a program of the runtime loads itself: they run, instrumented or not, and the counts are
-those of the device. From PTX, a fatbinary, and machine code with its PTX in the debug section.
+"""Kernels of images that a runtime API program loads itself: they run, instrumented or not, and counts equal
+the device's. Images are PTX, a fatbinary, and machine code with its PTX in the debug section.
 
 Arguments: the build folder.
 """
@@ -7,7 +7,7 @@ import sys
 
 from harness import Build, TestFailure, demand_equal, expect
 
-LAUNCHES = 7  # of each loaded image, which is loaded twice
+LAUNCHES = 7  # for each loaded image, which is loaded twice
 
 
 def main():

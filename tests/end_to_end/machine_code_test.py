@@ -1,5 +1,6 @@
-"""Machine code without accompanying PTX, compiled with -lineinfo: kernels run and are counted from the text in the debug
-sections, as they are from the PTX itself; coverage reports where the text was found; commands also read it.
+"""Machine code without accompanying PTX, compiled with -lineinfo: kernels run and are counted from the text
+in the debug sections, with the same results as from the PTX itself; coverage reports the source of the text;
+commands also read it.
 
 Arguments: the build folder.
 """
@@ -54,9 +55,9 @@ def is_read_by_commands(build, folder):
     vague = build.run(build.command, "instrument", linked, "-s", "instruction_count", preload=False)
     expect(vague.status == 1 and "holds 2 PTX modules" in vague.stderr, f"one of two modules is taken\n{vague}")
     one = build.run(build.command, "ptx", "stat", linked, "-k", "scale", preload=False)
-    expect(one.status == 0 and b"kernel scale(" in one.stdout and b"kernel other(" not in one.stdout, f"not the kernel's module\n{one}")
+    expect(one.status == 0 and b"kernel scale(" in one.stdout and b"kernel other(" not in one.stdout, f"wrong module\n{one}")
     without = build.run(build.command, "ptx", "stat", build.examples / "no_ptx" / "vecadd", preload=False)
-    expect(without.status == 1 and "holds no PTX" in without.stderr, f"PTX is found where there is none\n{without}")
+    expect(without.status == 1 and "holds no PTX" in without.stderr, f"PTX is found in an image without PTX\n{without}")
     extract = build.folder / "bin" / "lynxpp_extract_ptx"
     extracted = build.run(extract, folder, lines / "vecadd.cubin", linked, preload=False)
     demand_equal(f"status of {extracted}", extracted.status, 0)

@@ -1,5 +1,6 @@
-"""`lynxpp advise -- PROGRAM` on the cpu device: terms from observed addresses against those of descriptions with the same indices
-(examples/advise), against closed formulas, and what no description can say.
+"""`lynxpp advise -- PROGRAM` on the cpu device: compares terms from observed addresses with those of
+descriptions with the same indices (examples/advise) and with closed formulas, and covers what descriptions
+cannot express.
 
 usage: observed_test.py BUILD_FOLDER
 """
@@ -52,7 +53,7 @@ def described(name, machine="compute_1_3", **choices):
 
 
 class Tags(html.parser.HTMLParser):
-    """What is open, and the texts of titles and cells."""
+    """Collects open tags and the texts of titles and cells."""
     def __init__(self):
         super().__init__()
         self.open, self.titles, self.cells = [], [], []
@@ -120,7 +121,7 @@ class Observed(unittest.TestCase):
                 self.assertEqual(each["in_shared"], said["in_shared"], kernel)
 
     def test_table_one(self):
-        """Its closed formula, at sizes that the cpu device runs quickly: of n - 2 columns, in blocks of 16."""
+        """Its closed formula, at sizes that the cpu device runs quickly: n - 2 columns, in blocks of 16."""
         for size in (64, 128):
             seen = observed("product", size, *EVERYTHING)
             for shift in range(3):
@@ -131,8 +132,8 @@ class Observed(unittest.TestCase):
                 # reads of `in`, and one write for each
                 self.assertEqual(seen[f"product<{shift}, true, 0, false>"]["accesses"], 4 * size * (size - 2))
 
-    def test_what_no_description_says(self):
-        """An index from memory, dynamic shared memory and a branch that data decide."""
+    def test_accesses_beyond_descriptions(self):
+        """An index from memory, dynamic shared memory and a data-dependent branch."""
         size = 1024
         seen = observed("gather", size, *EVERYTHING, "--sharing")["gather"]
         inside = sum(i * 37 % size % 4 == 0 for i in range(size))
@@ -142,7 +143,7 @@ class Observed(unittest.TestCase):
         self.assertEqual((fetch["accesses"], fetch["executions"], fetch["transactions"]), (size, size, size))
         self.assertEqual(fetch["shared_served"], 2 * fetch["shared_requests"])  # every other word, 16 banks
         self.assertEqual(seen["in_shared"], inside)
-        self.assertEqual(seen["modelled"]["branch_eff"], 3 / 4)  # of three references one diverges always
+        self.assertEqual(seen["modelled"]["branch_eff"], 3 / 4)  # one of three references always diverges
         self.assertEqual(seen["hurts"]["term"], "data_reuse")
         self.assertRegex(seen["hurts"]["place"], r"^observed\.cu:\d+$")
         dynamic = [each for each in seen["sharing"] if each["shared_memory"]]
@@ -150,15 +151,16 @@ class Observed(unittest.TestCase):
         self.assertEqual(dynamic[0]["words"], {"mean_warps": 8, "most_warps": 8, "mean_blocks": 8, "most_blocks": 8})
 
     def test_sharing(self):
-        """Who visits the matrices of a product through tiles: of A the blocks of a row of the grid, of B those of a column."""
+        """Blocks that access the matrices of a tiled product: a row of the grid shares A, a column shares
+        B."""
         size = 64
         seen = observed("matmul", size, *EVERYTHING, "--sharing")["matmul<3>"]
         whole = [each for each in seen["sharing"] if each["words_visited"] == size * size]
-        # A and B begin in allocations with a margin; C is one without.
+        # A and B begin in allocations with a margin; C does not.
         self.assertEqual(sorted(each["words"]["mean_blocks"] for each in whole), [1, size / 16, size / 16])
         self.assertEqual(sorted(each["words"]["mean_warps"] for each in whole), [1, size / 16, size / 16])
         self.assertEqual(sum(each["rule"] == "shared_sectors" for each in seen["findings"]), 2)
-        # A warp reads its part of a tile of A and of B once: it is no use to keep it longer.
+        # A warp reads its part of a tile of A and of B once, so keeping it longer has no effect.
         self.assertFalse([each for each in seen["findings"] if each["rule"] == "read_again"])
         direct = observed("matmul", size, *EVERYTHING, "--sharing")["matmul<1>"]
         self.assertTrue([each for each in direct["findings"] if each["rule"] == "shared_sectors"])
@@ -167,8 +169,9 @@ class Observed(unittest.TestCase):
         self.assertEqual(set(rules), {"strided"})
         self.assertIn(f"{4 * size} bytes apart", rules["strided"]["text"])
 
-    def test_a_page_draws_who_visits_the_arrays(self):
-        """Each cell of a heat map tells the number that --json has; tags are closed where they were opened."""
+    def test_a_page_shows_which_blocks_access_the_arrays(self):
+        """Each cell of a heat map shows the number that --json has; tags are closed where they were
+        opened."""
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder, "advice.html")
             launches = lines("-d", "cpu", *EVERYTHING, "--sharing", "-k", "matmul<3>", "--html", page, "--", PROGRAM, "matmul", 64)
@@ -209,8 +212,9 @@ class Observed(unittest.TestCase):
         executions = [[each["executions"] for each in found["references"]] for found in (whole, some)]
         self.assertEqual(*executions)
 
-    def test_what_was_kept(self):
-        """Says the same without the program, also for another machine; a folder that holds something is refused."""
+    def test_kept_results(self):
+        """Gives the same result without the program, also for another machine; a nonempty folder is
+        refused."""
         with tempfile.TemporaryDirectory() as folder:
             kept = pathlib.Path(folder, "kept")
             options = ("--blocks", 9, "--registers", 16, "--sharing")
@@ -227,8 +231,9 @@ class Observed(unittest.TestCase):
                 self.assertIn(words, outcome.stderr)
 
     def test_sizes(self):
-        """Terms of descriptions hardly depend on the size. A matrix' border is a smaller part of a larger one: up to 2 % of 256 rows.
-        Skew depends on which blocks are the first of equation 4: of matrices of 1024 rows and more they stand in one row."""
+        """Terms of descriptions hardly depend on the size. A matrix' border is a smaller part of a larger
+        one: up to 2 % at 256 rows. Skew depends on the first blocks of equation 4: for matrices of 1024 rows
+        or more, they are in one row."""
         def terms_of(name, constant, size, others):
             return described(name, **{constant: size}, **others)["modelled"]
 
@@ -246,11 +251,11 @@ class Observed(unittest.TestCase):
                         continue
                     self.assertAlmostEqual(found[term] / expected[term], 1, delta=tolerance, msg=f"{name} {size} {others} {term}")
 
-    def test_what_is_wrong_is_said(self):
+    def test_reports_errors(self):
         def outcome(*arguments):
             return subprocess.run([COMMAND, "advise", *map(str, arguments)], capture_output=True, text=True, timeout=60)
 
-        self.assertEqual(outcome("-d", "cpu", "--", PROGRAM, "none", 1).returncode, 2)  # the program's own
+        self.assertEqual(outcome("-d", "cpu", "--", PROGRAM, "none", 1).returncode, 2)  # the program's own status
         self.assertEqual(outcome("--", "./absent").returncode, 127)
         self.assertEqual(outcome(ROOT / "examples/advise/laplace.access", "--", PROGRAM).returncode, 2)
         none = outcome("-d", "cpu", "-m", "compute_1_3", "--registers", 100, "--", PROGRAM, "product", 64)

@@ -1,4 +1,4 @@
-"""Outputs that are no plain files: the program goes on, and what somebody else has put at a path stays as it is.
+"""Outputs that are not plain files: the program continues, and files of other users stay unchanged.
 
 Argument: the build folder.
 """
@@ -32,9 +32,9 @@ class Outputs(unittest.TestCase):
         return path
 
     def lines_of(self, path, run):
-        """What a reader of the pipe gets while `run` goes on."""
+        """Returns what a reader of the pipe receives during `run`."""
         lines = []
-        # Another writer, so that the reader waits for lynxpp and not for ever.
+        # A second writer, so that the reader waits for lynxpp but not forever.
         reader = threading.Thread(target=lambda: lines.extend(path.read_text().splitlines()))
         reader.start()
         with path.open("w"):

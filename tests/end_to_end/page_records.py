@@ -1,6 +1,6 @@
-"""Records of many kernels, to see how the page and the report take them.
+"""Writes records of many kernels, to test how the page and the report cope with them.
 
-usage: page_records.py FILE KERNELS SITES [LAUNCHES]      of each kernel so many sites and launches
+usage: page_records.py FILE KERNELS SITES [LAUNCHES]      SITES and LAUNCHES are per kernel
 """
 import json
 import sys

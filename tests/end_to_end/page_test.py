@@ -1,4 +1,4 @@
-"""The page of a run: its data, and what headless Chromium makes of it.
+"""The page of a run: its data, and its rendering in headless Chromium.
 
 usage: page_test.py BUILD_FOLDER
 """
@@ -48,7 +48,7 @@ def report(records, format_):
 
 
 class Text(html.parser.HTMLParser):
-    """What stands between the tags."""
+    """Collects the text between the tags."""
 
     def __init__(self, page):
         super().__init__()
@@ -63,10 +63,11 @@ class Text(html.parser.HTMLParser):
 
 
 def opened(page, folder, hash_=""):
-    """The document as Chromium has it, and the milliseconds until it was shown."""
+    """Returns the document in Chromium, and the milliseconds until it was shown."""
     path = pathlib.Path(folder, "page.html")
     path.write_text(page)
-    # On a busy machine the virtual time may be over before the first frame, which notes when the page was shown.
+    # On a busy machine the virtual time may end before the first frame, which records when the page was
+    # shown.
     for budget in (10000, 40000, 160000):
         run = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", "--window-size=1400,3000",
                               "--timeout=20000", f"--virtual-time-budget={budget}", "--dump-dom", f"file://{path}{hash_}"],
@@ -114,7 +115,7 @@ class Page(unittest.TestCase):
             for record in self.data[kind]:
                 self.assertEqual(schema.complaint(record), "")
 
-    def test_ptx_is_that_of_the_program(self):
+    def test_ptx_equals_the_program(self):
         table = next(record for record in self.records if record["record"] == "sites")
         whole = (BUILD.examples / "reduction.ptx").read_text().split("\n")
         self.assertTrue(table["ptx"])
@@ -136,7 +137,7 @@ class Page(unittest.TestCase):
             self.assertFalse(any("ptx" in table for table in tables))
 
     def test_it_lists_the_source_files_that_it_holds(self):
-        """Records may name any file: what is not source is not in the page, which says so."""
+        """Records may name any file: files that are not source are not in the page, which says so."""
         folder = pathlib.Path(self.folder.name)
         source, secret = folder / "mine.cu", folder / "secret"
         source.write_text("one\ntwo\n")
@@ -172,8 +173,8 @@ class Page(unittest.TestCase):
         for title in ("Metrics", "Source and PTX", "Basic blocks", "Thread blocks on multiprocessors", "Tables", "Licences"):
             self.assertIn(title, text)
 
-    def test_heat_maps_say_amounts_and_numbers(self):
-        """Of cycles there are so many; an SM has a number."""
+    def test_heat_maps_show_amounts_and_numbers(self):
+        """Cycles are amounts; an SM has a number."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             BUILD.run(BUILD.examples / "mandelbrot", spec="kernel_runtime", environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_CPU_CLOCK": "compute_1_3"})
@@ -194,7 +195,7 @@ class Page(unittest.TestCase):
         expected = page_records.values_of(0, 4)
         self.assertEqual(lines, {"2": f"{expected[0] + expected[1]:,}", "3": f"{expected[2] + expected[3]:,}"})
 
-    def test_a_great_page_opens_quickly(self):
+    def test_a_large_page_opens_quickly(self):
         with tempfile.TemporaryDirectory() as folder:
             records = pathlib.Path(folder, "out.jsonl")
             page_records.write(records, kernels=2000, sites=50)

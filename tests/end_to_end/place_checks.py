@@ -1,4 +1,5 @@
-"""Checks of the metrics of loops, calls, active lanes and warps against the cpu device's own counters, block by block and call by call."""
+"""Checks metrics of loops, calls, active lanes and warps against the cpu device's own counters, by block and
+by call."""
 import collections
 
 from harness import demand_equal, expect, product
@@ -10,7 +11,7 @@ GLOBAL_SPACE, SHARED_SPACE = 1, 4  # accessSpace()
 
 
 def block_numbers(record):
-    """basicBlockId() by function and block of the device's counters."""
+    """Maps a function and a block of the device's counters to basicBlockId()."""
     first = {}
     for number, function in enumerate(record["blocks"]["function"]):
         first.setdefault(record["functions"][function], number)
@@ -18,7 +19,7 @@ def block_numbers(record):
 
 
 def per_block(record, launch):
-    """The device's counters of each block, by basicBlockId(); None where it was not reached."""
+    """Returns the device's counters for each basicBlockId(); None if the block was not reached."""
     first = block_numbers(record)
     blocks = [None] * len(record["blocks"]["function"])
     for block in launch["blocks"]:
@@ -43,7 +44,7 @@ def check_active_lanes(what, record, launch, sites):
 
 
 def check_loop_trips(what, record, launch, sites):
-    """What runs a loop's first block has run it in some entry; who leaves has entered."""
+    """Every execution of a loop's first block belongs to an entry of the loop."""
     results = {name: record["results"][name]["values"] for name in ("entries", "trips", "min_trips", "mean_trips", "max_trips")}
     blocks = per_block(sites.record, launch)
     for number, entries in enumerate(results["entries"]):
@@ -82,14 +83,14 @@ def check_warp_timeline(what, record, launch, sites):
 
 
 def is_traced(site):
-    """Whether memory_trace has the accesses of the instruction, by its opcode alone."""
+    """Returns true if memory_trace contains accesses of the instruction, judging by its opcode alone."""
     name, *modifiers = (word.split("::")[0] for word in site["opcode"].split("."))  # "param::entry"
     return name in ("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix") and not {"param", "const"} & set(modifiers) \
         and not {"commit_group", "wait_group", "wait_all"} & set(modifiers)
 
 
 def traced_accesses(record):
-    """The rows of memory_trace, each a dictionary, and the addresses of each by lane as far as they are known."""
+    """Returns the rows of memory_trace as dictionaries, and the known addresses of each row by lane."""
     def rows(table):
         columns = {name.removeprefix(table + "."): result["values"] for name, result in record["results"].items()
                    if name.startswith(table + ".")}
@@ -107,7 +108,7 @@ def traced_accesses(record):
 
 
 def words_of(accesses, spaces):
-    """How often each word was accessed, by its number."""
+    """Returns how often each word was accessed, by word number."""
     counts = collections.Counter()
     for access in accesses:
         if access["space"] in spaces:
@@ -118,7 +119,8 @@ def words_of(accesses, spaces):
 
 def check_memory_trace(what, record, launch, sites):
     results = record["results"]
-    # A copy has two sides; in the first, some lanes may not take part, and there is one entry for each size that its lanes have.
+    # A copy has two sides; in the first, some lanes may be inactive, and there is one entry for each size
+    # among its lanes.
     copies = {number for number, opcode in enumerate(sites.opcodes) if opcode.startswith("cp.")}
 
     def requests(site):
@@ -146,19 +148,19 @@ def check_memory_trace(what, record, launch, sites):
     expect(all(access["mask"].bit_count() == len(access["addresses"]) for access in accesses), f"{what}: a lane has no address")
     shared = sum((collections.Counter(counts_of(part)) for part in parts(launch, "shared")), collections.Counter())
     demand_equal(f"{what}: words of shared memory", words_of(accesses, {SHARED_SPACE}), shared)
-    # Where allocations lie differs from run to run.
+    # The addresses of allocations differ from run to run.
     demand_equal(f"{what}: accesses of words of global memory", sorted(words_of(accesses, {GLOBAL_SPACE}).values()),
                  sorted(count for part in parts(launch, "global") for count in counts_of(part).values()))
 
 
 def check_race_hints(what, record, launch, sites):
-    """There is no race in the examples."""
+    """The examples have no races."""
     check_totals(what, record, {"total_hints": 0, "write_after_write": 0, "read_after_write": 0, "write_after_read": 0})
     demand_equal(f"{what}: hints", sum(record["results"]["hints"]["values"]), 0)
 
 
 def check_reuse_distance(what, record, launch, sites):
-    """Every sector was nobody's, another SM's or has a distance."""
+    """For every sector, the previous access is by no SM or another SM, or has a distance."""
     check_sites(what, record, sites, launch, "of_instruction.sectors", lambda site: memory_counts(site, "global").get("sectors", 0))
     results = record["results"]
     sectors, reused, near = (sum(results[f"of_instruction.{name}"]["values"]) for name in ("sectors", "reused", "reused_near"))

@@ -1,4 +1,4 @@
-"""How far long commands have come stands on a terminal, is gone at the end, and is nowhere else.
+"""The progress of long commands is shown on a terminal, disappears at the end, and is shown nowhere else.
 
 usage: progress_test.py BUILD_FOLDER
 """
@@ -17,7 +17,7 @@ CLEARED = b"\r\x1b[K"
 
 
 def on_terminal(*words):
-    """What a command writes to standard error where that is a terminal."""
+    """Returns a command's standard error if that is a terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen([LYNXPP, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, cwd=INPUTS,
                                env={**os.environ, "COLUMNS": "100"})

@@ -1,4 +1,5 @@
-"""`lynxpp quality` on the cpu device: criteria of kernels that are known in closed form, ranges, primitives, the schema.
+"""`lynxpp quality` on the cpu device: criteria of kernels known in closed form, ranges, primitives, the
+schema.
 
 usage: quality_test.py BUILD_FOLDER
 """
@@ -63,7 +64,7 @@ class ClosedForms(unittest.TestCase):
     def criteria(self, name):
         return self.ranges[name]["criteria"]
 
-    def test_ranges_are_those_of_the_program(self):
+    def test_ranges_come_from_the_program(self):
         names = ["divergence", "hierarchy", "barrier", "copied", "overlapped", "overlapped/inner"]
         self.assertEqual(list(self.ranges), names)
         self.assertEqual((self.result["device"], self.result["times"]), ("compute_9_0", "modelled"))
@@ -113,7 +114,7 @@ class ClosedForms(unittest.TestCase):
         busy = int(inputs["Int_instr"]) / (32 * timing["schedulers"]) / (timing["core_mhz"] * 1e6 * multiprocessors)
         self.assertAlmostEqual(subject["criteria"]["IO"], 1 - busy / seconds, places=9)
 
-    def test_gaps_are_what_the_quality_lacks(self):
+    def test_gaps_complement_the_quality(self):
         for subject in self.result["subjects"]:
             self.assertAlmostEqual(sum(each["gap"] for each in subject["improve"]), 1 - subject["quality"], places=9)
 
@@ -122,7 +123,7 @@ class ClosedForms(unittest.TestCase):
         self.assertEqual(ranges["copied"]["criteria"]["DT"], 0.75)
 
 
-    def test_times_are_those_of_the_clock(self):
+    def test_times_come_from_the_clock(self):
         with tempfile.TemporaryDirectory() as folder:
             counters = pathlib.Path(folder, "counters.jsonl")
             subprocess.run([PROGRAM], check=True, capture_output=True, env={
@@ -145,7 +146,7 @@ class Ranges(unittest.TestCase):
         names = subjects_of(quality("--function", "main", "--", PROGRAM, LYNXPP_RANGE="all of it"))
         self.assertIn("main()/all of it/overlapped/inner", names)
 
-    def test_one_range_and_what_is_in_it(self):
+    def test_one_range_and_its_contents(self):
         result = quality("--range", "overlapped", "--", PROGRAM)
         self.assertEqual(list(subjects_of(result)), ["overlapped", "overlapped/inner"])
         self.assertEqual(len(result["subjects"]), 2)
@@ -156,14 +157,14 @@ class Ranges(unittest.TestCase):
         self.assertIn("no kernel was launched in a range 'divergenze'", outcome.stderr)
         self.assertIn("did you mean 'divergence'?", outcome.stderr)
 
-    def test_they_are_in_records_and_the_table(self):
+    def test_ranges_are_in_records_and_the_table(self):
         outcome = lynxpp("run", "-s", "instruction_count", "-d", "cpu", "-o", "/dev/stdout", "--", PROGRAM)
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
         records = [json.loads(line) for line in outcome.stdout.splitlines() if line.startswith('{"record":"launch"')]
         self.assertIn(["overlapped", "inner"], [record.get("ranges") for record in records])
         self.assertIn("overlapped/inner", outcome.stderr)
 
-    def test_a_program_without_kernels_is_said_to_be_one(self):
+    def test_reports_a_program_without_kernels(self):
         outcome = lynxpp("quality", "--", "/bin/true")
         self.assertEqual(outcome.returncode, 3)
         self.assertIn("the program launched no kernel", outcome.stderr)
@@ -184,9 +185,9 @@ class Primitives(unittest.TestCase):
 
 
 class Fit(unittest.TestCase):
-    """Weights fitted to the modelled device, kept, and taken the next time."""
+    """Weights fitted to the modelled device are kept and used the next time."""
 
-    def test_they_are_kept_and_used(self):
+    def test_weights_are_kept_and_used(self):
         with tempfile.TemporaryDirectory() as folder:
             outcome = lynxpp("quality", "-d", "cpu", "--fit", "--", IMPLEMENTATIONS, XDG_DATA_HOME=folder)
             self.assertEqual(outcome.returncode, 0, outcome.stderr)

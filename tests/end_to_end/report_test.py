@@ -1,4 +1,4 @@
-"""Several launches of one kernel in the table, the records and everything `lynxpp report` makes of them.
+"""Several launches of one kernel in the table, the records and every format of `lynxpp report`.
 
 usage: report_test.py BUILD_FOLDER
 """
@@ -102,7 +102,7 @@ class Report(unittest.TestCase):
         for record in self.records:
             self.assertEqual(schema.complaint(record), "")
 
-    def test_the_live_table_is_that_of_the_records(self):
+    def test_the_live_table_equals_the_records(self):
         self.assertEqual(self.report("table"), self.run_.stderr)
 
     def test_ratios_are_sums_over_sums(self):
@@ -118,13 +118,13 @@ class Report(unittest.TestCase):
         self.assertIn(f"{numerator / denominator:.3f}", self.run_.stderr)
         self.assertIn(f"{numerator / denominator:.3f}", self.report("plain-html"))
 
-    def test_grids_that_differ_are_not_one_of_them(self):
+    def test_different_grids_are_not_shown_as_one(self):
         _, kernel = self.summary()
         self.assertIsNone(kernel["grid"])
         self.assertRegex(self.run_.stderr, rf"{KERNEL} +{len(self.launches)} +varies ")
         self.assertIn("<td>varies</td>", self.report("plain-html"))
 
-    def test_names_that_come_again_are_numbered_everywhere(self):
+    def test_repeated_names_are_numbered_everywhere(self):
         summary, kernel = self.summary()
         for name, same in (("again", "lanes"), ("again#2", "issues")):
             self.assertEqual(self.results(name), self.results(same))
@@ -194,7 +194,7 @@ class Report(unittest.TestCase):
             self.assertIn(place, launch["notes"])
         self.assertNotIn("PTX line", self.run_.stderr)
 
-    def test_samples_are_those_of_the_handlers(self):
+    def test_samples_are_reported_by_handler(self):
         for launch in self.launches:
             self.assertIn("sampled handler of line 10: 1 of 2 thread blocks; handler of line 13: all", launch["notes"])
             self.assertEqual([handler["blocks"] for handler in launch["sampling"]["handlers"]], [2, 1])
@@ -215,9 +215,9 @@ class Report(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    """Arrays by words over launches."""
+    """Arrays indexed by words, over several launches."""
 
-    def test_rows_say_the_same_of_several_launches(self):
+    def test_rows_agree_for_several_launches(self):
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             run = BUILD.run(PROGRAM, spec="shared_memory_profile,device_memory_profile", environment={"LYNXPP_OUTPUT": str(output)})
@@ -260,7 +260,7 @@ class Words(unittest.TestCase):
 
 class Counters(unittest.TestCase):
     def test_launches_keep_their_numbers(self):
-        """LYNXPP_CPU_COUNTERS beside LYNXPP_LAUNCHES: instrumented launches stand at their place."""
+        """LYNXPP_CPU_COUNTERS with LYNXPP_LAUNCHES: instrumented launches keep their positions."""
         _, native = BUILD.count(PROGRAM)
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "counters.jsonl")

@@ -1,4 +1,5 @@
-"""Programs that end in unusual ways, launch nothing, or wait: registered as ways to fail, see failures.py."""
+"""Programs that end in unusual ways, launch nothing, or wait: registered as kinds of failure, see
+failures.py."""
 import os
 import pathlib
 import signal
@@ -10,7 +11,7 @@ from harness import demand_equal, expect, read_json_lines
 # ---------------------------------------------------------------- how a program ends
 
 def measured_ending(build, *how):
-    """How the program ended, its records, and of each launch the kernel; its table is demanded."""
+    """Returns how the program ended, its records, and the kernel of each launch; requires its table."""
     run, records = build.measure(build.examples / "tests" / "endings", *how, spec="instruction_count")
     expect_words(run, "== lynxpp: instruction_count on cpu ==", "step(int*)")
     demand_equal(f"{how}: tables", run.stderr.count("== lynxpp: instruction_count"), 1)
@@ -22,7 +23,7 @@ def measured_ending(build, *how):
 
 @test
 def results_of_a_program_that_dies(build):
-    """Its signal, and what was complete: records and the table."""
+    """The program dies of its signal, and finished records and the table are written."""
     for how, status in ((("abort",), -signal.SIGABRT), (("signal", int(signal.SIGINT)), -signal.SIGINT),
                         (("signal", int(signal.SIGTERM)), -signal.SIGTERM), (("_exit",), 3), (("quick_exit",), 4),
                         (("ignored",), 0)):
@@ -33,7 +34,7 @@ def results_of_a_program_that_dies(build):
 
 @test
 def results_are_written_where_the_program_waits(build):
-    """What nothing can be done about, SIGKILL, takes no record of a launch that was waited for."""
+    """SIGKILL, which cannot be handled, loses no record of a launch that was waited for."""
     run, records = build.measure(build.examples / "tests" / "endings", "signal", int(signal.SIGKILL), spec="instruction_count")
     demand_equal("status", run.status, -signal.SIGKILL)
     demand_equal("launches", len(records.launches), 1)
@@ -41,20 +42,21 @@ def results_are_written_where_the_program_waits(build):
 
 @test
 def signals_inside_a_kernel(build):
-    """A kernel that never ends is interrupted: what was over before is there, and what is missing is said."""
+    """An endless kernel is interrupted: earlier launches are reported, and missing results are mentioned."""
     for number in (signal.SIGINT, signal.SIGTERM):
         run, records = measured_ending(build, "inside", int(number))
         demand_equal("status", run.status, -number)
         notes = {entry["kernel"][:6]: (entry["reason"], entry["notes"]) for entry in records.coverage}
         demand_equal("coverage of the kernel that ran", notes["_Z13wa"],
-                     ("", ["the program was ended before 1 launch had; the results are missing"]))
+                     ("", ["the program ended before 1 launch finished; the results are missing"]))
 
 
 @test
 def handlers_of_the_program(build):
-    """They stay: one that leaves by exit() inside a launch, one that lets the program go on, and a child's death."""
+    """Handlers are kept: one that exits inside a launch, one that lets the program continue, and a child's
+    death."""
     run, _ = measured_ending(build, "exit-inside")
-    demand_equal("status that the handler wants", run.status, 7)
+    demand_equal("status set by the handler", run.status, 7)
     run, records = measured_ending(build, "handled-inside")
     demand_equal("status", run.status, 0)
     demand_equal("launches", len(records.launches), 2)
@@ -71,7 +73,8 @@ def lynxpp_run(build, *command, options=(), environment=None):
 
 @test
 def runs_without_a_launch(build):
-    """`lynxpp run` reports it once, at the end, with the reason; a nonzero status stays, and 0 becomes 3."""
+    """`lynxpp run` reports it once, at the end, with the reason; a nonzero status is kept, and 0 becomes
+    3."""
     for command, status, words in (
             (["/bin/ls", "/dev/null"], 3, "no kernel launch was seen in 'ls': "),
             (["/bin/sh", "-c", "/bin/true; /bin/true; exit 5"], 5, "no kernel launch was seen in 'sh': "),
@@ -85,12 +88,12 @@ def runs_without_a_launch(build):
             expect_words(run, words)
             demand_equal("lines", len(run.stderr.splitlines()), 1)
     run = lynxpp_run(build, "/bin/sh", "-c", "/bin/true; exit 3", options=("-d", "cpu"))
-    expect_words(run, "nor in its child processes", "neither is linked with CUDA's runtime library")
+    expect_words(run, "none was seen in its child processes either", "neither links CUDA's runtime library")
 
 
 @test
 def runs_whose_children_launch(build):
-    """A shell has nothing to say when a program it started has launched kernels."""
+    """A shell prints nothing if a program that it started has launched kernels."""
     for status in (0, 5):
         run = lynxpp_run(build, "/bin/sh", "-c", f"{build.examples / 'vecadd'}; exit {status}", options=("-d", "cpu"))
         demand_equal("status", run.status, status)
@@ -107,13 +110,13 @@ def runs_of_a_static_runtime(build):
 
 @test
 def statuses_when_nothing_is_measured(build):
-    """A program that succeeds and was not measured: status 3, whichever command was to measure it."""
+    """A program that succeeds but was not measured: status 3, with every measuring command."""
     idle = ["/bin/true"]
     no_ptx = [build.examples / "no_ptx" / "vecadd"]
     for arguments, status in (
             (["run", "-d", "cpu", "-s", "instruction_count", "-k", "no_such_kernel", "--", build.examples / "vecadd"], 3),
             (["run", "-d", "cpu", "-s", "instruction_count", "--", *idle], 3),
-            (["run", "-d", "cpu", "--", *idle], 0),  # nothing was to be measured
+            (["run", "-d", "cpu", "--", *idle], 0),  # no measurement requested
             (["record", "-d", "cpu", "-o", os.devnull, "--", *idle], 3),
             (["check-run", "--", *idle], 3),
             (["bench", "-d", "cpu", "-s", "instruction_count", "--", *idle], 3),
@@ -129,7 +132,7 @@ def statuses_when_nothing_is_measured(build):
 
 @test
 def runs_whose_filters_match_nothing(build):
-    """The kernels that were there are named with the reason."""
+    """The launched kernels are named with the reason."""
     run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-k", "no_such_kernel"))
     expect_words(run, "vecadd(", "not selected by LYNXPP_KERNELS", "'no_such_kernel' matches no kernel; the one that was launched is vecadd(")
     run = lynxpp_run(build, build.examples / "vecadd", options=("-d", "cpu", "-l", "1000-"))
@@ -138,7 +141,7 @@ def runs_whose_filters_match_nothing(build):
 
 @test
 def patterns_of_long_names(build):
-    """No pattern overflows the stack of a launching thread (64 KiB), and none takes for ever."""
+    """No pattern overflows the stack of a launching thread (64 KiB), and none takes forever."""
     program = build.examples / "tests" / "long_names"
     nested = "(" * 5000 + "aaa" + ")" * 5000
     for pattern, selected in ((".*foo", 0), ("(a+)+$", 0), (nested, 1), ("f?o?i?n?t[*]{299}", 1)):
@@ -159,7 +162,7 @@ def patterns_of_long_names(build):
 
 @test
 def patterns_that_are_refused(build):
-    """What is wrong, where, and what to do about it; nothing is measured by a filter that nobody understands."""
+    """Says what is wrong, where, and what to do; nothing is measured by an invalid filter."""
     expected = ("'foo(?!bar)' is not a valid regular expression: invalid perl operator '(?!' at character 4", "hint: patterns have RE2's syntax")
     run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_KERNELS": "foo(?!bar)"})
     expect_words(run, f"LYNXPP_KERNELS: {expected[0]}", expected[1], "the program runs uninstrumented")
@@ -172,7 +175,7 @@ def patterns_that_are_refused(build):
 # ---------------------------------------------------------------- programs that wait
 
 def waiting(build, what, spec=None, **more):
-    """What it prints and its record of the kernel's instructions, when it is instrumented."""
+    """Returns the program's output and, if it is instrumented, its record of the kernel's instructions."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "out.jsonl")
         run = build.run(build.examples / "tests" / "waiting", what, spec=spec, environment={"LYNXPP_OUTPUT": str(output)})
@@ -182,7 +185,7 @@ def waiting(build, what, spec=None, **more):
 
 @test
 def a_kernel_waits_for_the_host(build):
-    """Launches are asynchronous, and the results of instrumented ones arrive all the same."""
+    """Launches are asynchronous, and results of instrumented ones arrive nevertheless."""
     for spec in (None, "instruction_count"):
         run, launches = waiting(build, "host", spec)
         expect(run.status == 0 and run.stdout == b"waiting: cudaErrorNotReady, 32\n", f"the program changed\n{run}")
@@ -191,7 +194,7 @@ def a_kernel_waits_for_the_host(build):
 
 @test
 def blocks_wait_for_one_another(build):
-    """As many as occupancy promises are resident."""
+    """All blocks that occupancy allows are resident."""
     for spec in (None, "instruction_count"):
         run, _ = waiting(build, "blocks", spec)
         expect(run.status == 0 and run.stdout == b"waiting: all met\n", f"the program changed\n{run}")
@@ -221,7 +224,8 @@ def graphs_run_and_stand_in_coverage(build):
 
 @test
 def what_the_cpu_device_does_not_have(build):
-    """The error is the runtime's, each function is named once, and nothing runs in place of a captured launch."""
+    """The runtime reports the error, each function is named once, and nothing runs instead of a captured
+    launch."""
     run, _ = waiting(build, "refused")
     expect(run.status == 0 and run.stdout == b"cudaErrorNotSupported cudaErrorNotSupported "
            b"cudaErrorStreamCaptureInvalidated 0\n", f"the program changed\n{run}")

@@ -1,6 +1,6 @@
 """Checks records against docs/schema/records.schema.json, with python3-jsonschema.
 
-`jsonschema` is None where it is not installed.
+`jsonschema` is `None` if it is not installed.
 """
 import json
 import pathlib
@@ -15,12 +15,13 @@ SCHEMA = json.loads(FILE.read_text())
 
 
 def validator(rule):
-    """Of a rule that may refer to the schema's definitions."""
+    """Returns a validator for a rule that may refer to the schema's definitions."""
     return jsonschema.Draft202012Validator({**rule, "$defs": SCHEMA["$defs"]})
 
 
 def complaint(record):
-    """What is wrong with the record, by the rule for the kind that it says it is; empty when nothing is."""
+    """Validates the record against the rule for the kind that it states. Returns the error, or an empty
+    string."""
     kind = record.get("record")
     rule = {"$ref": f"#/$defs/{kind}"} if {"$ref": f"#/$defs/{kind}"} in SCHEMA["oneOf"] else SCHEMA
     error = jsonschema.exceptions.best_match(validator(rule).iter_errors(record))

@@ -1,4 +1,4 @@
-"""What lynxpp writes against docs/schema/records.schema.json.
+"""Checks lynxpp's output against docs/schema/records.schema.json.
 
 usage: schema_test.py BUILD_FOLDER
 """
@@ -19,7 +19,7 @@ BUILD = Build(sys.argv.pop())
 class Records(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """One record of every kind, of a real run."""
+        """Returns a record of every kind from a real run."""
         with tempfile.TemporaryDirectory() as folder:
             output, bench = pathlib.Path(folder, "out.jsonl"), pathlib.Path(folder, "bench.json")
             program = BUILD.examples / "vecadd"
@@ -35,7 +35,7 @@ class Records(unittest.TestCase):
     def kind(self, name):
         return copy.deepcopy(next(line for line in self.lines if line["record"] == name))
 
-    def test_the_schema_is_one(self):
+    def test_the_schema_is_valid(self):
         schema.jsonschema.Draft202012Validator.check_schema(schema.SCHEMA)
 
     def test_every_kind_is_written_and_valid(self):
@@ -46,7 +46,7 @@ class Records(unittest.TestCase):
             every_kind.validate(line)
             self.assertFalse(every_kind.is_valid({**line, "further": 1}))
 
-    def test_what_is_wrong_is_found(self):
+    def test_errors_are_detected(self):
         def spoil(name, change):
             record = self.kind(name)
             change(record)

@@ -1,9 +1,10 @@
-"""Checks of the metrics that are counted instruction by instruction, against the cpu device's own counters, site by site and in total."""
+"""Checks metrics that are counted per instruction against the cpu device's own counters, by site and in
+total."""
 from harness import demand_equal, expect
 
 
 class Sites:
-    """The record `sites` of a launch: which instructionId() an instruction of a function has."""
+    """The record `sites` of a launch: maps a function's instruction to its instructionId()."""
 
     def __init__(self, record):
         self.record = record
@@ -15,14 +16,15 @@ class Sites:
         self.opcodes = [record["opcodes"][opcode] for opcode in record["instructions"]["opcode"]]
 
     def number(self, site):
-        """Of a site of the device's counters; checks that both mean the same instruction."""
+        """Returns the number of a site of the device's counters; checks that both refer to the same
+        instruction."""
         number = self.first[site["function"]] + site["instruction"]
         demand_equal(f"opcode of instruction {number}", self.opcodes[number], site["opcode"])
         return number
 
 
 def per_site(sites, launch, value):
-    """The device's counts by instructionId(): value(site) of every site."""
+    """Returns the device's counts by instructionId(): value(site) for every site."""
     counts = [0] * len(sites.opcodes)
     for site in launch["sites"]:
         counts[sites.number(site)] = value(site)
@@ -64,14 +66,15 @@ SPACES = ("global", "shared", "local", "const", "param")
 
 
 def memory_counts(site, space):
-    """What the device counted for an access to `space`: by name, or through a generic pointer. Copies read one space and write another; the
-    specifications take the side that the opcode names."""
+    """Returns the device's count for accesses to `space`: by name, or through a generic pointer. Copies read
+    one space and write another; the specifications use the side that the opcode names."""
     named = {each for each in SPACES if "." + each in site["opcode"]}
     return site.get(space, {}) if not named or space in named else {}
 
 
 def kind_of(site, space):
-    """Returns what an instruction does in `space`: a copy writes the space that its opcode names first, and reads the other one."""
+    """Returns what an instruction does in `space`: a copy writes the space that its opcode names first, and
+    reads the other one."""
     words = site["opcode"].split(".")
     if words[0] == "cp":
         destination = next((word.split(":")[0] for word in words if word.split(":")[0] in SPACES), None)

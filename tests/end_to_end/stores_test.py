@@ -1,5 +1,5 @@
-"""What lynxpp keeps between runs: it removes nothing of the user's, runs nothing of another user's, and leaves nothing in
-another user's home.
+"""Files that lynxpp keeps between runs: it removes none of the user's files, runs none of another user's, and
+leaves nothing in another user's home.
 
 Argument: the build folder.
 """
@@ -24,7 +24,8 @@ class Stores(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_counted(self, **environment):
-        """vecadd on the cpu device. Returns what was said and how many forms of code came from the cache."""
+        """Runs vecadd on the cpu device. Returns its messages and the number of code forms that came from the
+        cache."""
         output = self.folder / "out.jsonl"
         run = BUILD.run(BUILD.command, "run", "-d", "cpu", "-s", "instruction_count", "-o", output, "--",
                         BUILD.examples / "vecadd", preload=False, folder=self.folder,

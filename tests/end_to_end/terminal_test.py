@@ -1,4 +1,4 @@
-"""What reaches a terminal: nothing of foreign records, PTX, specifications, names and paths steers it.
+"""Output to a terminal: records, PTX, specifications, names and paths from others cannot control it.
 
 Argument: the build folder.
 """
@@ -15,15 +15,16 @@ import unittest
 from harness import Build, clean_environment
 
 BUILD = None
-WAIT = 120  # seconds that nothing here takes
-# ESC, CSI as a character of C1 and as a byte, an override of the text's direction, an isolate, and a carriage return.
+WAIT = 120  # seconds; longer than anything here takes
+# ESC, CSI as a character of C1 and as a byte, an override of the text's direction, an isolate, and a carriage
+# return.
 HOSTILE = "\x1b]0;title\x07 \u009b2J \u202egnp\u2066 \rover"
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)")
 PROGRESS = re.compile("\r[^\n]*?\x1b\\[K")  # of the command itself
 
 
 def on_terminal(*command, environment=None):
-    """The status, and all that the command and its children write to the terminal."""
+    """Returns the status, and everything that the command and its children write to the terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen([str(each) if not isinstance(each, bytes) else each for each in command], stdin=subprocess.DEVNULL, stdout=theirs,
                                stderr=theirs, env={**clean_environment(), "TERM": "xterm", **(environment or {})})
@@ -32,7 +33,7 @@ def on_terminal(*command, environment=None):
     while True:
         try:
             part = os.read(ours, 65536)
-        except OSError:  # the last writer is gone
+        except OSError:  # the last writer has exited
             break
         if not part:
             break
@@ -48,7 +49,7 @@ class TerminalTest(unittest.TestCase):
         self.folder = pathlib.Path(holder.name)
 
     def expect_clean(self, shown, *words):
-        text = shown.decode()  # all of it is UTF-8
+        text = shown.decode()  # everything is UTF-8
         text = PROGRESS.sub("", text).replace("\r\n", "\n")
         found = CONTROL.search(text)
         self.assertIsNone(found, f"{found} in {text[:2000]!r}")
@@ -74,7 +75,7 @@ class TerminalTest(unittest.TestCase):
                 _, shown = on_terminal(BUILD.command, *arguments)
                 self.expect_clean(shown, "kernel")
 
-    def test_texts_of_others(self):
+    def test_untrusted_texts(self):
         specification = self.folder / f"spec{HOSTILE}.cod"
         specification.write_bytes(f'// {HOSTILE}\nON_KERNEL_ENTRY: {{ "{HOSTILE}'.encode() + b" \x9b2J \xff;\n")
         for arguments in (["check", specification], ["run", "-s", specification, "--", "/bin/true"], ["report", specification],
@@ -84,8 +85,8 @@ class TerminalTest(unittest.TestCase):
                 self.assertNotEqual(status, 0)
                 self.expect_clean(shown, "error")
 
-    def test_what_passes_through(self):
-        """PTX with comments of anybody's; what a pipe gets is the text as it is."""
+    def test_text_that_passes_through(self):
+        """PTX with arbitrary comments; a pipe receives the text unchanged."""
         text = f".version 7.0\n.target sm_75\n.address_size 64\n// {HOSTILE} größer → 😀\n.visible .entry k()\n{{\n\tret;\n}}\n"
         path = self.folder / "a.ptx"
         path.write_text(text)
@@ -96,7 +97,7 @@ class TerminalTest(unittest.TestCase):
         piped = subprocess.run([str(each) for each in command], env=clean_environment(), capture_output=True, check=True).stdout
         self.assertIn(HOSTILE.encode(), piped)
 
-    def test_a_program_that_is_measured(self):
+    def test_a_measured_program(self):
         program = BUILD.examples / "vecadd"
         if not program.exists():
             self.skipTest(f"{program} is not built")

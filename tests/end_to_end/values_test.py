@@ -1,4 +1,4 @@
-"""value_check against what the host finds when it computes the same: every kind of value, by source line.
+"""Compares value_check with the host's own computation: every kind of value, by source line.
 
 usage: values_test.py BUILD_FOLDER
 """
@@ -51,7 +51,7 @@ class Values(unittest.TestCase):
             for i, line in enumerate(instructions["line"]):
                 file = instructions["file"][i]
                 place = self.place_of_line.get(line) if file is not None and files[file].endswith("values.cu") else None
-                if opcodes[instructions["opcode"][i]].startswith("sqrt."):  # its place is in a header of the toolkit
+                if opcodes[instructions["opcode"][i]].startswith("sqrt."):  # its location is in a header of the toolkit
                     place = "root"
                 if "MEM_READ" in labels[instructions["labels"][i]]:
                     place = "loads"

@@ -1,4 +1,5 @@
-"""The profiles of memory against the cpu device's own counts of words (LYNXPP_CPU_WORDS, device/cpu/runtime/counters.h)."""
+"""Checks the memory profiles against the cpu device's own counts of words (LYNXPP_CPU_WORDS,
+device/cpu/runtime/counters.h)."""
 import collections
 import math
 
@@ -9,7 +10,7 @@ BINS = 32  # of a distribution
 
 
 def counts_of(part):
-    """{word: accesses} of a part of memory."""
+    """Returns {word: accesses} for a part of memory."""
     return {first + i: accesses for first, words, accesses in part["runs"] for i in range(words)}
 
 
@@ -18,7 +19,7 @@ def parts(launch, space):
 
 
 def profile(counts, words):
-    """What emitWords() says of an array."""
+    """Returns what emitWords() reports for an array."""
     every = [counts.get(word, 0) for word in range(words)]
     heat, distribution = [0] * CELLS, [0] * BINS
     for word, count in counts.items():
@@ -30,8 +31,8 @@ def profile(counts, words):
 
 
 def layout(counts):
-    """Sectors touched, sectors that the same runs would touch if each began at one, distance and place of accessed words. Arrays of
-    the examples begin at a sector."""
+    """Returns sectors touched, sectors that the same runs would touch if each began at one, and distance and
+    position of accessed words. Arrays of the examples begin at a sector."""
     accessed = sorted(word for word, count in counts.items() if count != 0)
     runs, stride = [], 0
     for word in accessed:
@@ -45,7 +46,7 @@ def layout(counts):
 
 
 def layouts(record):
-    """{allocation: what emitWords() says of where its accessed words lie}"""
+    """Returns {allocation: layout of its accessed words as reported by emitWords()}."""
     results = record["results"]
     labels = results["arrays.words"]["labels"] if results else []
     return {int(label.split()[0][1:]): results["arrays_layout"]["values"][4 * i:4 * i + 4]
@@ -68,7 +69,8 @@ def reported(record):
 
 
 def check_device_of_any(what, records, launches):
-    """The arrays of several launches, whichever launch and allocation they belong to: host threads make them in any order."""
+    """The arrays of several launches, in any launch and allocation order: host threads create them in any
+    order."""
     def accessed(profiles):
         return sorted((each for each in profiles if each["accesses"] != 0), key=str)
 
@@ -98,7 +100,7 @@ def check_device(what, record, launch):
 
 
 def check_shared(what, record, launch):
-    """Where the device puts an array is its own matter: all arrays together."""
+    """Compares all arrays together, because the device may store an array anywhere."""
     counted = collections.Counter()
     for part in parts(launch, "shared"):
         counted.update(counts_of(part))
@@ -121,7 +123,8 @@ def check_shared_words(what, record, launch):
 
 
 def check_ranges(what, record, launch):
-    """Every access belongs to a live range of its word, or to none; and the records of ranges add up to the arrays' numbers."""
+    """Every access belongs to a live range of its word, or to none; and the records of ranges sum up to the
+    arrays' counts."""
     results = record["results"]
     if results["dropped_ranges"] != 0:
         expect(any("found no room" in note for note in record["notes"]), f"{what}: no note says that ranges were dropped")
@@ -147,12 +150,13 @@ def check_ranges(what, record, launch):
 
 
 JACOBI_TILES = 70  # 10 by 7 of 16 by 16 in 160 by 112 points
-# (ranges, accesses of them, greatest): a word for each point of a tile, written and read; with halo, written and read by its neighbours.
+# (ranges, accesses, maximum): a word for each point of a tile, written and read; with halo, written and read
+# by its neighbours.
 JACOBI = {"jacobi_v1": (256, 2 * 256, 2), "jacobi_v2": (256 + 4 * 16, 256 + 4 * 16 + 4 * 256, 5)}
 
 
 def check_jacobi_ranges(what, record, kernel):
-    """The live ranges of examples/apps/jacobi.cu, worked out by hand (Table 5 of GMProf)."""
+    """The live ranges of examples/apps/jacobi.cu, computed by hand (Table 5 of GMProf)."""
     ranges, accesses, greatest = JACOBI["jacobi_v1" if "jacobi_v1" in kernel else "jacobi_v2"]
     results = record["results"]
     found = [results[f"arrays.{name}"]["values"] for name in ("ranges", "stored", "accesses", "least", "greatest", "outside")]

@@ -1,7 +1,8 @@
-"""The schemes of counting words (LYNXPP_WORDS, cod/word_scheme.h) for one example against the cpu device's own counts of words.
+"""Compares the schemes of counting words (LYNXPP_WORDS, cod/word_scheme.h) for one example with the cpu
+device's own counts.
 
 usage: word_scheme_test.py BUILD_FOLDER APP [--exact] [LYNXPP_NAME=VALUE]... [ARGUMENTS OF THE PROGRAM]
---exact: only the default and the static analysis; for programs whose code is long, as it is compiled for every run.
+--exact: only the default and the static analysis; for programs with long code, since every run compiles it.
 """
 import copy
 import pathlib
@@ -18,7 +19,7 @@ EVERY_SHARED_WORD = pathlib.Path(__file__).with_name("shared_words.cod")
 
 
 def stopped_at(launch, threshold):
-    """What the device counted, as counters say that stop there."""
+    """Returns the device's counts, saturated at the threshold."""
     launch = copy.deepcopy(launch)
     for part in launch["words"]:
         part["runs"] = [[first, words, min(accesses, threshold)] for first, words, accesses in part["runs"]]
@@ -37,7 +38,7 @@ class Program:
         self.known = {}
 
     def measure(self, spec, scheme):
-        """One run for each specification and scheme, whoever asks."""
+        """Returns the run with a specification and a scheme; each is run only once."""
         if (spec, scheme) not in self.known:
             self.known[spec, scheme] = self.run(spec, scheme)
         return self.known[spec, scheme]
@@ -55,7 +56,7 @@ class Program:
                          for each in self.launches]
 
     def check_exact(self, scheme, threshold=None):
-        """Every count is the device's, or the threshold where that is less."""
+        """Every count is the device's, or the threshold if that is less."""
         for profile in PROFILES:
             launches = self.measure(profile, scheme)[1]
             for what, record, launch in launches:
@@ -69,7 +70,7 @@ class Program:
             word_checks.check_shared_words(what, record, launch if threshold is None else stopped_at(launch, threshold))
 
     def global_atomics(self, scheme):
-        """{kernel: requests}, of the instrumented launches."""
+        """Returns {kernel: requests} for the instrumented launches."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "counters.jsonl")
             run = self.build.run(self.path, *self.arguments, spec=PROFILES[0],
@@ -78,7 +79,8 @@ class Program:
             return {launch["kernel"]: launch["global"]["atomics"]["requests"] for launch in read_json_lines(output) if launch["instrumented"]}
 
     def check_spare_counters(self):
-        """What the default has to probe it counts in the block's shared memory: few atomic operations are left, those that add it up."""
+        """Words that the default must probe are counted in the block's shared memory: few atomic operations
+        remain, to sum them up."""
         default, in_device_memory = self.global_atomics(""), self.global_atomics("global")
         demand_equal(f"{self.app}: kernels", sorted(default), sorted(in_device_memory))
         for kernel, requests in default.items():
@@ -87,7 +89,7 @@ class Program:
                    f"{self.app}: {kernel}: {requests} atomic operations on device memory by default, {probed} with counters there")
 
     def shared_counts(self, scheme):
-        """[(what, counts by word, the device's, notes)]"""
+        """Returns [(what, counts by word, the device's counts, notes)]."""
         found = []
         for what, record, launch in self.measure(EVERY_SHARED_WORD, scheme)[1]:
             counted = word_checks.counts_of((word_checks.parts(launch, "shared") or [{"runs": []}])[0])
@@ -95,7 +97,7 @@ class Program:
         return found
 
     def check_plain(self, scheme):
-        """Updates may be lost, none is invented; a word that was accessed has a count."""
+        """Updates may be lost, but none is invented; a word that was accessed has a count."""
         for what, counts, actual, notes in self.shared_counts(scheme):
             expect("counts of words are an estimate" in notes, f"{what} says: {notes}")
             for word, count in enumerate(counts):
@@ -103,7 +105,8 @@ class Program:
                        f"{what}: word {word} has {count}, the device counted {actual.get(word, 0)}")
 
     def check_sampling(self):
-        """Counts are multiples of the rate, the same for the same seed and others for another one, and on average near the truth."""
+        """Counts are multiples of the rate, depend only on the seed, and are close to the truth on
+        average."""
         one, other = (self.shared_counts(f"sample=10,seed={seed}") for seed in (1, 2))
         self.known.clear()
         again = self.shared_counts("sample=10,seed=1")
@@ -111,14 +114,14 @@ class Program:
         actual, estimate = sum(sum(each[2].values()) for each in one), sum(sum(each[1]) for each in one)
         for what, counts, counted, notes in one:
             expect("estimate: 1 of 10 accesses" in notes, f"{what} says: {notes}")
-            expect(all(count % 10 == 0 for count in counts), f"{what}: a count is no multiple of 10")
+            expect(all(count % 10 == 0 for count in counts), f"{what}: a count is not a multiple of 10")
             expect(all(count == 0 or counted.get(word, 0) > 0 for word, count in enumerate(counts)), f"{what}: a word that was not accessed has a count")
         if actual > 20000:  # five standard deviations are less
             expect(abs(estimate - actual) < actual / 10, f"{self.app}: {estimate} estimated, {actual} counted")
             expect([each[1] for each in one] != [each[1] for each in other], f"{self.app}: another seed chose the same accesses")
 
     def check_kinds(self):
-        """Of each kernel as many accesses as there are, whatever the scheme makes of them."""
+        """Each kernel has all its accesses, whatever the scheme does with them."""
         for profile in PROFILES:
             records, _ = self.measure(profile, "static")
             basic = {entry["kernel"]: entry["sites"] for entry in self.measure(profile, "basic")[0].coverage}

@@ -11,7 +11,7 @@
 #include "interposer/preload/allocations.h"
 #include "support/call_site.h"
 
-// In no namespace, as CUDA's functions are.
+// In the global namespace, like CUDA's functions.
 
 static __attribute__((noinline)) lynxpp::CallStack stack_here() {
   const lynxpp::CallStack stack = lynxpp::capture_call_stack(__builtin_return_address(0));
@@ -19,7 +19,7 @@ static __attribute__((noinline)) lynxpp::CallStack stack_here() {
   return stack;
 }
 
-/// Called as CUDA's functions are, which a static runtime and the templates of its header bring along.
+/// Named like CUDA's functions, which a static runtime and the templates of its header add to the program.
 static __attribute__((noinline)) lynxpp::CallStack cudaMallocLikeInHeaders() {
   const lynxpp::CallStack stack = stack_here();
   asm volatile("");
@@ -65,7 +65,7 @@ lynxpp_allocation allocation(std::uint64_t address, std::uint64_t bytes, std::ui
   return result;
 }
 
-TEST(Allocations, BothSidesCountTheKindsAlike) {
+TEST(Allocations, BothSidesUseTheSameKindNumbers) {
   const auto same = [](device::AllocationKind engine, preload::MemoryKind hooks) {
     return static_cast<unsigned>(engine) == static_cast<unsigned>(hooks);
   };
@@ -77,7 +77,7 @@ TEST(Allocations, BothSidesCountTheKindsAlike) {
   EXPECT_TRUE(same(device::AllocationKind::registered_host, preload::MemoryKind::registered_host));
 }
 
-TEST(Allocations, ASnapshotIsSharedUntilSomethingChanges) {
+TEST(Allocations, SnapshotIsSharedUntilMemoryChanges) {
   source = {{allocation(100, 10, 0), allocation(200, 20, 1)}};
   AllocationReader reader(&functions);
   const auto first = reader.read();
@@ -98,7 +98,7 @@ TEST(Allocations, ASnapshotIsSharedUntilSomethingChanges) {
   EXPECT_EQ(first->sorted.size(), 2u);
 }
 
-TEST(Allocations, ManyFitWhateverTheSnapshotBeforeHad) {
+TEST(Allocations, SnapshotGrowsToFitManyAllocations) {
   source = {};
   AllocationReader reader(&functions);
   EXPECT_TRUE(reader.read()->sorted.empty());
@@ -107,13 +107,13 @@ TEST(Allocations, ManyFitWhateverTheSnapshotBeforeHad) {
   EXPECT_EQ(reader.read()->sorted.size(), 5000u);
 }
 
-TEST(Allocations, WithoutHooksThereAreNone) {
+TEST(Allocations, SnapshotIsEmptyWithoutHooks) {
   AllocationReader reader(nullptr);
   EXPECT_TRUE(reader.read()->sorted.empty());
   EXPECT_EQ(reader.read(), reader.read());
 }
 
-TEST(Allocations, AnAddressFindsWhatItLiesIn) {
+TEST(Allocations, AddressFindsItsAllocation) {
   source = {{allocation(100, 10, 0), allocation(110, 20, 1), allocation(200, 1, 2)}};
   const auto now = AllocationReader(&functions).read();
   const auto number_at = [&](std::uint64_t address) {
@@ -131,7 +131,7 @@ TEST(Allocations, AnAddressFindsWhatItLiesIn) {
   EXPECT_EQ(number_at(201), -1);
 }
 
-TEST(Allocations, AreListedForTheLog) {
+TEST(Allocations, LogListsEachAllocation) {
   source = {{allocation(0x1000, 10, 7)}};
   EXPECT_EQ(list_allocations(*AllocationReader(&functions).read()),
             "allocation 7: 10 bytes at 0x1000, managed, ");
@@ -139,37 +139,37 @@ TEST(Allocations, AreListedForTheLog) {
 
 // ---- callers ---------------------------------------------------------------------------------------------
 
-TEST(CallSite, IsTheFunctionOutsideOfCuda) {
+TEST(CallSite, NamesTheFunctionThatCallsCuda) {
   const CallStack stack = reads_input();
   ASSERT_GT(stack.depth, 2u);
   EXPECT_THAT(std::string(call_site(stack).caller), StartsWith("reads_input()+0x"));
   const std::string chain(call_site(stack).chain);
   EXPECT_THAT(chain, StartsWith(std::string(call_site(stack).caller) + " < "));
-  EXPECT_THAT(chain, HasSubstr("IsTheFunctionOutsideOfCuda"));
+  EXPECT_THAT(chain, HasSubstr("NamesTheFunctionThatCallsCuda"));
 }
 
-TEST(CallSite, OfAnInnerFrameIsThatFunction) {
-  EXPECT_THAT(std::string(call_site(stack_here()).caller), HasSubstr("OfAnInnerFrameIsThatFunction"));
+TEST(CallSite, NamesTheFunctionOfAnInnerFrame) {
+  EXPECT_THAT(std::string(call_site(stack_here()).caller), HasSubstr("NamesTheFunctionOfAnInnerFrame"));
 }
 
-TEST(CallSite, AStackThatCudaFillsEndsInItsLastFrame) {
+TEST(CallSite, UsesTheLastFrameIfCudaFillsTheStack) {
   CallStack stack = reads_input();
   stack.depth = 1;
   EXPECT_THAT(std::string(call_site(stack).chain), StartsWith("cudaMallocLikeInHeaders()+0x"));
 }
 
-TEST(CallSite, IsMadeOnce) {
+TEST(CallSite, IsCreatedOnce) {
   const CallStack stack = reads_input();
   EXPECT_EQ(call_site(stack).chain.data(), call_site(stack).chain.data());
 }
 
-TEST(CallSite, WithoutANameIsAnOffsetOrAnAddress) {
+TEST(CallSite, UsesOffsetOrAddressWithoutASymbol) {
   EXPECT_EQ(call_site({}).chain, "");
   CallStack nowhere;
   nowhere.frames[0] = reinterpret_cast<const void*>(0x1235);
   nowhere.depth = 1;
   EXPECT_EQ(call_site(nowhere).chain, "0x1234");
-  // Where no function is: the read-only data of this program.
+  // An address outside all functions: the read-only data of this program.
   static const char data[] = "data";
   CallStack in_data;
   in_data.frames[0] = data + 1;
@@ -177,7 +177,7 @@ TEST(CallSite, WithoutANameIsAnOffsetOrAnAddress) {
   EXPECT_THAT(std::string(call_site(in_data).chain), StartsWith("allocations_test+0x"));
 }
 
-TEST(CallSite, AStackThatDoesNotHoldTheFrameIsThatFrame) {
+TEST(CallSite, UsesTheFrameIfTheStackLacksIt) {
   const CallStack stack = capture_call_stack(reinterpret_cast<const void*>(0x10));
   EXPECT_EQ(stack.depth, 1u);
   EXPECT_EQ(stack.frames[0], reinterpret_cast<const void*>(0x10));

@@ -1,4 +1,4 @@
-// preload/driver_types.h against the real cuda.h.
+// Compares preload/driver_types.h with the real cuda.h.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using Theirs = ::CUlaunchConfig;
 using Ours = lynxpp::preload::CUlaunchConfig;
 
-TEST(DriverTypes, LaunchConfigurationHasTheDriversLayout) {
+TEST(DriverTypes, LaunchConfigurationMatchesTheDriversLayout) {
   EXPECT_EQ(sizeof(Ours), sizeof(Theirs));
   EXPECT_EQ(offsetof(Ours, gridDimX), offsetof(Theirs, gridDimX));
   EXPECT_EQ(offsetof(Ours, gridDimZ), offsetof(Theirs, gridDimZ));
@@ -25,7 +25,7 @@ TEST(DriverTypes, LaunchConfigurationHasTheDriversLayout) {
   EXPECT_EQ(offsetof(Ours, numAttrs), offsetof(Theirs, numAttrs));
 }
 
-TEST(DriverTypes, ConstantsAndSizes) {
+TEST(DriverTypes, ConstantsAndSizesMatchCudaHeader) {
   EXPECT_EQ(cuda_success, CUDA_SUCCESS);
   EXPECT_EQ(error_stub_library, CUDA_ERROR_STUB_LIBRARY);
   EXPECT_EQ(per_thread_default_stream,

@@ -8,6 +8,6 @@ import sys
 wanted = subprocess.run(["nm", "-D", "--undefined-only", sys.argv[1]], check=True, capture_output=True, text=True).stdout.split()
 names = {word.split("@")[0] for word in wanted}
 if "__cxa_finalize" not in names:
-    sys.exit(f"{sys.argv[1]} has no symbols to look at")
+    sys.exit(f"{sys.argv[1]} has no symbols to check")
 registered = names & {"__cxa_atexit", "atexit"}
-sys.exit(f"{sys.argv[1]} asks for {', '.join(sorted(registered))}" if registered else 0)
+sys.exit(f"{sys.argv[1]} imports {', '.join(sorted(registered))}" if registered else 0)

@@ -1,4 +1,4 @@
-// The fakes and the test programs write what happens to them into one file, a line per event, in order.
+// The fakes and the test programs append their events to one file, one line per event, in order.
 #pragma once
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 
 [[gnu::format(printf, 1, 2)]] static inline void log_event(const char* format, ...) {
-  // Asked once: a program may clear its environment.
+  // Read once: a program may clear its environment.
   static const char* const path =
       getenv("LYNXPP_TEST_EVENTS") != nullptr ? strdup(getenv("LYNXPP_TEST_EVENTS")) : nullptr;
   if (path == nullptr) return;

@@ -1,5 +1,5 @@
 // Graphs of programs under liblynxpp.so. The fake driver ends a process that passes it a handle whose owner
-// is gone.
+// no longer exists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class GraphDoor : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(GraphDoor, EveryReplayIsCountedByKernel) {
+TEST_P(GraphDoor, CountsEveryReplayByKernel) {
   const Outcome result = run_actions("graphs");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("driver "), SizeIs(7));
@@ -33,13 +33,13 @@ TEST_P(GraphDoor, EveryReplayIsCountedByKernel) {
               ElementsAre("first 2" + way, "second 1" + way,  // as instantiated
                           "first 2" + way, "second 1" + way, "first 1" + way,
                           "second 1" + way,  // one node disabled
-                          "second 2" + way,  // the other one given another kernel
-                          "second 4" + way,  // another graph inside
+                          "second 2" + way,  // another kernel in the other node
+                          "second 4" + way,  // another child graph
                           "second 1 by graphs that were changed in a way that is not followed",  // an update
                           "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 
-TEST_P(GraphDoor, EveryReplayIsCountedWhereTheDriverCopiesNoGraphs) {
+TEST_P(GraphDoor, CountsEveryReplayIfTheDriverCannotCloneGraphs) {
   const Outcome result = run_actions("graphs", "FAKE_DRIVER_COPIES_NO_GRAPHS=1");
   EXPECT_EQ(result.status, 0) << result.errors;
   const std::string way = " by graphs that cannot be copied";
@@ -50,8 +50,8 @@ TEST_P(GraphDoor, EveryReplayIsCountedWhereTheDriverCopiesNoGraphs) {
                   "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 
-/// Launches that the engine receives for a graph whose executable graph the program changes as the letters
-/// of driver_program's graph= say. Each launch by the engine reads all nodes of the copy.
+/// Launches that the engine receives for an executable graph that the program changes as specified by the
+/// letters of driver_program's graph=. For each launch, the engine reads all nodes of the copy.
 struct Change {
   const char* letters;
   std::vector<std::string> told;
@@ -113,7 +113,7 @@ const std::vector<Change>& changes() {
   return all;
 }
 
-TEST_P(GraphDoor, NoHandleIsUsedWhoseOwnerIsGone) {
+TEST_P(GraphDoor, NeverUsesAHandleWhoseOwnerIsGone) {
   for (const Change& change : changes()) {
     const Outcome result = run_actions(std::string("graph=") + change.letters, "FAKE_ENGINE=graphs");
     EXPECT_EQ(result.status, 0) << change.letters << ": " << result.errors;
@@ -127,7 +127,7 @@ TEST_P(GraphDoor, NoHandleIsUsedWhoseOwnerIsGone) {
   }
 }
 
-TEST_P(GraphDoor, NoHandleIsUsedWhoseContextIsGone) {
+TEST_P(GraphDoor, NeverUsesAHandleWhoseContextIsGone) {
   for (const std::string how : {"destroyed", "reset", "released"}) {
     const Outcome result = run_actions("end=" + how, "FAKE_ENGINE=graphs");
     EXPECT_EQ(result.status, 0) << how << ": " << result.errors;

@@ -19,7 +19,7 @@ Outcome look_up_with(const std::string& preload) {
   return run(programs_folder + "/handles_program", "LYNXPP_DEVICE=cuda LYNXPP_SPEC=a", preload);
 }
 
-/// Returns the program's checks whose outcome is wrong.
+/// Returns the program's checks that failed.
 std::vector<std::string> wrong(const Outcome& outcome) {
   std::vector<std::string> lines;
   for (const std::string& line : split(outcome.output, '\n')) {
@@ -28,7 +28,7 @@ std::vector<std::string> wrong(const Outcome& outcome) {
   return lines;
 }
 
-TEST(Handles, EachLeadsToTheDriver) {
+TEST(Handles, EveryHandleReachesTheDriver) {
   const Outcome alone = look_up_with("");
   EXPECT_THAT(wrong(alone), IsEmpty()) << "without lynxpp";
   const std::string other = programs_folder + "/libother_dlsym.so";
@@ -40,7 +40,7 @@ TEST(Handles, EachLeadsToTheDriver) {
   }
 }
 
-TEST(Handles, EachLeadsToTheDriverPastOurDlsym) {
+TEST(Handles, EveryHandleReachesTheDriverBypassingOurDlsym) {
   const std::string other = programs_folder + "/libother_dlsym.so";
   const Outcome result = look_up_with(other + ":" + preload_library);
   EXPECT_EQ(result.status, 0) << result.errors;
@@ -48,7 +48,7 @@ TEST(Handles, EachLeadsToTheDriverPastOurDlsym) {
   EXPECT_THAT(wrong(result), Each(HasSubstr("without a driver")));
 }
 
-TEST(Handles, OfATakenDriverLeadToTheDriver) {
+TEST(Handles, HandlesOfAMistakenDriverReachTheDriver) {
   const std::string profiler = programs_folder + "/libprofiler.so";
   for (const std::string& preload : {profiler + ":" + preload_library, preload_library + ":" + profiler}) {
     const Outcome result = look_up_with(preload);

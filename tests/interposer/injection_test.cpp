@@ -1,4 +1,4 @@
-// liblynxpp.so opened by the driver itself, in cuInit, in processes that were not started with it.
+// Processes that were not started with liblynxpp.so; the driver itself opens it in cuInit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ using testing::StartsWith;
 
 const std::string injected = "CUDA_INJECTION64_PATH=" + preload_library + " ";
 
-/// Doors that are all open before cuInit: the functions stand in a table in the program's data by then, as
-/// they do in the CUDA runtime.
+/// Doors that are opened before cuInit: as in the CUDA runtime, the functions are already stored in a table
+/// in the program's data.
 class InjectedDoor : public testing::TestWithParam<const char*> {
  protected:
   static Outcome run_injected(const std::string& actions, const std::string& environment = attached) {
@@ -29,7 +29,7 @@ class InjectedDoor : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(InjectedDoor, EveryLaunchIsOfferedAndThenMade) {
+TEST_P(InjectedDoor, OffersEveryLaunchToTheEngineAndThenMakesIt) {
   const Outcome result = run_injected("launch init launches");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
@@ -50,14 +50,14 @@ TEST_P(InjectedDoor, EveryLaunchIsOfferedAndThenMade) {
                           "driver cuLaunchCooperativeKernel_ptsz kernel grid 8 block 96", "engine finish"));
 }
 
-TEST_P(InjectedDoor, ImagesGraphsAndMemoryAreSeen) {
+TEST_P(InjectedDoor, SeesImagesGraphsAndContexts) {
   EXPECT_THAT(run_injected("init images").events_of("engine launch "),
               Contains(StartsWith("library_kernel image 24 ")));
   EXPECT_THAT(run_injected("init graphs").events_of("engine natively "), Contains("first 2 by graphs"));
   EXPECT_THAT(run_injected("init contexts").events_of("engine save_results "), Not(IsEmpty()));
 }
 
-TEST_P(InjectedDoor, TheEnvironmentAndTheEndOfTheProgramAreSeen) {
+TEST_P(InjectedDoor, SeesTheEnvironmentAndTheEndOfTheProgram) {
   const Outcome result = run_injected("init setenv=a launch unsetenv launch _exit", "");
   EXPECT_EQ(result.status, 3);
   EXPECT_THAT(result.events, ElementsAre("driver injects: 1", "engine opened, LYNXPP_SPEC is set",
@@ -66,13 +66,13 @@ TEST_P(InjectedDoor, TheEnvironmentAndTheEndOfTheProgramAreSeen) {
                                          StartsWith("driver cuLaunchKernel "), "engine finish"));
 }
 
-TEST_P(InjectedDoor, OpenedTwiceItBeginsOnce) {
+TEST_P(InjectedDoor, StartsOnceIfOpenedTwice) {
   const Outcome result = run_injected("init init launch");
   EXPECT_EQ(result.errors, "");
   EXPECT_THAT(result.events_of("engine launch "), testing::SizeIs(1));
 }
 
-TEST_P(InjectedDoor, PreloadedItHasNothingToDo) {
+TEST_P(InjectedDoor, DoesNothingMoreIfPreloaded) {
   const Outcome result = run_driver(std::string(GetParam()) + " init launch", injected + attached);
   EXPECT_EQ(result.errors, "");
   EXPECT_THAT(result.events, ElementsAre("driver injects: 1", "engine opened, LYNXPP_SPEC is set",
@@ -80,7 +80,7 @@ TEST_P(InjectedDoor, PreloadedItHasNothingToDo) {
                                          StartsWith("driver cuLaunchKernel "), "engine finish"));
 }
 
-TEST_P(InjectedDoor, ASecondCopyLeavesEverythingToTheFirst) {
+TEST_P(InjectedDoor, SecondCopyLeavesEverythingToTheFirst) {
   const TemporaryFolder folder;
   const std::string copy = folder.file("liblynxpp.so");
   std::filesystem::copy_file(preload_library, copy);
@@ -93,7 +93,7 @@ TEST_P(InjectedDoor, ASecondCopyLeavesEverythingToTheFirst) {
 INSTANTIATE_TEST_SUITE_P(Preload, InjectedDoor, testing::Values("linked", "dlsym", "proc", "proc_v1"),
                          ReadableName());
 
-TEST(Injection, WhatIsLookedUpLaterIsOursAtOnce) {
+TEST(Injection, LaterLookUpsReturnOurWrappers) {
   const Outcome result = run_driver("linked init later launch", injected + attached, "");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "), testing::SizeIs(1));

@@ -1,5 +1,5 @@
-"""Compares what the hooks stand before with every function of cuda.h that launches kernels or makes or changes what
-will, and with the documentation, which it writes when asked to.
+"""Compares the hooked functions with every function of cuda.h that launches kernels or creates or changes objects
+that do, and with the documentation, which it writes on request.
 
 Arguments: cuda.h, interposer/driver_api.def, docs/launch-functions.md [--write].
 """
@@ -10,13 +10,13 @@ import sys
 INTRODUCTION = """\
 # Functions that launch
 
-Every function of the cuda.h of CUDA 13.0 that launches kernels, or that makes or changes what will, the
-variants with the suffix `_ptsz` and earlier versions included, and what becomes of the kernels. The CUDA
-runtime (`cudaLaunchKernel`, `cudaGraphLaunch`, …) calls these. Kernels that kernels launch run as they are
-and are not seen. Where a kernel cannot be instrumented, the original runs and coverage gives the reason.
+Every function in CUDA 13.0's cuda.h that launches kernels, or that creates or changes objects that do, with
+`_ptsz` variants and earlier versions, and how lynxpp treats the kernels. The CUDA runtime
+(`cudaLaunchKernel`, `cudaGraphLaunch`, …) calls these functions. Kernels launched by kernels run unchanged
+and are not seen. If a kernel cannot be instrumented, the original runs and coverage gives the reason.
 
 The test `launch_functions` compares this page with cuda.h and with `interposer/driver_api.def`, and
-`tests/interposer/launch_functions_test.py … --write` makes it of them. How graphs are launched:
+`tests/interposer/launch_functions_test.py … --write` generates it. For the launch of graphs, see
 [design/launching.md](design/launching.md#graphs).
 """
 
@@ -24,27 +24,27 @@ LAUNCHES = re.compile(
     r"cu(Launch\w*|GraphLaunch|GraphUpload|GraphInstantiate\w*|GraphExec\w*Set(Params|Event)|GraphExecUpdate|"
     r"GraphNodeSetEnabled|GraphExecDestroy)(_v\d+)?(_ptsz)?")
 
-# By the wrapper of preload/.
+# Treatment by wrapper of preload/.
 TREATMENT = {
     "launch_kernel": "instrumented",
     "launch_kernel_ex": "instrumented",
     "launch_cooperative_kernel": "instrumented",
-    "graph_launch": "instrumented: kernels of the graph, replay by replay; else counted in coverage with the reason",
+    "graph_launch": "instrumented: each kernel of the graph, in each replay; else counted in coverage with the reason",
     "graph_instantiate": "the graph is copied; nothing is launched",
     "graph_update": "followed in the copy",
     "graph_set_kernel": "followed in the copy",
     "graph_set_node": "followed in the copy",
     "graph_set_work": "followed in the copy",
     "graph_set_enabled": "followed in the copy",
-    "graph_set_child": "followed in the copy: it gets the other graph, too",
-    "graph_destroy": "the copy goes, results are still taken",
+    "graph_set_child": "followed in the copy, which receives the new child graph too",
+    "graph_destroy": "the copy is destroyed; results are still collected",
     "launch_multi_device": "counted in coverage: the kernels of several devices wait for each other",
-    "launch_legacy": "counted in coverage: parameters that were set one by one are the driver's alone",
+    "launch_legacy": "counted in coverage: only the driver knows parameters that were set one by one",
 }
-# With the reason.
+# Functions without a hook, with the reason.
 NOT_HOOKED = {
-    "cuLaunchHostFunc": "launches no kernel: a function of the host",
-    "cuLaunchHostFunc_ptsz": "launches no kernel: a function of the host",
+    "cuLaunchHostFunc": "launches no kernel, but a host function",
+    "cuLaunchHostFunc_ptsz": "launches no kernel, but a host function",
     "cuGraphUpload": "launches nothing",
     "cuGraphUpload_ptsz": "launches nothing",
 }
@@ -82,15 +82,15 @@ def main():
             sys.exit(f"{name} was not found in {header}")
     for name in sorted(functions):
         if (name in hooks) == (name in NOT_HOOKED):
-            sys.exit(f"{name} launches, and is neither hooked nor is there a reason why not"
-                     if name not in hooks else f"{name} is hooked, though it launches nothing")
+            sys.exit(f"{name} launches, but is neither hooked nor in NOT_HOOKED"
+                     if name not in hooks else f"{name} is hooked although it launches nothing")
         if name in hooks and hooks[name] not in TREATMENT:
-            sys.exit(f"what becomes of launches by {name} is not told")
+            sys.exit(f"TREATMENT does not describe launches by {name}")
     text = document(functions, hooks)
     if "--write" in sys.argv:
         page.write_text(text)
     elif page.read_text() != text:
-        sys.exit(f"{page} is not what {pathlib.Path(__file__).name} --write makes")
+        sys.exit(f"{page} is out of date; run {pathlib.Path(__file__).name} --write")
     print(f"{len(functions)} functions")
 
 

@@ -1,4 +1,4 @@
-// PTX that the program has the driver link is remembered by the cubin that it becomes.
+// PTX that the program links through the driver is remembered under the resulting cubin.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,11 +14,11 @@
 namespace lynxpp {
 namespace {
 
-const std::string cubin("\177ELF linked", 12);  // with the zero behind it
+const std::string cubin("\177ELF linked", 12);  // with the terminating zero
 
 class LinkedDoor : public testing::TestWithParam<const char*> {
  protected:
-  /// What the store holds when these inputs were linked; empty: nothing.
+  /// Returns the content of the store after linking these inputs; empty: nothing.
   static std::string remembered(const std::string& inputs) {
     const TemporaryFolder folder;
     const std::string store = folder.file("store");
@@ -38,13 +38,13 @@ class LinkedDoor : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(LinkedDoor, TheTextsAreRememberedByTheCubin) {
+TEST_P(LinkedDoor, RemembersTheTextsByTheCubin) {
   EXPECT_EQ(remembered("a"), "text a");
   EXPECT_EQ(remembered("ab"), std::string("text a\0text b", 13));
   EXPECT_EQ(remembered("caf"), std::string("text a\0text of a file", 21)) << "machine code has no text";
 }
 
-TEST_P(LinkedDoor, WhatTheDriverRefusesOrMakesOtherwiseIsNot) {
+TEST_P(LinkedDoor, ForgetsTextsThatTheDriverRefusesOrCompilesDifferently) {
   EXPECT_EQ(remembered("ra"), "text a");
   EXPECT_EQ(remembered("c"), "");
   EXPECT_EQ(remembered("am"), "") << "the driver would contract what is kept apart";

@@ -1,4 +1,4 @@
-// What liblynxpp.so knows of the program's memory, as the fake engine is told at every launch.
+// The program's memory as liblynxpp.so reports it to the fake engine at every launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::Not;
 
 const std::string listing = attached + "FAKE_ENGINE_ALLOCATIONS=list ";
 
-/// The allocations of each launch, without their addresses, which the fake driver gives in order.
+/// Returns the allocations of each launch, without their addresses, which the fake driver assigns in order.
 std::vector<std::vector<std::string>> listed(const Outcome& outcome) {
   std::vector<std::vector<std::string>> result;
   for (const std::string& event : outcome.events_of("engine allocation")) {
@@ -41,14 +41,14 @@ class Memory : public testing::TestWithParam<const char*> {
     EXPECT_EQ(result.errors, "");
     return result;
   }
-  /// How allocation lines of the program end.
+  /// Returns the end of the program's allocation lines.
   std::string by() const {
     return std::string(" by ") +
            (std::string(GetParam()) == "linked" ? "linked_driver_program" : "driver_program");
   }
 };
 
-TEST_P(Memory, OfEveryKindIsKnownUntilItIsFreed) {
+TEST_P(Memory, EveryKindIsKnownUntilItIsFreed) {
   EXPECT_THAT(
       listed(run_action("memory")),
       ElementsAre(
@@ -61,26 +61,26 @@ TEST_P(Memory, OfEveryKindIsKnownUntilItIsFreed) {
           IsEmpty()));
 }
 
-TEST_P(Memory, AnAddressThatIsUsedAgainHasANewNumber) {
+TEST_P(Memory, ReusedAddressGetsANewNumber) {
   EXPECT_THAT(
       listed(run_action("memory_again")),
       ElementsAre(
           ElementsAre("0: 100 bytes at 0x10000 kind 0" + by(), "1: 200 bytes at 0x10100 kind 0" + by()),
           ElementsAre("1: 200 bytes at 0x10100 kind 0" + by()),
           ElementsAre("2: 100 bytes at 0x10000 kind 0" + by(), "1: 200 bytes at 0x10100 kind 0" + by()),
-          // The second registration overlaps the first, which so must have ended.
+          // The second registration overlaps the first, which must therefore have ended.
           ElementsAre("2: 100 bytes at 0x10000 kind 0" + by(), "1: 200 bytes at 0x10100 kind 0" + by(),
                       "4: 4096 bytes at 0x8000800 kind 5" + by())));
 }
 
-TEST_P(Memory, WhatTheDriverRefusesToFreeStays) {
+TEST_P(Memory, MemoryThatTheDriverRefusesToFreeStays) {
   const auto launches = listed(run_action("memory_again", listing + "FAKE_DRIVER_KEEPS_MEMORY=1"));
   ASSERT_EQ(launches.size(), 4u);
   EXPECT_THAT(launches[0], testing::SizeIs(2));
   EXPECT_EQ(launches[1], launches[0]);
 }
 
-TEST_P(Memory, GoesWithItsContext) {
+TEST_P(Memory, MemoryEndsWithItsContext) {
   const std::string of_primary[] = {"0: 10 bytes at 0x10000 kind 0" + by(),
                                     "1: 11 bytes at 0x10100 kind 1" + by()};
   const std::string pool = "3: 21 bytes at 0x10300 kind 1" + by();
@@ -91,7 +91,7 @@ TEST_P(Memory, GoesWithItsContext) {
                   ElementsAre(of_primary[0], of_primary[1], pool, mapping), ElementsAre(pool, mapping)));
 }
 
-TEST_P(Memory, OfManyThreadsIsKept) {
+TEST_P(Memory, TracksMemoryOfManyThreads) {
   const Outcome result = run_action("memory_of_threads");
   const auto launches = listed(result);
   ASSERT_EQ(launches.size(), 2u);
@@ -106,7 +106,7 @@ TEST_P(Memory, OfManyThreadsIsKept) {
   }
 }
 
-TEST_P(Memory, FromBeforeAttachingIsKnown) {
+TEST_P(Memory, KnowsMemoryFromBeforeAttaching) {
   const Outcome result = run_action("memory_again setenv=late launch", "FAKE_ENGINE_ALLOCATIONS=list");
   EXPECT_THAT(listed(result), ElementsAre(ElementsAre("2: 100 bytes at 0x10000 kind 0" + by(),
                                                       "1: 200 bytes at 0x10100 kind 0" + by(),
@@ -116,7 +116,7 @@ TEST_P(Memory, FromBeforeAttachingIsKnown) {
 INSTANTIATE_TEST_SUITE_P(Preload, Memory, testing::Values("linked", "dlsym", "proc", "proc_v1"),
                          ReadableName());
 
-TEST(Preload, TheFirstVersionsOfTheMemoryFunctionsAreSeenToo) {
+TEST(Preload, SeesFirstVersionsOfTheMemoryFunctions) {
   for (const std::string door : {"linked", "dlsym"}) {
     const Outcome result = run_driver(door + " memory_32", listing);
     EXPECT_EQ(result.status, 0) << result.errors;

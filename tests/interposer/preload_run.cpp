@@ -12,7 +12,7 @@ namespace lynxpp {
 Outcome run(const std::string& command, const std::string& environment, const std::string& preload) {
   const TemporaryFolder folder;
   const std::string base = folder.file("run");
-  // The environment of whoever runs the tests must not reach them.
+  // The environment in which the tests are run must not affect the programs.
   const std::string line =
       "env -u LYNXPP_SPEC -u LYNXPP_DEVICE -u LYNXPP_LOG -u LYNXPP_RUN LD_LIBRARY_PATH=" + programs_folder +
       " LYNXPP_TEST_EVENTS=" + base + ".events " + environment +

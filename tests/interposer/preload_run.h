@@ -1,5 +1,5 @@
-// Programs in processes of their own under liblynxpp.so, between a fake driver, a fake runtime and a fake
-// engine that write down what they see.
+// Programs in separate processes under liblynxpp.so, with a fake driver, runtime and engine that log their
+// calls.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Outcome {
   std::string errors;
   std::vector<std::string> events;
 
-  /// The events that start so, without that.
+  /// Returns the events that start with the prefix, without it.
   std::vector<std::string> events_of(const std::string& prefix) const {
     std::vector<std::string> result;
     for (const std::string& event : events) {
@@ -32,7 +32,7 @@ inline const std::string attached = "LYNXPP_SPEC=a,b ";
 Outcome run(const std::string& command, const std::string& environment = {},
             const std::string& preload = preload_library);
 
-/// driver_program with the arguments, on the cuda device.
+/// Runs driver_program with the arguments, on the CUDA device.
 Outcome run_driver(const std::string& arguments, const std::string& environment = {},
                    const std::string& preload = preload_library);
 

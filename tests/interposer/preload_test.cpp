@@ -1,5 +1,4 @@
-// liblynxpp.so in real processes, between a fake driver, a fake runtime and a fake engine that write down
-// what they see.
+// liblynxpp.so in real processes, with a fake driver, runtime and engine that log their calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +30,7 @@ class Door : public testing::TestWithParam<const char*> {
   std::string door(const std::string& actions) { return std::string(GetParam()) + " " + actions; }
 };
 
-TEST_P(Door, EveryLaunchIsOfferedAndThenMade) {
+TEST_P(Door, OffersEveryLaunchToTheEngineAndThenMakesIt) {
   const Outcome result = run_driver(door("launches"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
@@ -58,7 +57,7 @@ TEST_P(Door, EveryLaunchIsOfferedAndThenMade) {
                           "driver cuLaunchCooperativeKernel_ptsz kernel grid 8 block 96", "engine finish"));
 }
 
-TEST_P(Door, ImagesAndNamesAreKnown) {
+TEST_P(Door, KnowsImagesAndNames) {
   const Outcome result = run_driver(door("images"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
@@ -68,7 +67,7 @@ TEST_P(Door, ImagesAndNamesAreKnown) {
                           StartsWith("module_of_library image 24 "), StartsWith("relocatable image 72 ")));
 }
 
-TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
+TEST_P(Door, QueriesTheDriverForUnseenHandles) {
   const Outcome result = run_driver(door("unseen"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
@@ -76,7 +75,7 @@ TEST_P(Door, TheDriverIsAskedAboutHandlesNobodySaw) {
                           StartsWith("enumerated_kernel image 24 ")));
 }
 
-TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
+TEST_P(Door, EngineMayMakeTheLaunchItself) {
   const Outcome result = run_driver(door("launch"), attached + "FAKE_ENGINE=take");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
@@ -85,7 +84,7 @@ TEST_P(Door, TheEngineMayMakeTheLaunchItself) {
                           "engine sees device 1", "engine sees device 2", "engine finish"));
 }
 
-TEST_P(Door, ReleasingAContextThatOthersHoldWaitsForNothing) {
+TEST_P(Door, ReleasingASharedContextDoesNotWait) {
   const Outcome result = run_driver(door("holds"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   ASSERT_THAT(result.events, SizeIs(9));
@@ -96,7 +95,7 @@ TEST_P(Door, ReleasingAContextThatOthersHoldWaitsForNothing) {
       << "and the last hold, with which it ends, does";
 }
 
-TEST_P(Door, TheEngineKnowsWhetherTheProgramIsProfiled) {
+TEST_P(Door, EngineKnowsIfTheProgramIsProfiled) {
   const Outcome result = run_driver(door("profile launch profile_end launch profile"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
@@ -107,7 +106,7 @@ TEST_P(Door, TheEngineKnowsWhetherTheProgramIsProfiled) {
                           "driver cuProfilerStart", "engine profile 1", "engine finish"));
 }
 
-TEST_P(Door, LaunchesThatAreNeverInstrumentedAreCounted) {
+TEST_P(Door, CountsLaunchesThatAreNeverInstrumented) {
   const Outcome result = run_driver(door("counted_launches"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine natively "),
@@ -116,7 +115,7 @@ TEST_P(Door, LaunchesThatAreNeverInstrumentedAreCounted) {
                           "kernel 1 by cuLaunchCooperativeKernelMultiDevice"));
 }
 
-TEST_P(Door, ImagesOfFilesAreKnown) {
+TEST_P(Door, KnowsImagesOfFiles) {
   const TemporaryFolder folder;
   const std::string path = folder.file("module.ptx");
   std::ofstream(path) << ".version 9.0\n.target sm_75\n.address_size 64\n";
@@ -126,7 +125,7 @@ TEST_P(Door, ImagesOfFilesAreKnown) {
               ElementsAre(StartsWith("module_file image 44 "), StartsWith("library_file image 44 ")));
 }
 
-TEST_P(Door, TheProgramsEnvironmentAttachesAndDetaches) {
+TEST_P(Door, ProgramAttachesAndDetachesByItsEnvironment) {
   const Outcome result =
       run_driver(door("launch setenv=a launch setenv=a launch putenv=b,c launch unsetenv launch "
                       "setenv=unknown launch setenv=d clearenv "
@@ -144,7 +143,7 @@ TEST_P(Door, TheProgramsEnvironmentAttachesAndDetaches) {
                   StartsWith("driver cuLaunchKernel kernel"), "engine finish"));
 }
 
-TEST_P(Door, ResultsAreCollectedWhereTheProgramWaits) {
+TEST_P(Door, CollectsResultsWhenTheProgramWaits) {
   const Outcome result = run_driver(door("synchronisations"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(
@@ -158,7 +157,7 @@ TEST_P(Door, ResultsAreCollectedWhereTheProgramWaits) {
                   "engine collect", "engine finish"));
 }
 
-TEST_P(Door, UnloadingIsTold) {
+TEST_P(Door, ReportsUnloadingToTheEngine) {
   const Outcome result = run_driver(door("unload"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
@@ -170,14 +169,14 @@ TEST_P(Door, UnloadingIsTold) {
                           "driver cuLibraryUnload", "engine finish"));
 }
 
-TEST_P(Door, ARefusedUnloadForgetsNothing) {
+TEST_P(Door, RefusedUnloadForgetsNothing) {
   const Outcome result = run_driver(door("unload"), attached + "FAKE_DRIVER_KEEPS_MODULES=1");
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("kernel image 80 "), StartsWith("kernel image 80 "),
                           StartsWith("library_kernel ")));
 }
 
-TEST_P(Door, ResultsAreSavedBeforeAContextEnds) {
+TEST_P(Door, SavesResultsBeforeAContextEnds) {
   const Outcome result = run_driver(door("contexts"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
@@ -189,7 +188,7 @@ TEST_P(Door, ResultsAreSavedBeforeAContextEnds) {
                           "driver cuCtxDestroy_v2", "driver cuCtxDestroy_v2", "engine finish"));
 }
 
-TEST_P(Door, WithoutASpecificationNothingIsOpened) {
+TEST_P(Door, OpensNothingWithoutASpecification) {
   for (const char* environment : {"", "LYNXPP_SPEC="}) {
     const Outcome result = run_driver(door("launches images"), environment);
     EXPECT_EQ(result.status, 0) << result.errors;
@@ -199,7 +198,7 @@ TEST_P(Door, WithoutASpecificationNothingIsOpened) {
   }
 }
 
-TEST_P(Door, TheProgramBehavesAsWithoutUs) {
+TEST_P(Door, ProgramBehavesAsWithoutLynxpp) {
   const std::string actions = door("launches images unseen unload");
   const Outcome alone = run_driver(actions, {}, "");
   const Outcome preloaded = run_driver(actions, attached);
@@ -219,15 +218,15 @@ TEST_P(Door, TheProgramBehavesAsWithoutUs) {
 INSTANTIATE_TEST_SUITE_P(Preload, Door, testing::Values("linked", "dlsym", "proc", "proc_v1"),
                          ReadableName());
 
-TEST(Preload, ProgramsOfALinkedDriverMayLookUpToo) {
-  // One program through two doors: every launch is offered once.
+TEST(Preload, LinkedProgramsMayAlsoUseDlsym) {
+  // One program through two doors: every launch is offered exactly once.
   const Outcome result =
       run(programs_folder + "/linked_driver_program dlsym launch", attached + "LYNXPP_DEVICE=cuda");
   EXPECT_EQ(result.events_of("engine launch ").size(), 1u);
   EXPECT_EQ(result.events_of("driver cuLaunchKernel").size(), 1u);
 }
 
-TEST(Preload, ThreadsMayLoadLaunchAndUnloadAtOnce) {
+TEST(Preload, ThreadsMayLoadLaunchAndUnloadConcurrently) {
   const Outcome result = run_driver("dlsym threads", attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.events_of("engine opened").size(), 1u);
@@ -242,13 +241,13 @@ TEST(Preload, ThreadsMayLoadLaunchAndUnloadAtOnce) {
 
 // ---- the engine ------------------------------------------------------------------------------------------
 
-TEST(Preload, AnUnknownSpecificationDetaches) {
+TEST(Preload, UnknownSpecificationDetaches) {
   const Outcome result = run_driver("dlsym launches", "LYNXPP_SPEC=unknown");
   EXPECT_THAT(result.events_of("engine "), ElementsAre(StartsWith("opened"), "attach unknown"));
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
 
-TEST(Preload, AMissingEngineIsOneLine) {
+TEST(Preload, ReportsAMissingEngineInOneLine) {
   const std::string preload = stage_folder + "/without_engine/liblynxpp.so";
   const Outcome result = run_driver("dlsym launches", attached, preload);
   EXPECT_EQ(result.status, 0);
@@ -259,7 +258,7 @@ TEST(Preload, AMissingEngineIsOneLine) {
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
 
-TEST(Preload, ALineThatNobodyReadsDoesNotEndTheProgram) {
+TEST(Preload, MessageToAClosedPipeDoesNotEndTheProgram) {
   const std::string preload = stage_folder + "/without_engine/liblynxpp.so";
   const std::string program =
       "LD_PRELOAD=" + preload + " " + programs_folder + "/driver_program dlsym launches";
@@ -269,22 +268,22 @@ TEST(Preload, ALineThatNobodyReadsDoesNotEndTheProgram) {
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
 
-TEST(Preload, AnEngineOfAnotherBuildIsOneLine) {
+TEST(Preload, ReportsAnEngineFromAnotherBuildInOneLine) {
   const Outcome result = run_driver("dlsym launches", attached, stage_folder + "/other_build/liblynxpp.so");
   EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.errors, HasSubstr("liblynxpp-engine.so is of another build than "));
+  EXPECT_THAT(result.errors, HasSubstr("liblynxpp-engine.so is from a different build than "));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
 }
 
-TEST(Preload, ARelativePathSurvivesAChangeOfDirectory) {
+TEST(Preload, RelativePathSurvivesAChangeOfDirectory) {
   const Outcome result = run("sh -c 'cd " + stage_folder + " && export LD_PRELOAD=./liblynxpp.so && exec " +
                                  programs_folder + "/driver_program dlsym launch'",
                              attached + "LYNXPP_DEVICE=cuda", "");
   EXPECT_THAT(result.events, Contains(StartsWith("engine launch kernel")));
 }
 
-TEST(Preload, RecordsAreWrittenOnEveryWayOut) {
+TEST(Preload, WritesRecordsOnEveryExitPath) {
   for (const auto& [action, status] : {std::pair{"_exit", 3}, {"_Exit", 4}, {"quick_exit", 5}}) {
     const Outcome result = run_driver(std::string("dlsym launch ") + action, attached);
     EXPECT_EQ(result.status, status);
@@ -293,8 +292,8 @@ TEST(Preload, RecordsAreWrittenOnEveryWayOut) {
   }
 }
 
-// The driver's own handler ends all contexts, and with them results that have not been read.
-TEST(Preload, RecordsOfLynxppRunAreWrittenBeforeTheDriverEnds) {
+// The driver's own handler ends all contexts, and with them uncollected results.
+TEST(Preload, WritesRecordsOfLynxppRunBeforeTheDriverEnds) {
   for (const std::string run_mark : {"", "LYNXPP_RUN=$$:2 "}) {
     const Outcome result = run("sh -c '" + run_mark + "LD_PRELOAD=" + preload_library + " exec " +
                                    programs_folder + "/driver_program dlsym init launch'",
@@ -306,7 +305,7 @@ TEST(Preload, RecordsOfLynxppRunAreWrittenBeforeTheDriverEnds) {
   }
 }
 
-TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
+TEST(Preload, ForkedChildLeavesTheRecordsToItsParent) {
   const Outcome result = run_driver("dlsym fork", attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "), ElementsAre(StartsWith("parent ")));
@@ -315,7 +314,7 @@ TEST(Preload, AForkedChildLeavesTheRecordsToItsParent) {
   EXPECT_EQ(result.events.back(), "engine finish");
 }
 
-TEST(Preload, AForkedChildIsServedWhereTheEngineServesIt) {
+TEST(Preload, ForkedChildIsMeasuredIfTheEngineServesIt) {
   const Outcome result = run_driver("dlsym fork", attached + "FAKE_ENGINE_SERVES_CHILD=1");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
@@ -325,7 +324,7 @@ TEST(Preload, AForkedChildIsServedWhereTheEngineServesIt) {
 
 // ---- transparency ----------------------------------------------------------------------------------------
 
-TEST(Preload, OrdinaryProgramsDoNotNotice) {
+TEST(Preload, OrdinaryProgramsAreUnaffected) {
   const Outcome result = run("/bin/true", attached);
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.output + result.errors, "");
@@ -338,7 +337,7 @@ TEST(Preload, OrdinaryProgramsDoNotNotice) {
 TEST(Preload, LookUpsDependOnTheirRealCaller) {
   const std::string other = programs_folder + "/libother_preload.so";
   const std::string dlsym = programs_folder + "/libother_dlsym.so";
-  // Not tried: a dlsym in front of ours that asks the C library's by dlvsym. Such a one passes us by.
+  // Not tested: a dlsym interposed before ours that finds the C library's with dlvsym. It bypasses us.
   for (const std::string& preload :
        {std::string(), preload_library, preload_library + ":" + other, other + ":" + preload_library,
         preload_library + ":" + dlsym, preload_library + ":" + other + ":" + dlsym}) {
@@ -352,10 +351,10 @@ TEST(Preload, LookUpsDependOnTheirRealCaller) {
   }
 }
 
-TEST(Preload, ABadDeviceNameIsOneLine) {
+TEST(Preload, ReportsAnUnknownDeviceInOneLine) {
   const Outcome result = run("/bin/true", "LYNXPP_DEVICE=gpu");
   EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.errors, "lynxpp: LYNXPP_DEVICE is 'gpu'; known are auto, cuda and cpu; using auto\n");
+  EXPECT_EQ(result.errors, "lynxpp: unknown LYNXPP_DEVICE 'gpu'; expected auto, cuda or cpu; using auto\n");
 }
 
 // ---- the cpu device --------------------------------------------------------------------------------------
@@ -365,7 +364,7 @@ class RuntimeProgram : public testing::TestWithParam<const char*> {
   std::string program() { return programs_folder + "/" + GetParam(); }
 };
 
-// Nothing reaches the real runtime: what the engine does not know is refused, found by dlsym or not.
+// No call reaches the real runtime: functions that the engine lacks are refused, even if found by dlsym.
 TEST_P(RuntimeProgram, CallsTheEngineInsteadOfTheRuntime) {
   const Outcome result = run(program(), attached + "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0) << result.errors;
@@ -393,13 +392,13 @@ TEST_P(RuntimeProgram, MissingFunctionsAreListedOnRequest) {
             "cudaGetDeviceCount\n");
 }
 
-TEST_P(RuntimeProgram, StaysWithTheRuntimeOnTheCudaDevice) {
+TEST_P(RuntimeProgram, UsesTheRuntimeOnTheCudaDevice) {
   const Outcome result = run(program(), attached + "LYNXPP_DEVICE=cuda");
   EXPECT_THAT(result.events, Not(Contains(AnyOf(StartsWith("cpu"), StartsWith("engine")))));
   EXPECT_EQ(result.events_of("runtime cudaMalloc").size(), 4u);
 }
 
-TEST_P(RuntimeProgram, RunsOnWithoutAnEngine) {
+TEST_P(RuntimeProgram, ContinuesWithoutAnEngine) {
   const Outcome result = run(program(), "LYNXPP_DEVICE=cpu", stage_folder + "/without_engine/liblynxpp.so");
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.errors, testing::EndsWith("; the program runs without the cpu device\n"));
@@ -411,7 +410,7 @@ INSTANTIATE_TEST_SUITE_P(Preload, RuntimeProgram,
                                          "runtime_program_no_pie"),
                          ReadableName());
 
-TEST(Preload, FunctionsThatHadOtherTypesInAnOlderRuntimeAreRefused) {
+TEST(Preload, RefusesFunctionsWhoseTypesChangedSinceAnOlderRuntime) {
   const Outcome result = run(programs_folder + "/older_program", "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
@@ -419,12 +418,11 @@ TEST(Preload, FunctionsThatHadOtherTypesInAnOlderRuntimeAreRefused) {
                           "cpu refuses", "cpu refuses", "cpu cudaMemAdvise", "cpu refuses", "engine finish"));
 }
 
-TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
+TEST(Preload, ExplainsAStaticRuntimeOnTheCpuDeviceOnce) {
   const std::string explanation =
-      "lynxpp: the CUDA runtime is linked statically into this program, and such a runtime cannot run on the "
-      "cpu device; "
+      "lynxpp: this program links the CUDA runtime statically, which cannot run on the cpu device; "
       "rebuild the program with `nvcc -cudart shared`";
-  // The fake driver must not be found here.
+  // The program must not find the fake driver.
   const Outcome result =
       run("env LD_LIBRARY_PATH= " + programs_folder + "/static_runtime_program", "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0);
@@ -435,13 +433,12 @@ TEST(Preload, AStaticRuntimeOnTheCpuDeviceIsExplainedOnce) {
   EXPECT_EQ(run(programs_folder + "/no_device_code_program", "LYNXPP_DEVICE=cpu").errors, "");
 }
 
-TEST(Preload, AProgramThatHasTheDriverOfAGpuIsNotInstrumentedWhenTheCpuDeviceIsWanted) {
+TEST(Preload, DoesNotInstrumentAProgramOnTheGpuIfTheCpuDeviceIsRequested) {
   const Outcome result =
       run(programs_folder + "/driver_program dlsym launches", attached + "LYNXPP_DEVICE=cpu");
   EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.errors,
-              StartsWith("lynxpp: LYNXPP_DEVICE is cpu, but this program has loaded the driver of "
-                         "the GPU; it runs there, uninstrumented. "));
+  EXPECT_THAT(result.errors, StartsWith("lynxpp: LYNXPP_DEVICE is cpu, but this program has loaded the GPU's "
+                                        "driver and runs there, uninstrumented; "));
   EXPECT_EQ(split(result.errors, '\n').size(), 2u);
   EXPECT_THAT(result.events_of("engine "), IsEmpty());
   EXPECT_EQ(result.events_of("driver cuLaunch").size(), 6u);
@@ -449,16 +446,16 @@ TEST(Preload, AProgramThatHasTheDriverOfAGpuIsNotInstrumentedWhenTheCpuDeviceIsW
 
 // ---- the last word -------------------------------------------------------------------------------
 
-/// As `lynxpp run` starts it: LYNXPP_RUN names the program's own process.
+/// Runs a program like `lynxpp run`: LYNXPP_RUN names the program's own process.
 Outcome run_as_program(const std::string& arguments) {
   return run("sh -c 'LYNXPP_RUN=$$:9 exec " + programs_folder + "/driver_program " + arguments + "'",
              "LYNXPP_DEVICE=cuda LYNXPP_SPEC=a");
 }
 
-TEST(LastWord, IsHadByTheProgramOfARunThatLaunchedNothing) {
+TEST(LastWord, IsPrintedByARunThatLaunchedNothing) {
   const std::string word =
-      "lynxpp: no kernel launch was seen in 'driver_program': the CUDA driver was loaded, and nothing "
-      "launched\n";
+      "lynxpp: no kernel launch was seen in 'driver_program': the program loaded the CUDA driver but "
+      "launched no kernel\n";
   EXPECT_EQ(run_as_program("dlsym setenv=a").errors, word);
   EXPECT_EQ(run_as_program("dlsym setenv=a").status, 3);
   for (const auto& [action, status] : {std::pair{"_exit", 3}, {"_Exit", 4}, {"quick_exit", 5}}) {
@@ -468,7 +465,7 @@ TEST(LastWord, IsHadByTheProgramOfARunThatLaunchedNothing) {
   }
 }
 
-TEST(LastWord, IsNotHadWhereThereWasALaunchNorByOtherProcesses) {
+TEST(LastWord, IsNotPrintedAfterALaunchOrByOtherProcesses) {
   EXPECT_EQ(run_as_program("dlsym launch").errors, "");
   EXPECT_EQ(run_as_program("dlsym fork").errors, "");
   EXPECT_EQ(run_driver("dlsym setenv=a", attached).errors, "");

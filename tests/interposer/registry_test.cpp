@@ -1,4 +1,4 @@
-// What the hooks know of modules and functions, and what they forget with a library or a context.
+// The registry's knowledge of modules and functions, and what it forgets with a library or a context.
 #include "interposer/preload/registry.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 class RegistryTest : public testing::Test {
  protected:
-  /// A handle that differs from all others.
+  /// Returns a handle that differs from all others.
   void* handle(std::size_t number) { return &handles_.at(number); }
 
   Registry registry_;
@@ -19,7 +19,7 @@ class RegistryTest : public testing::Test {
   std::array<char, 16> handles_{};
 };
 
-TEST_F(RegistryTest, AnUnloadedLibraryTakesTheModulesMadeFromIt) {
+TEST_F(RegistryTest, UnloadingALibraryRemovesItsModules) {
   void* const library = handle(0);
   void* const module = handle(1);
   void* const other = handle(2);
@@ -40,7 +40,7 @@ TEST_F(RegistryTest, AnUnloadedLibraryTakesTheModulesMadeFromIt) {
   EXPECT_EQ(registry_.find_function(handle(4)).kernel->name, "of_module");
 }
 
-TEST_F(RegistryTest, ADestroyedContextTakesItsModules) {
+TEST_F(RegistryTest, DestroyingAContextRemovesItsModules) {
   void* const ended = handle(0);
   registry_.add_module(handle(1), nullptr, ended);
   registry_.add_module(handle(2), nullptr, handle(3));
@@ -53,7 +53,7 @@ TEST_F(RegistryTest, ADestroyedContextTakesItsModules) {
   EXPECT_NE(registry_.find_function(handle(5)).kernel, nullptr);
 }
 
-TEST_F(RegistryTest, AllHandlesOfAKernelHaveItsCacheConfiguration) {
+TEST_F(RegistryTest, AllHandlesOfAKernelShareItsCacheConfiguration) {
   registry_.add_module(handle(0), nullptr, nullptr);
   registry_.add_function(handle(1), handle(0), "kernel", Registry::In::library);
   registry_.add_function(handle(2), handle(0), "another", Registry::In::library);

@@ -1,4 +1,5 @@
-"""The layering checker on small made-up trees: what it must find, and what it must leave alone."""
+"""Tests the layering checker on small made-up trees: which includes it must report, and which it must
+accept."""
 import importlib.util
 import pathlib
 import sys
@@ -83,7 +84,7 @@ class CheckLayers(unittest.TestCase):
         self.expect({"report/table.h": "", "report/table.cpp": '#include "table.h"\n'}, "report/table.cpp", 1, "not written from the root")
 
     def test_unknown_header(self):
-        self.expect({"report/table.cpp": '#include "nowhere.h"\n'}, "report/table.cpp", 1, "no file of the project")
+        self.expect({"report/table.cpp": '#include "nowhere.h"\n'}, "report/table.cpp", 1, "neither a file of the project nor a known library")
 
     def test_project_file_in_angle_brackets(self):
         self.expect({"report/table.h": "", "cli/main.cpp": "#include <report/table.h>\n"}, "cli/main.cpp", 1, "is a file of the project")

@@ -1,4 +1,4 @@
-"""The documents: no long lines, no dead links; paths of the repository that they or comments name exist."""
+"""Checks the documents: no long lines, no dead links; repository paths named in them or in comments exist."""
 import glob
 import itertools
 import pathlib
@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = 110
-# Where files of the repository stand. Build folders, downloads and what a program installs are elsewhere.
+# Folders with files of the repository. Build folders, downloads and installed files are elsewhere.
 FOLDERS = ("bench", "cli", "cmake", "cod", "device", "docs", "engine", "examples", "fuzz", "image",
            "instrumentors", "interposer", "man", "ptx", "report", "scripts", "support", "tests")
 FENCE = re.compile(r"^\s*```")
@@ -30,7 +30,7 @@ def name_of(path):
 
 
 def prose(text):
-    """(number, line) of what is neither a fenced nor an indented code block."""
+    """Yields (number, line) for lines outside fenced and indented code blocks."""
     is_code = False
     for number, line in enumerate(text.split("\n"), 1):
         if FENCE.match(line):
@@ -48,7 +48,7 @@ def too_long(text):
 
 
 def anchor_of(heading):
-    """As GitHub makes it of a heading."""
+    """Returns the anchor that GitHub generates for a heading."""
     text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
@@ -77,12 +77,12 @@ def with_braces_expanded(word):
 
 
 def exists(path):
-    """A file or folder, a pattern that fits some, or a program that is named like its source."""
+    """True for a file or folder, a pattern that matches some, or a program named like its source."""
     return bool(glob.glob(str(ROOT / path)) or glob.glob(str(ROOT / path) + ".c*"))
 
 
 def missing_paths(text):
-    """Paths in code spans that begin with a folder of the repository."""
+    """Yields the paths in code spans that begin with a folder of the repository."""
     missing = []
     for _, span in CODE_SPAN.findall(prose_text(text)):
         for word in span.split():
@@ -93,7 +93,7 @@ def missing_paths(text):
 
 
 def missing_files(source):
-    """(line, name) of files that comments of C++ name."""
+    """Yields (line, name) for files named in C++ comments."""
     return [(number, name) for number, line in enumerate(source.split("\n"), 1)
             for comment in COMMENT.findall(line) for name in FILE.findall(comment) if not exists(name)]
 
@@ -108,7 +108,7 @@ class Documents(unittest.TestCase):
     def test_lines_are_short(self):
         self.check_each_document(lambda path, text: too_long(text))
 
-    def test_links_lead_somewhere(self):
+    def test_link_targets_exist(self):
         self.check_each_document(dead_links)
 
     def test_paths_in_documents_exist(self):
@@ -122,7 +122,7 @@ class Documents(unittest.TestCase):
         self.assertEqual([], [f"{name_of(path)}:{line}: {name}" for path in sources
                               for line, name in missing_files(path.read_text(errors="replace"))])
 
-    def test_the_checks_see_mistakes(self):
+    def test_the_checks_detect_mistakes(self):
         wide = "word " * 30
         self.assertEqual([1], too_long(f"{wide}\n| {wide} |\n    {wide}\n```\n{wide}\n```\n"))
         self.assertEqual({"what-must-hold", "cod-the-language"},

@@ -1,4 +1,5 @@
-"""The grammar that colours specifications (editors/cod.tmLanguage.json) knows the words that the compiler knows."""
+"""Checks that the grammar for colouring specifications (editors/cod.tmLanguage.json) knows the compiler's
+words."""
 import json
 import pathlib
 import re
@@ -13,7 +14,8 @@ def patterns(name):
 
 
 def scopes(text):
-    """(word, scope) of what the grammar colours in a text, as an editor does: at each place the first pattern that matches there."""
+    """Returns (word, scope) for each coloured word, like an editor: at each position, the first matching
+    pattern applies."""
     found = []
     at = 0
     everything = [each for name in ("comments", "strings", "numbers", "words") for each in patterns(name)]

@@ -1,5 +1,6 @@
-"""Names of parametrised tests are the same in every run: GoogleTest makes them of pointers and bytes where nobody names
-the parameters (tests/support/readable_name.h). usage: test_names.py FOLDER-OF-THE-TESTS"""
+"""Checks that names of parametrised tests are the same in every run: GoogleTest derives them from pointers
+and bytes unless the parameters are named (tests/support/readable_name.h). usage: test_names.py
+FOLDER-OF-THE-TESTS"""
 import pathlib
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The repository's own scripts: they parse, refuse what they do not know, and read logs right."""
+"""Tests the repository's own scripts: they parse, reject unknown arguments, and read logs correctly."""
 import importlib.machinery
 import importlib.util
 import os
@@ -54,7 +54,8 @@ class Scripts(unittest.TestCase):
         self.assertEqual("", result.stdout)
 
     def test_a_build_is_quiet_and_shows_errors(self):
-        """common.sh's build(), whose cmake is a command that prints what ninja would, good or bad."""
+        """Tests common.sh's build() with a fake cmake that prints what ninja would, for good and bad
+        builds."""
         with tempfile.TemporaryDirectory() as folder:
             cmake = pathlib.Path(folder, "cmake")
             cmake.write_text('#!/bin/sh\necho "$*"; [ -z "$BROKEN" ] || { echo "x.cpp:1: error: no"; exit 1; }\n')
@@ -74,7 +75,7 @@ class Scripts(unittest.TestCase):
             self.assertEqual("error: the build failed\n", result.stderr)
 
     def test_missing_toolkit_is_one_line(self):
-        """setup with a home of the toolkit that holds none: only where no nvcc is installed in a standard place."""
+        """Runs setup with an empty toolkit folder; only if no nvcc is installed in a standard directory."""
         common = ROOT / "scripts" / "common.sh"
         script = f"source {common}; PATH=/nowhere CUDA_HOME=/nowhere CUDA_PATH=/nowhere find_nvcc || echo none"
         result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
@@ -88,7 +89,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual([("a.b", "no nvcc"), ("c.d", "no ptxas here")], list(load("skipped_tests").skipped(log)))
 
     def test_figures_are_what_the_script_draws(self):
-        """Byte for byte, with the matplotlib they were drawn with: Debian 12's."""
+        """Byte for byte, with the version of matplotlib that drew them: Debian 12's."""
         version = subprocess.run(["/usr/bin/python3", "-c", "import matplotlib; print(matplotlib.__version__)"], capture_output=True, text=True)
         if version.stdout.strip() != "3.6.3":
             self.skipTest("matplotlib 3.6.3 (python3-matplotlib) is not installed")
@@ -121,7 +122,7 @@ class Scripts(unittest.TestCase):
             with self.assertRaisesRegex(mutate.Wrong, why):
                 mutate.mutated(source, wrong)
 
-    def test_check_format_sees_a_bad_file(self):
+    def test_check_format_reports_a_bad_file(self):
         if subprocess.run(["sh", "-c", "command -v clang-format"], capture_output=True).returncode != 0:
             self.skipTest("clang-format is not installed")
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Sizes: no file of C++ or CUDA has more than 600 lines; outside tests/ no function has more than 60."""
+"""Checks sizes: C++ and CUDA files have at most 600 lines; outside tests/, functions have at most 60."""
 import importlib.util
 import pathlib
 import re
@@ -15,7 +15,7 @@ spec.loader.exec_module(check_layers)
 FILE_LINES = 600
 FUNCTION_LINES = 60
 
-# Strings, characters and comments. A ' behind a digit separates digits.
+# Strings, characters and comments. A ' after a digit separates digits.
 OPAQUE = re.compile(r'\b(?:u8|[uUL])?R"(?P<mark>[^()\\\s]*)\([\s\S]*?\)(?P=mark)"'
                     r'|//(?:\\\n|[^\n])*|/\*[\s\S]*?\*/|"(?:\\[\s\S]|[^"\\\n])*"'
                     r"|(?:(?<![0-9a-fA-F])|\bu8)'(?:\\.|[^'\\\n])+'")
@@ -24,7 +24,7 @@ TOKEN = re.compile(r'\boperator(?:\s*\(\s*\)|\s*[^\w\s(]{1,3}|\s[\w:<>]+[\s*&]*)
                    r'|\w+|::|->|\.\.\.|[=!<>]=|""|\S')
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
-# With parentheses of their own, which are no parameter lists.
+# Keywords followed by parentheses that are not parameter lists.
 ANNOTATIONS = {"alignas", "decltype", "explicit", "noexcept", "__attribute__", "__declspec", "__launch_bounds__"}
 BEHIND_PARAMETERS = {"const", "volatile", "noexcept", "override", "final", "mutable", "try", "requires"}
 BEFORE_SCOPE = {"typedef", "static", "inline", "constexpr", "const", "extern", "[]", '""'}
@@ -33,7 +33,7 @@ TAIL = re.compile(r"(?:(?:const|volatile|override|final|try|&|\(\)|\[\]|[A-Z_]+)
 
 
 class Unmatched(Exception):
-    """(line, word): this bracket has no partner, so the scan does not understand the file."""
+    """(line, word) of a bracket without a partner: the scan does not understand the file."""
 
 
 def ends_of_lines(text):
@@ -41,7 +41,8 @@ def ends_of_lines(text):
 
 
 def without_directives(text):
-    """When the branch of an #if opens brackets that it does not close, the other branches do so, too, and go."""
+    """If the branch of an #if opens brackets that it does not close, the other branches do so too, and are
+    removed."""
     kept, end, depth, branches = "", 0, 0, []  # each (depth at its #if, whether it stays)
 
     def keep(piece):
@@ -67,7 +68,7 @@ def without_directives(text):
 
 
 def tokens_of(text):
-    """(text, line) of each; "" stands for any literal."""
+    """Returns (text, line) of each token; "" represents any literal."""
     text = OPAQUE.sub(lambda match: (" " if match.group().startswith("/") else '""') + ends_of_lines(match.group()), text)
     text = without_directives(text)
     line, end, tokens = 1, 0, []
@@ -79,7 +80,7 @@ def tokens_of(text):
 
 
 def partner(tokens, at):
-    """Where the bracket at this place is closed."""
+    """Returns the index of the bracket that closes the one at this index."""
     open_ones = []
     for i in range(at, len(tokens)):
         word = tokens[i][0]
@@ -94,7 +95,7 @@ def partner(tokens, at):
 
 
 def behind_template(tokens, at):
-    """Behind the "<…>" that begins here."""
+    """Returns the index after the "<…>" that begins here."""
     depth = 0
     while at < len(tokens):
         word = tokens[at][0]
@@ -106,7 +107,7 @@ def behind_template(tokens, at):
 
 
 def is_scope(words):
-    """Of what stands before a brace: whether declarations follow."""
+    """True if declarations follow a brace, given the words before it."""
     if "namespace" in words or words == ["extern", '""']:
         return True
     first = next((word for word in words if word not in BEFORE_SCOPE), "")
@@ -116,7 +117,8 @@ def is_scope(words):
 
 
 def function_name(words):
-    """Of what stands before a brace; None: it is no function. A brace may begin a constructor's member, too."""
+    """Returns the function's name, given the words before a brace; None: not a function. A brace may also
+    begin a constructor's member initializer."""
     if "=" in words or words[-2:] == ["requires", "()"] or words[-1:] == ["requires"]:
         return None
     for i, word in enumerate(words):
@@ -129,15 +131,16 @@ def function_name(words):
 
 
 def functions(text):
-    """(line, name, lines) of each function that is defined there, from its signature to its closing brace."""
+    """Yields (line, name, lines) for each function defined in the text, from its signature to its closing
+    brace."""
     tokens = tokens_of(text) + [("", 0)]
     found, scopes, at = [], [], 0
-    head = []  # (word, line) of the declaration at hand; what is in brackets is left out
+    head = []  # (word, line) of the current declaration, without bracketed parts
     while at + 1 < len(tokens):
         word, line = tokens[at]
         following = tokens[at + 1][0]
         words = [each for each, _ in head]
-        # A macro's call alone on its line is none of the declaration behind it.
+        # A macro call alone on its line is not part of the next declaration.
         if words[-1:] == ["()"] and re.match(r"\w", word) and word not in BEHIND_PARAMETERS and line > tokens[at - 1][1]:
             head = words = []
         if word == "template" and following == "<":
@@ -168,7 +171,7 @@ def functions(text):
 
 
 def too_large(root):
-    """Messages about files and, outside tests/, functions."""
+    """Yields messages about files and, outside tests/, functions."""
     found = []
     for name, path in check_layers.sources(root):
         text = path.read_text(errors="replace")
@@ -186,7 +189,7 @@ def too_large(root):
 
 
 def function_of(lines, name="f"):
-    """One of so many lines."""
+    """Returns a function with the given number of lines."""
     return f"int {name}() {{\n" + "  g();\n" * (lines - 2) + "}\n"
 
 
@@ -219,12 +222,12 @@ class Sizes(unittest.TestCase):
                     (1, "A::operator==", 1), (2, "A::operator bool", 1), (3, "A::operator()", 1))
         self.expect("A::A(int b) : b_(b), c_{b},\n  d_{} {\n}\nA::A() : b_{1} {}", (1, "A::A", 3), (4, "A::A", 1))
         self.expect("__global__ void __launch_bounds__(256) k(int* a) {\n}", (1, "k", 2))
-        self.expect("struct S* f() {}\nS (*g(int))(int) {\n}", (1, "f", 1), (2, "S", 2))  # the name is not looked for there
+        self.expect("struct S* f() {}\nS (*g(int))(int) {\n}", (1, "f", 1), (2, "S", 2))  # the name is not searched for there
         self.expect("MACRO(a, b)\nMACRO(c)\nint f() {\n}", (3, "f", 2))
         self.expect('extern "C" int f(void) {\n}\n', (1, "f", 2))
         self.expect("template <typename T>\n  requires requires(T t) { t.x(); }\nvoid f() {\n}", (2, "f", 3))
 
-    def test_what_is_no_function(self):
+    def test_code_that_is_not_a_function(self):
         self.expect("enum class E : int { a,\n b };\nint t[] = {\n f(1),\n};\nstd::atomic<int> n{f()};\nstd::function<void(int)> g{};")
         self.expect("int f(int);\nusing F = void (*)();\nA a(1);\nconcept C = requires(T t) { t.x(); };")
         self.expect("const auto t = [] {\n  return 1;\n}();\n#define M(a) \\\n  void a() { \\\n  }\n")
@@ -234,7 +237,7 @@ class Sizes(unittest.TestCase):
                     "  void f() {\n  }\n private:\n  struct { int x; } s{};\n  int c = 0;\n};\n}\nnamespace {\nvoid g() {}\n}\n}\n",
                     (5, "C", 1), (6, "f", 2), (14, "g", 1))
 
-    def test_what_is_inside_counts(self):
+    def test_nested_code_counts(self):
         self.expect("void f() {\n  const auto g = [&](int a) {\n    return a;\n  };\n  struct S {\n    void h() {}\n  };\n}\n", (1, "f", 8))
 
     def test_literals_and_comments(self):
@@ -245,7 +248,7 @@ class Sizes(unittest.TestCase):
         self.expect("#if A\nint f(int a) {\n#elif B\nint f(long a) {\n#else\nint f() {\n#endif\n}\n", (2, "f", 7))
         self.expect("#ifdef A\nint f() {}\n#else\nint f() {\n}\n#endif\n#  error don't\n", (2, "f", 1), (4, "f", 2))
 
-    def test_torn_texts(self):
+    def test_incomplete_texts(self):
         for text, line in (("int f() {\n", 1), ("namespace {\nint a;\n", 1), ("int a;\n}\n", 2), ("int f(\n{)", 1)):
             with self.assertRaises(Unmatched) as caught:
                 functions(text)

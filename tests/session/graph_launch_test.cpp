@@ -103,8 +103,9 @@ TEST_F(GraphLaunches, ResumeVariantsWhenMemoryIsAvailable) {
   const report::CoverageRecord& coverage = finish();
   EXPECT_EQ(coverage.launches, 3u);
   EXPECT_EQ(coverage.instrumented_launches, 1u);
-  EXPECT_THAT(coverage.notes,
-              Contains("2 launches ran uninstrumented for want of up to 512 bytes: the device is full"));
+  EXPECT_THAT(
+      coverage.notes,
+      Contains("2 launches ran uninstrumented for lack of memory (up to 512 bytes): the device is full"));
 }
 
 TEST_F(GraphLaunches, RunOriginalsWithoutRoomForResults) {

@@ -39,7 +39,7 @@ TEST_F(SessionTest, WritesCompleteRecordsWhileAnotherThreadLaunches) {
   EXPECT_EQ(records_.launches.size(), 1u);
   ASSERT_EQ(records_.coverage.size(), 1u);
   EXPECT_THAT(records_.coverage[0].notes,
-              ElementsAre("the program was ended before 1 launch had; the results are missing"));
+              ElementsAre("the program ended before 1 launch finished; the results are missing"));
   EXPECT_EQ(records_.finished, 1);
   session_->finish();
   EXPECT_EQ(records_.finished, 1);
@@ -51,7 +51,7 @@ TEST_F(SessionTest, ThreadThatExitsInsideItsLaunchDoesNotDeadlock) {
   launch();
   EXPECT_THAT(records_.launches, IsEmpty());
   ASSERT_EQ(records_.coverage.size(), 1u);
-  EXPECT_EQ(records_.coverage[0].reason, "the program was ended before its first launch had");
+  EXPECT_EQ(records_.coverage[0].reason, "the program ended before its first launch finished");
   EXPECT_EQ(records_.finished, 1);
 }
 
@@ -89,7 +89,7 @@ TEST_F(SessionTest, MissingResultsAreReportedWithoutWaiting) {
   session_->finish_now();
   EXPECT_THAT(records_.launches, IsEmpty());
   ASSERT_EQ(records_.coverage.size(), 1u);
-  EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("before 2 launches had")));
+  EXPECT_THAT(records_.coverage[0].notes, ElementsAre(HasSubstr("before 2 launches finished")));
 }
 
 }  // namespace

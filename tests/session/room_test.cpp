@@ -112,9 +112,10 @@ TEST_F(RoomTest, WithoutRoomTheOriginalRunsAndCoverageReportsTheShortage) {
   const report::CoverageRecord& coverage = finish();
   EXPECT_EQ(coverage.launches, 4u);
   EXPECT_EQ(coverage.instrumented_launches, 2u);
-  EXPECT_THAT(coverage.notes,
-              ElementsAre("there was no memory for what it would count",
-                          "2 launches ran uninstrumented for want of up to 512 bytes: the device is full"));
+  EXPECT_THAT(
+      coverage.notes,
+      ElementsAre("not enough memory for its counters",
+                  "2 launches ran uninstrumented for lack of memory (up to 512 bytes): the device is full"));
   EXPECT_EQ(records_.launches.size(), 2u);
 }
 
@@ -150,7 +151,7 @@ TEST_F(RoomTest, FinishDoesNotWaitForARunningLaunch) {
   EXPECT_TRUE(launch_small());
   EXPECT_TRUE(launch_small());
   EXPECT_THAT(finish().notes,
-              ElementsAre("the program was ended before 1 launch had; the results are missing"));
+              ElementsAre("the program ended before 1 launch finished; the results are missing"));
   EXPECT_EQ(records_.launches.size(), 2u) << "what is complete is written";
   EXPECT_EQ(records_.finished, 1);
 }
@@ -182,7 +183,7 @@ TEST_F(RoomTest, FinishSurvivesADriverCallThatNeverReturns) {
   const KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
   EXPECT_TRUE(session_->launch(stuck, request, source));
   EXPECT_THAT(finish().notes,
-              ElementsAre("the program was ended before 1 launch had; the results are missing"));
+              ElementsAre("the program ended before 1 launch finished; the results are missing"));
   EXPECT_EQ(records_.finished, 1);
   stuck.end.set_value();
   session_.reset();
@@ -197,7 +198,7 @@ TEST_F(RoomTest, RunningLaunchDoesNotBlockTheEndOfItsContext) {
   EXPECT_TRUE(launch());
   EXPECT_THAT(records_.launches, SizeIs(2)) << "results of other devices are still written";
   EXPECT_THAT(finish().notes,
-              ElementsAre("the program was ended before 1 launch had; the results are missing"));
+              ElementsAre("the program ended before 1 launch finished; the results are missing"));
   EXPECT_THAT(records_.launches, SizeIs(2));
 }
 
@@ -208,7 +209,8 @@ TEST_F(RoomTest, ResultsOfAnEndedContextAreNotPolled) {
   session_->save_results(std::span(&ending, 1));
   *small_.ends[1] = *small_.ends[2] = true;
   const report::CoverageRecord& coverage = finish();
-  EXPECT_THAT(coverage.notes, testing::Contains("results lost: the context ended before the launch had"));
+  EXPECT_THAT(coverage.notes,
+              testing::Contains("results lost: the context ended before the launch finished"));
   EXPECT_THAT(records_.launches, IsEmpty());
 }
 

@@ -231,9 +231,9 @@ TEST_F(SessionTest, SpecificationWithoutMatchesIsNamed) {
   session_->finish();
   ASSERT_EQ(records_.coverage.size(), 1u);
   EXPECT_TRUE(records_.coverage[0].instrumented);
-  EXPECT_THAT(records_.coverage[0].notes, ElementsAre("no place in this kernel matches 'textures'",
-                                                      "no place in this kernel matches 'counted'",
-                                                      "no place in this kernel matches 'elsewhere'"));
+  EXPECT_THAT(records_.coverage[0].notes, ElementsAre("no site in this kernel matches 'textures'",
+                                                      "no site in this kernel matches 'counted'",
+                                                      "no site in this kernel matches 'elsewhere'"));
 }
 
 TEST_F(SessionTest, RejectsExcessiveTotalSharedMemory) {

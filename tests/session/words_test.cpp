@@ -36,7 +36,7 @@ TEST_F(SessionTest, ReportsNarrowWordCountersInALongLaunch) {
   EXPECT_TRUE(launch()) << "also long, with saturating counters";
   session_->finish();
   ASSERT_EQ(records_.launches.size(), 3u);
-  const auto says_so = Contains(HasSubstr("may have wrapped around in so long a launch"));
+  const auto says_so = Contains(HasSubstr("may have wrapped around in this long launch"));
   EXPECT_THAT(records_.launches[0].notes, Not(says_so));
   EXPECT_THAT(records_.launches[1].notes, says_so);
   EXPECT_THAT(records_.launches[2].notes, Not(says_so));

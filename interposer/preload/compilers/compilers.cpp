@@ -36,7 +36,7 @@ bool runs_ptxas() {
   return name != nullptr && strncmp(name + 1, "ptxas", 5) == 0;
 }
 
-/// Empty for what is no file: arguments are options' values, too.
+/// Returns the file's content; empty if `path` is not a file, since arguments may be option values.
 std::string contents(const char* path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return {};
@@ -48,17 +48,17 @@ bool is_cubin(const std::string& bytes) {
   return image::load<std::uint32_t>(std::as_bytes(std::span(bytes)), 0) == image::elf_magic;
 }
 
-/// PTX says its version before anything but comments, which a compiler writes few of.
+/// PTX states its version before anything but comments, and compilers write few comments.
 bool is_ptx(const std::string& bytes) { return bytes.substr(0, 4096).find(".version") != std::string::npos; }
 
-/// What ptxas was told, as far as it matters here.
+/// The relevant part of ptxas's command line.
 struct Compilation {
   std::string cubin_path;
   std::string ptx;
-  bool is_plain = true;  ///< one input, and no option that makes other code than the driver would
+  bool is_plain = true;  ///< one input, and no option that changes the code compared with the driver's
 };
 
-/// The value of the option at `i` when it is `name` or begins with "name="; null when it is another.
+/// Returns the value of the option at `i` if it is `name` or begins with "name="; else null.
 const char* option_value(std::size_t& i, const char* name) {
   const char* const argument = ptxas_arguments[i];
   const std::size_t length = strlen(name);
@@ -101,7 +101,7 @@ void remember(const Compilation& compilation) {
   if (is_cubin(cubin)) image::remember_ptx(std::as_bytes(std::span(cubin)), compilation.ptx);
 }
 
-/// Of one library: several versions may be loaded.
+/// Functions of one library: several versions may be loaded.
 struct Nvrtc {
   int (*cubin_size)(void*, std::size_t*) = nullptr;
   int (*cubin)(void*, char*) = nullptr;
@@ -137,7 +137,7 @@ int get_cubin(void* program, char* cubin) {
   try {
     remember_program(library, program, cubin);
   } catch (...) {
-    // No memory: nothing is remembered.
+    // Out of memory: nothing is remembered.
   }
   return status;
 }
@@ -162,7 +162,7 @@ void remember_what_ptxas_wrote() {
   try {
     remember(read_arguments());
   } catch (...) {
-    // No memory, or a file that cannot be read: nothing is remembered, and the compiler ends as it would.
+    // Out of memory, or a file cannot be read: nothing is remembered, and the compiler ends normally.
   }
   ptxas_arguments = {};
 }

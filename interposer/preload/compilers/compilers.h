@@ -1,22 +1,22 @@
-// Compilers at work: what ptxas and NVRTC make of which PTX is remembered (image/compiled_ptx.h).
+// Observes compilers: remembers which cubin ptxas and NVRTC compiled from which PTX (image/compiled_ptx.h).
 #pragma once
 
 #include <functional>
 
 namespace lynxpp::preload {
 
-/// In a process that runs ptxas (the preload library is inherited by child processes): when it ends well, the
-/// PTX it read and the cubin it wrote are remembered. Elsewhere nothing. Call once, at the start; the
-/// arguments must live as long as the process.
+/// In a process that runs ptxas (child processes inherit the preload library): if it succeeds, remembers the
+/// PTX that it read and the cubin that it wrote. Does nothing in other processes. Call once, at the start;
+/// the arguments must live as long as the process.
 void watch_ptxas(int count, char** arguments);
 
-/// At the end of the process.
+/// Called at the end of the process.
 void remember_what_ptxas_wrote();
 
-/// `name` as looked up in `handle`: a function that forwards to the library's nvrtcGetCUBIN and remembers
-/// what it gave; null for every other name, or when the library has none.
+/// Returns the replacement for `name` as looked up in `handle`: a function that forwards to the library's
+/// nvrtcGetCUBIN and remembers its output. Null for every other name, or if the library lacks the function.
 void* watched_compiler_function(void* handle, const char* name);
-/// The same of a library whose functions `find` gives.
+/// Same, for a library whose functions `find` returns.
 void* watched_compiler_function(const std::function<void*(const char*)>& find, const char* name);
 
 }  // namespace lynxpp::preload

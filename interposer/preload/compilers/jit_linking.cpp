@@ -32,7 +32,7 @@ constexpr int input_ptx = 2;
 constexpr int input_lto = 3;
 constexpr int input_any = 10;
 
-/// Of one library and one version of its interface.
+/// Functions of one library and one version of its interface.
 struct Linker {
   int (*create)(Handle*, std::uint32_t, const char**) = nullptr;
   int (*destroy)(Handle*) = nullptr;
@@ -53,10 +53,10 @@ struct Linker {
 
 struct Link {
   std::vector<std::string> options;
-  std::string ptx;               ///< inputs, with a zero byte between them
-  std::vector<std::string> lto;  ///< inputs, where they are kept
-  bool has_others = false;       ///< inputs that are neither
-  /// Products and sums that the driver would contract: of PTX inputs, of all PTX.
+  std::string ptx;               ///< inputs, separated by a zero byte
+  std::vector<std::string> lto;  ///< inputs, kept only while something is attached
+  bool has_others = false;       ///< inputs of other kinds
+  /// Multiplications and additions that the driver would contract are kept apart: in PTX inputs, in all PTX.
   bool keeps_inputs_apart = false;
   bool keeps_all_apart = false;
 };
@@ -110,7 +110,7 @@ std::string ptx_of(const Linker& linker, Handle handle) {
   return ptx;
 }
 
-/// What is made of intermediate code alone: linked once more, up to PTX.
+/// Returns the PTX of a link of intermediate code alone, by linking again up to PTX.
 std::string linked_ptx(const Linker& linker, const Link& link) {
   std::vector<const char*> options;
   for (const std::string& option : link.options) options.push_back(option.c_str());
@@ -198,8 +198,8 @@ constexpr std::array<Linker, sizeof...(index)> forwarding_functions(std::index_s
 
 constexpr auto forward_to = forwarding_functions(std::make_index_sequence<most_linkers>());
 
-/// The library has each function under a plain name and under one with the version of its interface, which
-/// its header calls: nvJitLinkCreate, __nvJitLinkCreate_13_0.
+/// The library exports each function under a plain name and under one with its interface version, which its
+/// header calls: nvJitLinkCreate, __nvJitLinkCreate_13_0.
 struct Name {
   std::string before;  ///< "" or "__"
   std::string plain;   ///< "Create"
@@ -261,7 +261,7 @@ void* forwarding_to(const FunctionFinder& find, const char* asked) {
 }  // namespace
 
 void* watched_linker_function(void* handle, const char* name) {
-  // Behind the caller is what only the caller's own call finds.
+  // Only the caller's own call can find the function after the caller.
   if (handle == RTLD_NEXT) return nullptr;
   return watched_linker_function([handle](const char* wanted) { return real_dlsym(handle, wanted); }, name);
 }

@@ -1,4 +1,4 @@
-// The wrappers of the driver's linker; part of preload/hooks.cpp.
+// Wrappers of the driver's linker; part of preload/hooks.cpp.
 #pragma once
 
 #include "interposer/preload/compilers/linking.h"
@@ -40,7 +40,7 @@ CUresult link_add_file(void* state, int type, const char* path, unsigned count, 
 
 template <Slot slot, Door door>
 CUresult link_complete(void* state, void** cubin, std::size_t* bytes) {
-  std::size_t made = 0;  // the program may not want to know
+  std::size_t made = 0;  // the program may pass null
   const CUresult result = original<slot, door, LinkComplete>()(state, cubin, &made);
   if (bytes != nullptr) *bytes = made;
   if (result == cuda_success && cubin != nullptr && !Passthrough::active())

@@ -27,7 +27,7 @@ bool is_watched(const char* function) {
   return strcmp(function, "nvrtcGetCUBIN") == 0 || strstr(function, "nvJitLink") != nullptr;
 }
 
-/// How many objects the process has ever loaded.
+/// Returns how many objects the process has ever loaded.
 unsigned long long loaded_so_far() {
   unsigned long long loaded = 0;
   dl_iterate_phdr(
@@ -39,8 +39,8 @@ unsigned long long loaded_so_far() {
   return loaded;
 }
 
-/// Of the libraries the first that has the function is the one that is meant. They are not opened for it: in
-/// our constructor that would initialise what is not to be initialised yet.
+/// Uses the first library that has the function. Does not open the libraries: in our constructor that would
+/// initialize libraries too early.
 void* watching_function(const std::vector<LoadedObject>& libraries, const char* function) {
   for (const LoadedObject& library : libraries) {
     const auto find = [&library](const char* name) { return library.address_of(name); };
@@ -86,7 +86,7 @@ void bind_linked_compilers() {
     const std::lock_guard lock(binding);
     bind();
   } catch (...) {
-    // No memory: what they make is not remembered.
+    // Out of memory: the compilers' output is not remembered.
   }
 }
 

@@ -1,10 +1,10 @@
-// Programs and libraries that are linked with NVRTC or nvJitLink, in place of looking their functions up.
+// Programs and libraries that link NVRTC or nvJitLink directly instead of looking their functions up.
 #pragma once
 
 namespace lynxpp::preload {
 
-/// Has the objects that are loaded now call what compilers.h and jit_linking.h watch with. Next to nothing is
-/// done where none has been loaded since the last call. Thread safe.
+/// Binds the currently loaded objects to the replacements of compilers.h and jit_linking.h. Cheap if no
+/// object was loaded since the last call. Thread safe.
 void bind_linked_compilers();
 
 }  // namespace lynxpp::preload

@@ -19,7 +19,7 @@ constexpr int option_fma = 24;  // CU_JIT_FMA
 
 struct Link {
   std::string ptx;
-  bool is_plain = true;  ///< what the driver makes of the PTX is what it would make of it alone
+  bool is_plain = true;  ///< the driver generates the same code from the PTX alone
 };
 
 std::mutex mutex;
@@ -30,7 +30,7 @@ std::map<void*, Link>& links() {
   return *all;
 }
 
-/// The driver would contract products and sums that this compilation keeps apart.
+/// True if this compilation keeps multiplications and additions apart that the driver would contract.
 bool keeps_products_apart(const LinkOptions& given) {
   if (given.options == nullptr || given.values == nullptr) return false;
   for (unsigned i = 0; i < given.count; ++i) {

@@ -1,4 +1,5 @@
-"""CuPy kernels from a cache that an earlier run of the same parent has filled: only that run has seen their PTX."""
+"""CuPy kernels from a cache that an earlier run of the same parent has filled: only that run has seen their
+PTX."""
 import os
 import pathlib
 import tempfile

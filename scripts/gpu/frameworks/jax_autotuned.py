@@ -1,4 +1,5 @@
-"""Matrix products for which XLA chooses kernels by how long they take: what the first run has chosen, the later ones of the same parent take."""
+"""Matrix products for which XLA chooses kernels by their speed: later runs of the same parent use the choice
+of the first."""
 import os
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-"""A gradient, compiled by XLA, which otherwise chooses kernels by how long they take."""
+"""A gradient, compiled by XLA with autotuning disabled."""
 import os
 
 os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"

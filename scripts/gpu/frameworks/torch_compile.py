@@ -1,4 +1,4 @@
-"""A function that torch.compile makes a Triton kernel of."""
+"""A function that torch.compile compiles to a Triton kernel."""
 import torch
 
 

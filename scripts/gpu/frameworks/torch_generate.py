@@ -1,4 +1,5 @@
-"""Text generation by a small transformers model: a static cache, compiled with mode reduce-overhead, so launched by CUDA graphs."""
+"""Text generation by a small transformers model: a static cache, compiled in mode reduce-overhead, so
+launched by CUDA graphs."""
 import os
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -20,7 +21,7 @@ def generate(**more):
                           eos_token_id=None, past_key_values=cache, **more)
 
 
-generate(disable_compile=True)  # the cache gets its tensors
+generate(disable_compile=True)  # the cache creates its tensors
 for layer in cache.layers:  # Inductor captures no graph that writes to memory whose address may change
     for value in vars(layer).values():
         if isinstance(value, torch.Tensor):

@@ -1,4 +1,4 @@
-"""A captured CUDA graph, replayed on a stream of its own, beside a thread that launches, too."""
+"""A captured CUDA graph, replayed on its own stream, concurrently with a thread that launches too."""
 import threading
 import torch
 

@@ -1,4 +1,4 @@
-"""A Triton kernel of the program's own, compiled anew."""
+"""A Triton kernel defined by the program, compiled from scratch."""
 import os
 import tempfile
 

@@ -1,4 +1,5 @@
-"""Triton kernels that move data by cp.async (a pipelined product) and by tensor copies (TMA), softmax and layer norm, freshly compiled."""
+"""Triton kernels that move data by cp.async (a pipelined product) and by tensor copies (TMA), softmax and
+layer norm, freshly compiled."""
 import os
 import tempfile
 

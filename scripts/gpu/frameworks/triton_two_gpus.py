@@ -1,4 +1,4 @@
-"""A Triton kernel of the program's own on two GPUs, each driven by a thread over four streams."""
+"""A Triton kernel defined by the program on two GPUs, each driven by a thread with four streams."""
 import os
 import sys
 import tempfile

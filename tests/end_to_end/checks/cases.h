@@ -1,4 +1,4 @@
-// What the programs of seeded faults share: each runs the cases that its arguments name.
+// Helpers of the programs with seeded faults: each program runs the cases that its arguments name.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@ class Cases {
     }
     return false;
   }
-  /// Says what the device says; always 0, since a fault is what is wanted.
+  /// Prints the device's status. Returns 0 always, since faults are expected.
   int finish() const {
     std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
     return 0;

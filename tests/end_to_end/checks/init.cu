@@ -1,4 +1,4 @@
-// Reads of memory that nothing has written, by the name of the case.
+// Reads of memory that was never written. Functions are named after the cases.
 #include "tests/end_to_end/checks/cases.h"
 
 __global__ void sum_pairs(const int* array, int* result) {
@@ -17,7 +17,7 @@ __global__ void shared_not_written(int* result) {
   result[threadIdx.x] = tile[threadIdx.x];  // shared_not_written: uninitialized read
 }
 
-/// What an earlier block has left there does not count.
+/// Values that an earlier block has left in shared memory do not count.
 __global__ void left_by_other_block(int* result) {
   __shared__ int tile[32];
   if (blockIdx.x == 0) tile[threadIdx.x] = threadIdx.x;

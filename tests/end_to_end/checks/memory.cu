@@ -1,5 +1,5 @@
-// Accesses that are wrong in one way each, by the name of the case. Behind an access that is to be found
-// stands which case finds it, and as what.
+// Functions are named after the cases; each makes one kind of invalid access. A comment after
+// an access to be reported names the case and the kind of error.
 #include "tests/end_to_end/checks/cases.h"
 
 __global__ void behind_end(int* array, int count) {

@@ -1,5 +1,5 @@
-// Nothing is wrong with these kernels: what cooperative groups, libcu++, asynchronous copies and matrices
-// order.
+// Correct kernels: accesses are ordered by cooperative groups, libcu++, asynchronous copies
+// or matrix instructions.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_pipeline.h>

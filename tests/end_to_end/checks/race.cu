@@ -1,5 +1,5 @@
-// Accesses that nothing orders, and such that something does, by the name of the case. Behind the access that
-// comes second stands which case finds it.
+// Unordered accesses, and ordered ones. Functions are named after the cases. A comment after the second
+// access of a race names the case.
 #include "tests/end_to_end/checks/cases.h"
 
 __global__ void missing_barrier(int* result) {
@@ -9,7 +9,7 @@ __global__ void missing_barrier(int* result) {
   result[threadIdx.x] = other;
 }
 
-/// The second iteration writes what others still read.
+/// The second iteration writes elements that other threads still read.
 __global__ void missing_second_barrier(int* result) {
   __shared__ int tile[128];
   int sum = 0;
@@ -56,7 +56,7 @@ __global__ void between_blocks(int* result) {
   if (threadIdx.x == 0) result[8] += result[(blockIdx.x + 1) % 4];  // between_blocks: race
 }
 
-/// The flag says nothing: no fence lies between it and the value.
+/// The flag proves nothing: no fence separates it from the value.
 __global__ void flag_without_fence(int* value, volatile int* flag, int* result) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
@@ -69,7 +69,7 @@ __global__ void flag_without_fence(int* value, volatile int* flag, int* result) 
   }
 }
 
-/// The fence reaches the block alone.
+/// The fence has only block scope.
 __global__ void fence_of_block(int* value, volatile int* flag, int* result) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
@@ -126,7 +126,7 @@ __global__ void correct_flag(int* value, volatile int* flag, int* result) {
   }
 }
 
-/// The last block adds up what all have left.
+/// The last block sums up the results of all blocks.
 __global__ void correct_last_block(int* partial, unsigned* tickets, int* result) {
   __shared__ bool is_last;
   partial[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x;

@@ -1,4 +1,4 @@
-// Barriers and groups of lanes that do not come together, by the name of the case.
+// Barriers and groups of lanes that do not converge. Functions are named after the cases.
 #include <csignal>
 
 #include "tests/end_to_end/checks/cases.h"
@@ -18,7 +18,7 @@ __global__ void not_a_member(int* result) {
   result[threadIdx.x] = 1;
 }
 
-/// Each half of the block waits at a barrier of its own for all of it.
+/// Each half of the block waits for the whole block, at a barrier of its own.
 __global__ void different_barriers(int* result) {
   if (threadIdx.x < 32) {
     asm volatile("barrier.sync 1, 64;");  // different_barriers: endless barrier
@@ -58,7 +58,7 @@ __global__ void correct_reached_by_all(int* result) {
   result[threadIdx.x] = value;
 }
 
-/// The first warp reaches the barrier one time less.
+/// The first warp reaches the barrier one time fewer.
 __global__ void skipped_in_a_loop(int* result, int rounds) {
   for (int i = threadIdx.x / 32; i < rounds; ++i) {
     __syncthreads();  // skipped_in_a_loop: skipped barrier
@@ -72,7 +72,7 @@ __device__ void arrive_and_wait() {
   asm volatile("barrier.cta.sync 1, 64;" ::: "memory");  // arrives_twice: endless barrier
 }
 
-/// The computing warp hands over two tiles; where it only arrives, both at once.
+/// The computing warp hands over two tiles; if it only arrives, it hands over both at once.
 __global__ void hand_over(volatile int* done, int* result, bool waits) {
   if (threadIdx.x < 32) {
     for (int tile = 0; tile < 2; ++tile) waits ? arrive_and_wait() : arrive();
@@ -87,7 +87,7 @@ __global__ void hand_over(volatile int* done, int* result, bool waits) {
 
 #define TRY_WAIT "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
 
-/// All threads but those of the last warp arrive at an object that counts `threads`.
+/// All threads except those of the last warp arrive at an object that expects `threads` arrivals.
 __global__ void wait_at_object(int* result, int threads) {
   __shared__ unsigned long long object;
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(&object));

@@ -1,6 +1,6 @@
-// Looks nvJitLink up and has it make machine code alone. Arguments: the library, what the functions' names
-// end with ("" for the plain ones, "_13_0"), a PTX file, where to write the cubin, options. With a library of
-// NVRTC in LTO_OF_NVRTC, the input is not the file but intermediate code.
+// Looks up nvJitLink and makes it generate only machine code. Arguments: the library, the suffix of the
+// functions' names ("" for the plain ones, "_13_0"), a PTX file, the path of the cubin to write, options. If
+// LTO_OF_NVRTC names an NVRTC library, the input is intermediate code instead of the file.
 #include <dlfcn.h>
 
 #include <cstddef>

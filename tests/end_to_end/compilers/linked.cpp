@@ -1,5 +1,5 @@
-// Linked with NVRTC and nvJitLink: has both make machine code alone. Arguments: a PTX file, where to write
-// nvJitLink's cubin, where NVRTC's. As a library: opener.cpp's, or in its constructor, with the variable
+// Linked with NVRTC and nvJitLink: makes both generate only machine code. Arguments: a PTX file, the paths of
+// nvJitLink's and NVRTC's cubins. As a library: runs for opener.cpp, or in its constructor with the variable
 // CONSTRUCTS=PTX:CUBIN:CUBIN.
 #include <nvJitLink.h>
 #include <nvrtc.h>

@@ -1,4 +1,5 @@
-// Looks NVRTC up as CuPy does and asks it for machine code alone. Arguments: the library, where to write it.
+// Looks up NVRTC like CuPy does and requests only machine code. Arguments: the library, the path of the
+// output.
 #include <dlfcn.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Opens linked.cpp as a library, as Python opens its modules. Arguments: the library, and those of
+// Opens linked.cpp as a library, like Python opens its modules. Arguments: the library, and those of
 // linked.cpp.
 #include <dlfcn.h>
 

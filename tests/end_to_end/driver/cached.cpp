@@ -37,7 +37,7 @@ std::string compiled(const std::string& kernel) {
   return cubin;
 }
 
-/// Returns it from the cache, where it is stored if necessary.
+/// Returns the kernel's machine code from the cache, after storing it there if necessary.
 std::string machine_code(const std::string& kernel) {
   const std::filesystem::path path = cache_folder() / (kernel + ".cubin");
   std::ifstream kept(path, std::ios::binary);

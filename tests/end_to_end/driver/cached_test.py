@@ -1,6 +1,6 @@
-"""A program that loads machine code from a cache which an earlier, unobserved run has filled: `lynxpp run` gives it a
-cache next to the PTX, so that it is compiled once under observation, and counted then and later. A cache that the user
-has set is named if its kernels have no PTX. Evicting an entry also evicts the machine code.
+"""A program that loads machine code from a cache filled by an earlier, unobserved run: `lynxpp run` gives it
+a cache next to the PTX, so that it is compiled once under observation and counted from then on. A cache that
+the user has set is named if its kernels have no PTX. Evicting an entry also evicts the machine code.
 
 Arguments: the build folder, the program.
 """
@@ -45,7 +45,7 @@ class Program:
 
 
 def make_entry(store, cubin, size, time):
-    """An entry of the store, large and old: its name is the length and the FNV-1a hash of the cubin."""
+    """Creates a large, old entry of the store, named by the length and the FNV-1a hash of the cubin."""
     digest = 14695981039346656037
     for byte in cubin:
         digest = (digest ^ byte) * 1099511628211 % (1 << 64)
@@ -73,13 +73,13 @@ def main():
 
         own = folder / "own"
         program.demand_counted("add", b"compiled", {"CUPY_CACHE_DIR": str(own)})
-        expect((own / "add.cubin").exists(), "the user's variable does not hold")
+        expect((own / "add.cubin").exists(), "the user's variable is ignored")
         program.compile_unobserved("unobserved")
         run, records = program.run("unobserved", {"CUPY_CACHE_DIR": str(usual)})
         expect(run.status != 0 and not records.launches, f"machine code runs on the cpu device\n{run}")
         expect(f"CuPy's cache ({usual}, CUPY_CACHE_DIR)" in run.stderr, f"the cache is not named\n{run}")
 
-        # The oldest are evicted, and with an entry the machine code that was stored since.
+        # The oldest entries are evicted, each with the machine code stored after it.
         entry, = program.entries()
         for old in (entry, program.cache / "add.cubin"):
             os.utime(old, (1000000000, 1000000000))
@@ -88,8 +88,8 @@ def main():
         kept = program.cache / "kept.cubin"
         kept.write_bytes(b"later")
         program.demand_counted("other", b"compiled")
-        expect(not entry.exists() and not (program.cache / "add.cubin").exists(), "what is old stays")
-        expect(kept.exists() and (program.cache / "other.cubin").exists(), "what is new goes")
+        expect(not entry.exists() and not (program.cache / "add.cubin").exists(), "old entries stay")
+        expect(kept.exists() and (program.cache / "other.cubin").exists(), "new entries are evicted")
         program.demand_counted("add", b"compiled")
 
 

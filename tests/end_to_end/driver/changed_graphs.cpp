@@ -1,14 +1,13 @@
-// Launches a graph of a kernel and of a graph inside with another one, changes the executable graph as the
-// arguments say, and launches it again from several threads. Prints how often each kernel ran, read
+// Launches a graph of a kernel and a child graph with another kernel, changes the executable graph as the
+// arguments specify, and launches it again from several threads. Prints how often each kernel ran, read
 // from the device's memory. Arguments, in execution order:
-//   forget      destroys the graph that was instantiated
-//   template    changes the graph that was instantiated, which the executable one does not follow
-//   child       another graph inside, which is destroyed at once
-//   children    the same twice
-// disable     disables the outer node
-// update      updates from another graph, which is destroyed at once
-//   update      takes over another graph, which is destroyed at once
-//   refused     a graph of another shape is refused
+//   forget      destroys the instantiated graph
+//   template    changes the instantiated graph, which does not affect the executable graph
+//   child       replaces the child graph by another one, which is destroyed at once
+//   children    does the same twice
+//   disable     disables the outer node
+//   update      updates from another graph, which is destroyed at once
+//   refused     tries an update from a graph of another shape, which is refused
 //   other       destroys the executable graph and instantiates a clone
 #include <string_view>
 #include <thread>
@@ -74,7 +73,7 @@ CUgraph graph_of(int kernel) {
   return made;
 }
 
-/// A kernel, a child graph after it, and one more kernel after that.
+/// Makes a graph of a kernel, a child graph after it, and another kernel after that.
 CUgraph nested_graph(int outer, int inner, CUgraphNode* outer_made, CUgraphNode* child_made) {
   CUgraph const made = graph_of(outer), child = graph_of(inner);
   std::size_t count = 1;

@@ -1,6 +1,6 @@
-"""Executable graphs that a program of the driver's API changes in every order, on the cpu device
-(LYNXPP_TEST_DEVICE: on another one): the program runs as it would alone, every launch of every kernel is counted, and
-those that were not instrumented have their reason.
+"""Executable graphs that a driver API program changes in every order, on the cpu device (LYNXPP_TEST_DEVICE:
+on another one): the program's behaviour is unchanged, every launch of every kernel is counted, and
+uninstrumented launches have a reason.
 
 Arguments: the build folder, the program, its arguments.
 """
@@ -17,7 +17,7 @@ REASONS = {"by graphs that were changed in a way that is not followed", "by grap
            "by graphs that had been launched before attaching"}
 
 # An overloaded machine may not provide memory in time; such launches are also accounted for.
-NO_ROOM = "for want of memory"
+NO_ROOM = "for lack of memory"
 
 # Changes by the program, and whether all of its launches are instrumented.
 CHANGES = [
@@ -46,14 +46,14 @@ CHANGES = [
 
 
 def launches_of(coverage):
-    """Returns for every kernel: launches, those that were instrumented, those that have a reason."""
+    """Returns for every kernel: launches, instrumented launches, and launches by reason."""
     found = {}
     for record in coverage:
         reasons = {}
         for note in record.get("notes", []):
             if match := re.fullmatch(r"(\d+) launch(?:es)? (by .*) (?:was|were) not counted", note):
                 reasons[match[2]] = int(match[1])
-            elif match := re.match(r"(\d+) launch(?:es)? ran uninstrumented for want of", note):
+            elif match := re.match(r"(\d+) launch(?:es)? ran uninstrumented for lack of memory", note):
                 reasons[NO_ROOM] = int(match[1])
         found[record["kernel"]] = (record["launches"], record["instrumented_launches"], reasons)
     return found
@@ -77,7 +77,7 @@ def check(build, program, change, is_instrumented, output):
         expect(set(reasons) <= REASONS | {NO_ROOM}, f"reasons with '{change}': {reasons}")
     all_instrumented = not any(set(reasons) - {NO_ROOM} for _, _, reasons in counted.values())
     # Checks both directions of the table above.
-    demand_equal(f"whether all is instrumented with '{change}'", all_instrumented, is_instrumented)
+    demand_equal(f"all launches are instrumented with '{change}'", all_instrumented, is_instrumented)
 
 
 def main():

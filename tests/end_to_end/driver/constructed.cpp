@@ -1,7 +1,7 @@
-// Launches a kernel three times while a library's constructor does the same with another one: before main
-// where the library is linked, else while it is opened by another thread. AS_LIBRARY: that library.
-// Arguments: the library to open; none: it is linked. "attach": the specification is attached in the midst of
-// that, too, and nothing is waited for then.
+// Launches a kernel three times while a library's constructor launches another one: before main if the
+// library is linked, otherwise while another thread opens it. AS_LIBRARY: builds that library. Arguments: the
+// library to open; none: it is linked. "attach": also attaches the specification meanwhile, and does not wait
+// for anything.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -46,7 +46,7 @@ extern "C" [[gnu::visibility("default"), gnu::weak]] void constructor_runs();
   if (constructor_runs != nullptr) constructor_runs();
   launch(kernel);
 }
-/// What keeps the library among those that the program needs.
+/// Makes the linker keep the library among the program's dependencies.
 extern "C" [[gnu::visibility("default")]] int of_library() { return 0; }
 
 #else
@@ -64,8 +64,8 @@ std::promise<void> running;
 std::atomic<bool> is_over = false;
 }  // namespace
 
-/// What the library's thread does now, it does while it holds the dynamic linker's lock. The program's first
-/// launch, which opens the engine, comes in the midst of it.
+/// Holds the dynamic linker's lock while it runs in the library's thread. The program's first launch, which
+/// opens the engine, happens meanwhile.
 extern "C" void constructor_runs() {
   running.set_value();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));

@@ -1,5 +1,5 @@
-"""What the constructor of a library launches is instrumented: of a linked one, before main; of one that a thread opens while
-another thread's first launch opens the engine, and neither waits for the other for ever.
+"""Launches by a library's constructor are instrumented: of a linked library, before main; of one that a
+thread opens while another thread's first launch opens the engine, without a deadlock.
 
 Arguments: the build folder, the program, its arguments.
 """

@@ -1,5 +1,5 @@
-"""Programs of the driver's API on the cpu device: they run, their launches are instrumented by the hooks that a
-GPU's driver has, and what is counted is what is counted of the same kernel in a program of the runtime.
+"""Driver API programs on the cpu device: they run, their launches are instrumented by the hooks for a GPU's
+driver, and counts equal those of the same kernel in a runtime API program.
 
 Arguments: the build folder, the program, its arguments.
 """
@@ -39,7 +39,7 @@ def main():
         demand_equal("output", run.stdout, b"ok\n")
         demand_equal("launches", len(found), 5)
         demand_equal("counts", found, expected[:5])
-        # Commands that start programs themselves have them find the stand-in, too.
+        # Commands that start programs themselves make these find the stand-in too.
         bench = build.run(build.command, "bench", "-d", "cpu", "-r", 1, "-s", "instruction_count", "--", program, *arguments,
                           preload=False)
         demand_equal(f"status of {bench}", bench.status, 0)

@@ -1,5 +1,5 @@
-// Takes all memory that the device gives, launches a kernel, gives memory back and launches it again. Prints
-// what the kernel has counted each time.
+// Allocates all of the device's memory, launches a kernel, frees some memory and launches again. Prints the
+// kernel's count each time.
 #include "program.h"
 
 namespace {
@@ -30,7 +30,7 @@ int main() {
   CHECK_CALL(cuModuleGetFunction(&kernel, module, "count"));
   CHECK_CALL(cuMemAlloc(&counted, sizeof(unsigned)));
   CHECK_CALL(cuMemsetD8(counted, 0, sizeof(unsigned)));
-  // Nobody writes to it, so that the machine's memory is not taken.
+  // The memory is never written, so that it does not occupy the machine's.
   std::vector<CUdeviceptr> taken;
   for (std::size_t bytes = std::size_t{1} << 34; bytes >= 256;) {
     CUdeviceptr address = 0;

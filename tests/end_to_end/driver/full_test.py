@@ -1,5 +1,5 @@
-"""A program that has taken all of the device's memory: its launches run as they are and coverage says what was missing; when
-there is memory again, they are measured.
+"""A program that has allocated all of the device's memory: its launches run unchanged and coverage says what
+was missing; when memory is available again, launches are measured.
 
 Arguments: the build folder, the program.
 """
@@ -24,7 +24,7 @@ def main():
     demand_equal("launches that have records", [each["launch"] for each in records if each["record"] == "launch"], [1])
     coverage, = [each for each in records if each["record"] == "coverage"]
     demand_equal("launches", (coverage["launches"], coverage["instrumented_launches"]), (2, 1))
-    missing = [note for note in coverage["notes"] if note.startswith("1 launch ran uninstrumented for want of up to ")]
+    missing = [note for note in coverage["notes"] if note.startswith("1 launch ran uninstrumented for lack of memory (up to ")]
     expect(len(missing) == 1, f"coverage does not say that memory was missing: {coverage['notes']}")
     print(missing[0])
 

@@ -1,6 +1,6 @@
-// Launches a vector addition once with each of several grids, then by graphs that are changed in every way
-// that there is to change them, and says how many launches of each grid are to be counted. Argument: the PTX
-// of examples/apps/vecadd.cu.
+// Launches a vector addition once with each of several grids, then by graphs that it changes in every
+// possible way, and prints the expected number of launches of each grid. Argument: the PTX of
+// examples/apps/vecadd.cu.
 #include <map>
 
 #include "program.h"
@@ -18,7 +18,7 @@ void* parameters[] = {&a, &sum, &sum, &n};
 bool is_right = true;
 std::map<unsigned, int> counted;
 
-/// sum += 3, on the device alone.
+/// Computes sum += 3, on the device alone.
 CUDA_KERNEL_NODE_PARAMS add(unsigned grid) {
   return {vecadd, grid, 1, 1, 256, 1, 1, 0, parameters, nullptr, nullptr, context};
 }
@@ -55,7 +55,7 @@ CUDA_MEMSET_NODE_PARAMS fill_with(float value) {
   return {sum, 0, pattern, 4, values.size(), 1};
 }
 
-/// A fill, a kernel, and a graph inside with another one.
+/// Makes a graph of a fill, a kernel, and a child graph with another kernel.
 Graph make_graph(float from, unsigned grid, unsigned inner_grid) {
   Graph made;
   CUgraph inner = nullptr;
@@ -76,7 +76,7 @@ void change_executable() {
   const Graph graph = make_graph(0, 4, 5);
   CUgraphExec executable = nullptr;
   CHECK_CALL(cuGraphInstantiate(&executable, graph.graph, 0));
-  // Without a wait between them, on two streams: one runs behind the other.
+  // Not waited for, on two streams: the launches run one after the other.
   for (int i = 0; i < 4; ++i) replay(executable, {4, 5}, i % 2);
   expect(6, "as instantiated");
 
@@ -106,7 +106,7 @@ void change_executable() {
   for (int i = 0; i < 2; ++i) replay(executable, {8, 9}, i);
   expect(7, "updated");
 
-  // The program's graph is another one than what was made of it.
+  // The program's graph is no longer the one from which the executable graph was made.
   CUgraph clone = nullptr;
   CHECK_CALL(cuGraphClone(&clone, graph.graph));
   CHECK_CALL(cuGraphDestroy(graph.graph));
@@ -131,7 +131,7 @@ void capture() {
   CHECK_CALL(cuGraphInstantiate(&executable, graph, 0));
   for (int i = 0; i < 3; ++i) replay(executable, {6, 10}, i % 2);
   expect(18, "replayed");
-  // Into a capture: nothing is launched, or, by NVIDIA's driver 580, refused.
+  // Launching into a capture: nothing is launched, or NVIDIA's driver 580 refuses.
   float before = 18;
   CHECK_CALL(cuStreamBeginCapture(streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
   if (cuGraphLaunch(executable, streams[0]) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
@@ -152,7 +152,7 @@ void capture() {
   unsetenv("LYNXPP_SPEC");
   for (int i = 0; i < 3; ++i) replay(executable, {}, i % 2);
   setenv("LYNXPP_SPEC", specification.c_str(), 1);
-  replay(executable, {}, 1);  // nobody knows whether one from before is still running
+  replay(executable, {}, 1);  // an earlier launch may still be running, unknown to lynxpp
   for (int i = 0; i < 2; ++i) replay(executable, {6, 10}, i);
   expect(before + 42, "detached and attached");
 }

@@ -1,5 +1,6 @@
-"""Graphs of a program of the driver's API on the cpu device (LYNXPP_TEST_DEVICE: on another one): their kernels are counted replay by replay, however the
-program changes them meanwhile, and each count is that of a plain launch of the same shape.
+"""Graphs of a driver API program on the cpu device (LYNXPP_TEST_DEVICE: on another one): their kernels are
+counted replay by replay, however the program changes them, and each count equals that of a plain launch of
+the same shape.
 
 Arguments: the build folder, the program, its arguments.
 """
@@ -12,7 +13,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import Build, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
 
-# By the program: what runs between a detach and the launch after the next attach. Two kernels each.
+# Launches between a detach and the launch after the next attach, as made by the program. Two kernels each.
 NOT_TOLD = 2
 
 

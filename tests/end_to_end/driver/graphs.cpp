@@ -1,5 +1,5 @@
-// Adds vectors once by a launch, six times by a graph made of nodes, one inside of another graph, and twice
-// by one that was captured. Argument: the PTX of examples/apps/vecadd.cu.
+// Adds vectors once by a launch, six times by a graph built from nodes, with a child graph, and twice by a
+// captured graph. Argument: the PTX of examples/apps/vecadd.cu.
 #include "program.h"
 
 int main(int, char** arguments) {
@@ -17,7 +17,7 @@ int main(int, char** arguments) {
   CHECK_CALL(cuModuleGetFunction(&vecadd, module, "_Z6vecaddPKfS0_Pfi"));
   CHECK_CALL(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 
-  // sum += a, on the device alone.
+  // Computes sum += a, on the device alone.
   int n = 1000;
   std::vector<float> values(static_cast<std::size_t>(n), 3.0f);
   const std::size_t bytes = values.size() * sizeof(float);

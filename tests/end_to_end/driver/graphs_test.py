@@ -1,5 +1,4 @@
-"""Graphs of a program of the driver's API on the cpu device: they run, and every launch that a graph makes is
-counted.
+"""Graphs of a driver API program on the cpu device: they run, and every launch by a graph is counted.
 
 Arguments: the build folder, the program, its arguments.
 """
@@ -30,7 +29,7 @@ def main():
         coverage, = [record for record in records if record["record"] == "coverage"]
         demand_equal("launches that were seen", coverage["launches"], 1 + BY_GRAPHS)
         demand_equal("launches that were counted", coverage["instrumented_launches"], 1 + BY_GRAPHS)
-        # The device itself ran them all.
+        # The device itself must have run all of them.
         demand_equal("launches on the device", len(read_json_lines(counters)), 1 + BY_GRAPHS)
     print(f"{BY_GRAPHS} launches by graphs counted")
 

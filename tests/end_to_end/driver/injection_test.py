@@ -1,5 +1,5 @@
-"""liblynxpp.so in a program that was not started with it: the cpu device's driver opens it in cuInit, as the real one does,
-because CUDA_INJECTION64_PATH names it. What is counted is what is counted when it is preloaded.
+"""liblynxpp.so in a program that was not started with it: the cpu device's driver opens it in cuInit, like
+the real one, because CUDA_INJECTION64_PATH names it. Counts equal those of a preloaded run.
 
 Arguments: the build folder, the program, its arguments.
 """
@@ -28,7 +28,7 @@ def main():
         demand_equal("launches", len(found), 5)
     missing = build.run(program, *arguments, preload=False, environment={**injected, "CUDA_INJECTION64_PATH": "/nowhere/liblynxpp.so"})
     demand_equal(f"status and output of {missing}", (missing.status, missing.stdout), (0, b"ok\n"))
-    expect("CUDA_INJECTION64_PATH: /nowhere/liblynxpp.so" in missing.stderr, f"it is not said\n{missing}")
+    expect("CUDA_INJECTION64_PATH: /nowhere/liblynxpp.so" in missing.stderr, f"the failure is not reported\n{missing}")
     print(f"{len(found)} launches")
 
 

@@ -1,4 +1,4 @@
-// Launches a kernel three times, or as often as the argument says, and waits for nothing.
+// Launches a kernel three times, or the number of times given by the argument, and does not wait.
 #include "program.h"
 
 int main(int count, char** arguments) {

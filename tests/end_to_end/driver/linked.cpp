@@ -29,6 +29,6 @@ int main(int, char** arguments) {
   CHECK_CALL(cuStreamDestroy(stream));
   CHECK_CALL(cuModuleUnload(module));
   CHECK_CALL(cuCtxDestroy(context));
-  std::fflush(stdout);  // a C library in a namespace of its own is not asked to when the program exits
+  std::fflush(stdout);  // the C library of a separate namespace is not flushed on exit
   return right ? 0 : 1;
 }

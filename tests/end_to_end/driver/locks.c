@@ -1,4 +1,4 @@
-// A library to preload: counts the locks that are taken in a process and says at its end how many there were.
+// A library to preload: counts the locks that a process acquires and prints the total at exit.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
-"""Launches of a known kernel look it up without a lock: a hundred thousand more launches take no more locks, over a driver that
-takes none, with nothing attached and with a filter that excludes the kernel. Nor is the driver called for them but to launch.
+"""Launches look a known kernel up without locks: a hundred thousand more launches acquire no more locks, over
+a driver that acquires none, with nothing attached and with a filter that excludes the kernel. They call the
+driver only to launch.
 
 Arguments: the build folder, the program, the driver, the library that counts locks.
 """
@@ -12,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import Build, TestFailure, demand_equal, expect  # noqa: E402
 
 FEW, MANY = 1000, 101000
-SLACK = 100  # of the threads beside the launching one, in the time that the launches take
+SLACK = 100  # by other threads during the launches
 
 
 def locks_of(build, program, environment, launches):
@@ -44,7 +45,7 @@ def main():
             expect(many - few < SLACK, f"{name}: {many - few} locks more in {MANY - FEW} launches more")
             few, many = (calls_of(build, program, environment, launches) for launches in (FEW, MANY))
             demand_equal(f"{name}: calls of the driver in {MANY - FEW} launches more", many - few, MANY - FEW)
-        # That they are counted at all: launches that are measured take some.
+        # Checks that locks are counted at all: measured launches acquire some.
         measured = {**detached, "LYNXPP_SPEC": "instruction_count"}
         few, many = (locks_of(build, program, measured, launches) for launches in (FEW, 3 * FEW))
         expect(many - few > FEW, f"measured launches seem to take no lock: {few}, {many}")

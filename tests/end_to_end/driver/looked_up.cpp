@@ -1,5 +1,5 @@
-// Opens libcuda.so.1 and finds everything by cuGetProcAddress, with per-thread default streams where the
-// second argument is "ptsz". First argument: the PTX of examples/apps/vecadd.cu.
+// Opens libcuda.so.1 and looks up every function with cuGetProcAddress, with per-thread default streams if
+// the second argument is "ptsz". First argument: the PTX of examples/apps/vecadd.cu.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ int main(int, char** arguments) {
   if (std::strcmp(arguments[2], "ptsz") == 0) flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return 2;
-  // The driver's functions have no versions: there is no way in by them, with us or without.
+  // The driver's functions are unversioned: look-ups by version fail, with or without lynxpp.
   if (dlvsym(library, "cuLaunchKernel", "GLIBC_2.2.5") != nullptr ||
       dlvsym(RTLD_DEFAULT, "cuLaunchKernel", "libcuda.so.1") != nullptr)
     return 3;

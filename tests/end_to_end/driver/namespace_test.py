@@ -1,5 +1,5 @@
-"""A library that is opened into a namespace of its own has a driver of its own there: the program is as it was, and that its
-launches passed unseen is said.
+"""A library opened in a separate namespace has its own driver there: the program is unchanged, and a message
+says that its launches were not seen.
 
 Arguments: the build folder, the program, its arguments.
 """
@@ -15,7 +15,7 @@ def main():
     run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "--", *sys.argv[2:], preload=False)
     demand_equal(f"status of {run}", run.status, 3)
     demand_equal("output", run.stdout, b"ok\n")
-    expect("libcuda.so.1 was opened into a namespace of its own (dlmopen): what was launched there was not seen" in run.stderr,
+    expect("libcuda.so.1 was opened in a separate namespace (dlmopen): launches there were not seen" in run.stderr,
            f"nothing is said of the launches\n{run}")
     expect("no kernel launch was seen in" in run.stderr, f"nothing is said of the run\n{run}")
 

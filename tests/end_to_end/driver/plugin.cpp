@@ -1,6 +1,5 @@
-// Opens the program of linked.cpp as a library that prefers its own symbols to everybody's (RTLD_DEEPBIND),
-// or into a namespace of its own. Arguments: the PTX of examples/apps/vecadd.cu, the library, "deep" or
-// "apart".
+// Opens the program of linked.cpp as a library that prefers its own symbols (RTLD_DEEPBIND), or in a separate
+// namespace. Arguments: the PTX of examples/apps/vecadd.cu, the library, "deep" or "apart".
 #include <dlfcn.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// What the programs of this folder have in common: the vector addition of examples/apps/vecadd.cu by
-// functions of the driver, whichever way those were found.
+// Common parts of the programs in this folder: the vector addition of examples/apps/vecadd.cu through driver
+// functions, however these were found.
 #pragma once
 
 #include <cuda.h>
@@ -25,7 +25,7 @@ inline std::string read_file(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The functions that launches need.
+/// The functions that launching needs.
 struct Functions {
   decltype(&::cuMemAlloc) allocate = nullptr;
   decltype(&::cuMemFree) free = nullptr;
@@ -36,8 +36,8 @@ struct Functions {
   decltype(&::cuCtxSynchronize) synchronize = nullptr;
 };
 
-/// Launches the kernel in the five shapes of examples/apps/vecadd.cu. True when every sum is right, to the
-/// bit.
+/// Launches the kernel with the five shapes of examples/apps/vecadd.cu. Returns true if every sum is exactly
+/// right.
 inline bool add_vectors(const Functions& driver, CUfunction vecadd, CUstream stream) {
   constexpr int n = 20000;
   std::vector<float> a(n), b(n), sum(n);

@@ -1,5 +1,6 @@
-"""A program that runs with raised rights: whoever starts it must not have files read and written with them. The program is
-linked with liblynxpp.so, as LD_PRELOAD is not heeded then, and with the cpu device's libcuda.so.1.
+"""A program that runs with raised rights: the user who starts it must not have files read or written with
+them. The program is linked with liblynxpp.so, since LD_PRELOAD is ignored then, and with the cpu device's
+libcuda.so.1.
 
 Arguments: the build folder, the program, the PTX of vecadd.
 """
@@ -36,7 +37,7 @@ def written(folder):
 def main():
     program, ptx = sys.argv[2:]
     if os.geteuid() != 0:
-        print("only root can make a program that runs with its rights")
+        print("only root can create a program that runs with root's rights")
         return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         base = pathlib.Path(name)

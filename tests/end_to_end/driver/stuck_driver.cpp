@@ -1,5 +1,5 @@
-// A libcuda.so.1 whose function STUCK_IN never returns, and whose others do nothing and succeed. Its memory
-// is the host's; no kernel runs. STUCK_IN=nothing: its calls are counted, and told at the end.
+// A libcuda.so.1 whose function STUCK_IN never returns; all others do nothing and succeed. Its memory is host
+// memory; no kernel runs. STUCK_IN=nothing: counts the calls and prints the total at the end.
 #include <unistd.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 using Handle = void*;
 using Address = unsigned long long;
 
-/// Read once: bench/launch_rate has this driver, too, as one whose functions return at once.
+/// Read once: bench/launch_rate also uses this driver, as one whose functions return at once.
 const char* const wanted = std::getenv("STUCK_IN");
 
 const bool counts = wanted != nullptr && std::strcmp(wanted, "nothing") == 0;
@@ -31,15 +31,15 @@ void stay_if_stuck_in(const char* function) {
   for (;;) pause();
 }
 
-/// Of the numbers of cuda.h.
+/// Attribute numbers are those of cuda.h.
 int attribute_of_device(int attribute) {
   switch (attribute) {
     case 13: return 1'000'000;  // clock rate
     case 16: return 4;          // multiprocessors
-    case 39: return 2048;       // threads of one
+    case 39: return 2048;       // threads per multiprocessor
     case 75: return 9;          // compute capability, major
-    case 81: return 100'000;    // shared memory of a multiprocessor
-    case 106: return 32;        // thread blocks of one
+    case 81: return 100'000;    // shared memory per multiprocessor
+    case 106: return 32;        // thread blocks per multiprocessor
     default: return 0;
   }
 }

@@ -1,5 +1,5 @@
-"""Calls of the driver that never return: the program goes on and comes to its end, what is complete is on disk, and coverage says
-what is missing. A program that hangs in such a call itself can be ended.
+"""Driver calls that never return: the program continues and ends, complete records are on disk, and coverage
+says what is missing. A program that itself hangs in such a call can be ended.
 
 Arguments: the build folder, the program, the library whose functions never return.
 """
@@ -22,7 +22,7 @@ class Stuck:
                             "LYNXPP_CONTROL": "0", "LD_LIBRARY_PATH": str(folder)}
 
     def run(self, function):
-        """What it says, and its records."""
+        """Runs the program; returns its recorded launches and coverage."""
         self.output.unlink(missing_ok=True)
         run = subprocess.run([self.program], env={**self.environment, "STUCK_IN": function}, capture_output=True, text=True,
                              timeout=TIMEOUT)
@@ -37,7 +37,7 @@ class Stuck:
         return [each["launch"] for each in records if each["record"] == "launch"], coverage
 
     def ended_by(self, function, number):
-        """The same, of a program that is ended while it hangs."""
+        """Same, for a program that is ended while it hangs."""
         self.output.unlink(missing_ok=True)
         with subprocess.Popen([self.program], env={**self.environment, "STUCK_IN": function}, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True) as process:
@@ -57,18 +57,18 @@ def main():
         launches, coverage = stuck.run("")
         demand_equal("records of a driver that returns", (launches, coverage["notes"]), ([0, 1, 2], []))
         launches, coverage = stuck.run("cuMemcpyDtoHAsync")
-        demand_equal("records while no copy comes back", launches, [])
-        demand_equal("what coverage says", coverage["notes"], ["the program was ended before 3 launches had; the results are missing"])
+        demand_equal("records while no copy completes", launches, [])
+        demand_equal("notes of coverage", coverage["notes"], ["the program ended before 3 launches finished; the results are missing"])
         launches, coverage = stuck.run("cuMemHostAlloc")
         demand_equal("records of launches that had no memory", (launches, coverage["instrumented_launches"]), ([], 0))
-        expect(any(note.startswith("3 launches ran uninstrumented for want of up to ")
+        expect(any(note.startswith("3 launches ran uninstrumented for lack of memory (up to ")
                    and note.endswith(": the driver did not provide pinned host memory in time") for note in coverage["notes"]),
                f"coverage says {coverage['notes']}")
         launches, coverage = stuck.ended_by("cuLaunchKernelEx", signal.SIGTERM)
         demand_equal("records of a launch that hangs", launches, [])
         demand_equal("launches seen", coverage["launches"], 1)
-        demand_equal("what coverage says then", coverage["notes"],
-                     ["the program was ended before 1 launch had; the results are missing"])
+        demand_equal("notes of coverage", coverage["notes"],
+                     ["the program ended before 1 launch finished; the results are missing"])
     print("three functions were stuck")
 
 

@@ -1,6 +1,6 @@
-// Eight threads launch over thirty-two streams, on up to two devices in turn, each launch behind others of
-// its stream. Prints for each device how many launches there were, and how many of them the kernel has
-// counted. Argument: how many launches of each thread there are.
+// Eight threads launch on thirty-two streams, alternating between up to two devices; launches of a stream run
+// in order. Prints for each device the number of launches and the number that the kernel counted. Argument:
+// launches per thread.
 #include <thread>
 
 #include "program.h"

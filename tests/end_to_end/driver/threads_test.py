@@ -1,5 +1,5 @@
-"""Eight threads launch over thirty-two streams, on two devices: each launch runs once and has one record,
-which names its device, stream and thread; launches of a device are numbered without a gap, those of a thread in their order.
+"""Eight threads launch on thirty-two streams, on two devices: each launch runs once and has one record, which
+names its device, stream and thread; a device's launches are numbered without gaps, and a thread's in order.
 
 Arguments: the build folder, the program.
 """
@@ -22,7 +22,7 @@ def check_device(ordinal, devices, records):
     demand_equal(f"threads of device {ordinal}",
                  sorted(collections.Counter(each["place"]["thread"] for each in records).values()), [LAUNCHES] * threads)
     demand_equal(f"streams of device {ordinal}", len({each["place"]["stream"] for each in records}), STREAMS // devices)
-    # What one thread launches is recorded in that order.
+    # The launches of one thread are recorded in order.
     for thread in {each["place"]["thread"] for each in records}:
         own = [(each["launch"], each["place"]["correlation"]) for each in records if each["place"]["thread"] == thread]
         demand_equal(f"order of thread {thread}", own, sorted(own))
@@ -41,7 +41,7 @@ def main():
     demand_equal("devices", len(devices), 2)
     launches = [each for each in records if each["record"] == "launch"]
     for ordinal, (launched, counted) in enumerate(devices):
-        # Two thread blocks, of which thread 0 counts.
+        # In each of two thread blocks, thread 0 counts.
         demand_equal(f"how often the kernel ran on device {ordinal}", counted, 2 * launched)
         check_device(ordinal, len(devices), [each for each in launches if each["place"]["ordinal"] == ordinal])
     demand_equal("correlations", len({each["place"]["correlation"] for each in launches}), LAUNCHES * THREADS)

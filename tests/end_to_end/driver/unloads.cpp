@@ -1,5 +1,5 @@
-// Loads a module, launches its kernel over several streams, and unloads the module without having waited for
-// anything; ten times. Argument: the PTX of examples/apps/vecadd.cu.
+// Loads a module, launches its kernel on several streams, and unloads the module without waiting; ten times.
+// Argument: the PTX of examples/apps/vecadd.cu.
 #include "program.h"
 
 namespace {

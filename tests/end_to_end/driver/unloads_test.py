@@ -1,4 +1,5 @@
-"""A module is unloaded right behind its launches, again and again: every launch has its record, with the same counts.
+"""A module is unloaded right after its launches, repeatedly: every launch has its record, with the same
+counts.
 
 Arguments: the build folder, the program, its arguments.
 """

@@ -1,6 +1,6 @@
-// Four threads launch a kernel that no filter selects, in ten rounds. Between them its module is unloaded and
-// another one is loaded, whose kernel may get the same handle; thread 0 also has launches captured. Prints
-// how many launches of each kernel there were.
+// Four threads launch a kernel that no filter selects, in ten rounds. Between rounds its module is unloaded
+// and another one is loaded, whose kernel may get the same handle; thread 0 also captures launches. Prints
+// the number of launches of each kernel.
 #include <barrier>
 #include <thread>
 
@@ -28,8 +28,8 @@ void launch(CUfunction kernel, CUstream stream) {
   CHECK_CALL(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
 }
 
-/// In one of three ways: as it should be; behind the end of a capture that nobody has begun; with a stream
-/// that is not joined again.
+/// Captures in one of three ways: correctly; after ending a capture that was never begun; with a stream that
+/// is not joined again.
 void capture(CUfunction kernel, CUstream stream, CUstream other, int way) {
   CUgraph graph = nullptr;
   if (way == 1 && cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS) std::exit(3);

@@ -1,5 +1,6 @@
-"""Launches of a kernel that no filter selects are all counted, from several threads, while its module comes and goes and another
-module's kernel, which is selected, may have its handle; captured ones are none.
+"""Launches of a kernel that no filter selects are all counted, from several threads, while its module is
+unloaded and reloaded and another module's kernel, which is selected, may get its handle; captured launches do
+not count.
 
 Arguments: the build folder, the program.
 """

@@ -1,4 +1,4 @@
-// The rule about local memory, which only a GPU's driver knows; with -DFIX it does not hold.
+// The rule about local memory, whose use only a GPU's driver reports; with -DFIX it does not hold.
 #include "tests/end_to_end/findings/data.h"
 
 constexpr int threads = 128, blocks = 64, bins = 64, values = 32;

@@ -1,8 +1,9 @@
-"""Forks without exec, as PyTorch's data loaders do, over the driver's API.
+"""Forks without exec, as in PyTorch's data loaders, with the driver API.
 
-Arguments: before or after, the PTX of a kernel `work(int*)`. `after`: the process launches twice, creates workers that end by
-os._exit, and launches three times. `before`: the workers launch, the process itself does not; each worker prints what its own child
-may do. outside, outside_exit: the kernel writes past its memory, and the process ends by a return or by os._exit.
+Arguments: before or after, the PTX of a kernel `work(int*)`. `after`: the process launches twice, creates
+workers that end by os._exit, and launches three times. `before`: the workers launch, the process itself does
+not; each worker prints what its own child can do. outside, outside_exit: the kernel writes past its memory,
+and the process ends by a return or by os._exit.
 """
 import ctypes
 import os

@@ -1,5 +1,5 @@
-"""Forked processes through `lynxpp run` and `lynxpp check-run`: each process that launches writes its own records and its own
-table, the others write nothing and say nothing.
+"""Forked processes through `lynxpp run` and `lynxpp check-run`: each process that launches writes its own
+records and its own table; the others write and print nothing.
 
 Arguments: the build folder.
 """
@@ -22,7 +22,7 @@ class Forks(unittest.TestCase):
     build = None
 
     def measured(self, *command, device="cpu", environment=None):
-        """Returns the run, and for each process, by its id, the launches in its records, in order."""
+        """Returns the run, and for each process id the launches in its records, in order."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             run = self.build.run(self.build.command, "run", "-d", device, "-s", "instruction_count", "-o", output, "--", *command,
@@ -75,7 +75,7 @@ class Forks(unittest.TestCase):
                 self.expect_whole_tables(run, 1)
 
     def test_a_child_cannot_use_the_device_of_its_parent(self):
-        """Fails as on a GPU."""
+        """Fails in the same way as on a GPU."""
         for ending in ENDINGS:
             with self.subTest(ending=ending):
                 run, launches = self.measured(*self.program("nested", ending))
@@ -91,7 +91,7 @@ class Forks(unittest.TestCase):
                 self.assertEqual(list(launches.values()), [[0]])
                 self.assertNotIn("cpu device is still running", run.stderr)
 
-    def test_one_file_for_each_process(self):
+    def test_one_file_per_process(self):
         with tempfile.TemporaryDirectory() as folder:
             self.build.run(self.build.command, "run", "-d", "cpu", "-s", "instruction_count", "-o", f"{folder}/%p.jsonl", "--",
                            *self.program("before", "_exit"), preload=False)
@@ -105,7 +105,7 @@ class Forks(unittest.TestCase):
         self.expect_whole_tables(run, 3)
 
     def test_checked_workers(self):
-        """Findings belong to the process in which they were found; a worker does not report those of its parent."""
+        """Findings belong to the process that caused them; a worker does not report its parent's."""
         run = self.build.run(self.build.command, "check-run", "--", *self.program("before", "SIGTERM"), preload=False)
         summaries = sorted(line for line in run.stderr.splitlines() if line.startswith("== lynxpp check: "))
         self.assertEqual(summaries, ["== lynxpp check: no findings in 1 launch ==", "== lynxpp check: no findings in 2 launches ==",

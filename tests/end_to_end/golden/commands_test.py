@@ -1,5 +1,5 @@
-"""What every command prints, word for word: its output and its messages beside the files in expected/, which hold what has been reviewed.
-Times, addresses and folders are replaced. LYNXPP_UPDATE_GOLDEN=1 writes the files anew, for review.
+"""Compares the exact output and messages of every command with the reviewed files in expected/. Times,
+addresses and folders are replaced. LYNXPP_UPDATE_GOLDEN=1 rewrites the files, for review.
 
 usage: commands_test.py BUILD_FOLDER
 """
@@ -24,7 +24,8 @@ EXPECTED = HERE / "expected"
 INPUTS = HERE / "inputs"
 VECADD = "{examples}/vecadd"
 
-# Name of the file in expected/, and the commands whose output it holds, one after the other. `@` before a word: nothing is preloaded.
+# File name in expected/, and the commands whose output it holds, in order. `@` before a word: nothing is
+# preloaded.
 COMMANDS = {
     "run": [f"run -s instruction_count -- {VECADD}", f"run -e 'ON_INSTRUCTION: MEM_READ: GLOBAL: count[opcodeId()]++;' -- {VECADD}",
             f"run -s instruction_count -k nothing -- {VECADD}", f"run -s no_such_name -- {VECADD}", "run -s instruction_count -- ./no_such_program",
@@ -57,14 +58,14 @@ COMMANDS = {
     "other": ["--version", "no_such_command", "help no_such_command", "--no-such-option"],
 }
 
-# Said to a program that is running, and what it launches meanwhile.
+# Commands for a running program, and its launches between them.
 RUNNING = ["status {process}", "attach {process} -s instruction_count", "launch one", "launch two", "launch one", "status {process}",
            "attach {process} -s instruction_count -k ^two", "launch two", "top {process} --once", "detach {process}", "launch one",
            "status {process}", "attach {process} -s no_such_name"]
 
 
 def plain(text, folder):
-    """Without what differs from run to run and from machine to machine."""
+    """Removes parts that differ between runs and machines."""
     for path, name in ((folder, "FOLDER"), (str(BUILD.folder), "BUILD"), (str(ROOT), "SOURCE")):
         text = text.replace(str(path), name)
     text = re.sub(r"\b\d+(\.\d+)?(e-\d+)? ?(ms|us|ns|s|min)\b", r"N \3", text)
@@ -113,7 +114,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(text, path.read_text())
 
     def test_a_running_program(self):
-        """`commanded` launches the kernel that it is told, so that what was counted is known."""
+        """`commanded` launches the requested kernels, so that the counts are known."""
         environment = {**clean_environment(), "XDG_RUNTIME_DIR": self.folder.name, "LYNXPP_OUTPUT": "out.jsonl", "LD_PRELOAD": str(BUILD.library),
                        "LYNXPP_DEVICE": "cpu", "LYNXPP_CONTROL": "1"}
         program = subprocess.Popen([BUILD.examples / "tests/commanded"], env=environment, cwd=self.folder.name, text=True,
@@ -140,7 +141,7 @@ for each in COMMANDS.keys() - {"bench"}:
 
 
 class Table(unittest.TestCase):
-    def test_every_command_is_here(self):
+    def test_covers_every_command(self):
         commands = re.findall(r"(?m)^  ([a-z-]+)  ", BUILD.run(BUILD.command, "--help", preload=False).stdout.decode().split("Subcommands:")[1])
         used = {command.split()[0] for group in COMMANDS.values() for command in group if not command.startswith("-")}
         self.assertEqual(sorted(set(commands) - used - {"lsp"}), [], "lsp speaks a protocol: tests/cli/lsp")

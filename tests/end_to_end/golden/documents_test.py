@@ -1,5 +1,5 @@
-"""Every `lynxpp …` that the documents, the manual and the command's own help show is one that the command takes: its options are there, and
-its ready-made specifications, too.
+"""Every `lynxpp …` shown in the documents, the manual and the command's help is valid: its options and its
+ready-made specifications exist.
 
 usage: documents_test.py BUILD_FOLDER
 """
@@ -39,7 +39,8 @@ def ready_made():
 
 
 def commands_in(text):
-    """(line number, words behind `lynxpp`), of blocks and of what stands in backquotes; `\\` at a line's end joins."""
+    """Yields (line number, words after `lynxpp`), from code blocks and backquotes; `\\` at the end of a line
+    joins lines."""
     joined = re.sub(r"\\\n\s*", "", text)
     is_block = False
     for number, line in enumerate(joined.split("\n"), 1):
@@ -78,7 +79,7 @@ def complaint(command):
 
 
 class Documents(unittest.TestCase):
-    def test_what_they_show_is_what_there_is(self):
+    def test_shown_commands_exist(self):
         checked = 0
         for path in DOCUMENTS:
             for number, command in commands_in(path.read_text()):

@@ -1,5 +1,5 @@
-"""What the language promises of a program's launches: initial values, numbers that stand for opcodes and allocations, shadows of
-device memory, how launches become one, and what drops say.
+"""The language's guarantees about a program's launches: initial values, keys for opcodes and allocations,
+shadows of device memory, folding of launches, and messages about drops.
 
 usage: launches_test.py BUILD_FOLDER
 """
@@ -77,7 +77,7 @@ class Language(unittest.TestCase):
     def table(self, name):
         return next(table for table in self.kernel["tables"] if table["name"] == name)
 
-    def test_the_program_runs_as_ever(self):
+    def test_the_program_is_unchanged(self):
         self.assertEqual(self.run_.status, 0, self.run_)
         self.assertGreater(len(self.launches), 1)
 
@@ -112,7 +112,7 @@ class Language(unittest.TestCase):
         rows = [row["values"] for row in self.table("bytes")["rows"]]
         self.assertTrue(all(name.startswith("#") and "parameter" in name for name, _ in rows), rows)
 
-    def test_launches_become_one_as_the_report_says(self):
+    def test_launches_are_folded_as_the_report_says(self):
         blocks = [launch["results"]["blocks"] for launch in self.launches]
         self.assertEqual(self.kernel["results"]["blocks"], {"value": max(blocks), "fold": "max", "unit": ""})
         first = self.launches[0]["results"]["threads.value"]["values"]

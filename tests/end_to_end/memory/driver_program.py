@@ -48,7 +48,7 @@ def allocators():
 def test_fresh_memory():
     for name, allocate, free in allocators():
         for size in SIZES:
-            for _ in range(8):  # what the next ones may get
+            for _ in range(8):  # freed memory that the next allocations may get
                 address = allocate(size)
                 check(driver.cuMemsetD8_v2(ctypes.c_uint64(address), 255, ctypes.c_size_t(size)), "cuMemsetD8")
                 check(free(ctypes.c_uint64(address)), f"free of {name}")

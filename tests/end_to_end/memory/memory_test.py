@@ -1,4 +1,5 @@
-"""Initial contents of the cpu device's memory, and memory that graphs allocate, through `lynxpp run` and `check-run`.
+"""Initial contents of the cpu device's memory, and memory allocated by graphs, through `lynxpp run` and
+`check-run`.
 
 Arguments: the build folder.
 """
@@ -36,7 +37,7 @@ class Memory(unittest.TestCase):
         for line in lines:
             self.assertTrue(line.endswith(": 0 cudaSuccess"), run)
 
-    def test_and_is_still_known_to_be_uninitialised(self):
+    def test_fresh_memory_still_counts_as_uninitialized(self):
         run = self.build.run(self.build.command, "check-run", "--", self.build.examples / "tests" / "fresh", "read", preload=False)
         self.assertEqual(run.stdout, b"cudaMalloc 4096: 0 cudaSuccess\n", run)
         self.assertIn("uninitialized read in kernel count_others", run.stderr)
@@ -48,12 +49,12 @@ class Memory(unittest.TestCase):
                              CAPTURED + built("cudaErrorInvalidValue") + built("cudaSuccess") + SHARED, run)
         self.assertIn("fill(int*, int)", run.stderr)
 
-    def test_the_same_of_the_driver(self):
+    def test_driver_api_memory(self):
         program = pathlib.Path(__file__).resolve().parent / "driver_program.py"
         run = self.build.run(self.build.command, "run", "-d", "cpu", "--", sys.executable, program, preload=False)
         self.assertEqual(run.stdout, b"done\n", run)
 
-    def test_what_graphs_allocate_is_checked(self):
+    def test_memory_allocated_by_graphs_is_checked(self):
         run = self.build.run(self.build.command, "check-run", "--", self.build.examples / "tests" / "graph_memory", preload=False)
         self.assertIn("== lynxpp check: no findings in ", run.stderr)
 

@@ -1,5 +1,5 @@
-// Attaches and detaches while it runs: between launches of one kernel the program changes LYNXPP_SPEC in its
-// own environment.
+// Attaches and detaches while running: changes LYNXPP_SPEC in its own environment between
+// launches of one kernel.
 //   attach [SPECIFICATION]…   one launch, then for every argument: LYNXPP_SPEC set to it
 //                             ("-": unset) and one more launch
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
-// Thread block clusters as programs write them: a histogram over the shared memory of a cluster's blocks
-// (cooperative groups, a launch attribute), and numbers that go round a ring of blocks (__cluster_dims__).
-// Prints whether they are what the host has computed.
+// Typical uses of thread block clusters: a histogram in the shared memory of a cluster's blocks
+// (cooperative groups, a launch attribute), and numbers passed around a ring of blocks (__cluster_dims__).
+// Prints whether they equal the host's results.
 #include <cooperative_groups.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@ constexpr int threads = 128;
 constexpr int blocks = 16;
 constexpr int bins_of_block = 32;
 
-/// Bin b lies in block b / bins_of_block of the cluster.
+/// Bin b is in block b / bins_of_block of the cluster.
 __global__ void histogram(const unsigned* numbers, int count, unsigned* bins) {
   __shared__ unsigned own[bins_of_block];
   cg::cluster_group cluster = cg::this_cluster();
@@ -31,7 +31,7 @@ __global__ void histogram(const unsigned* numbers, int count, unsigned* bins) {
     atomicAdd(bins + cluster.block_rank() * bins_of_block + i, own[i]);
 }
 
-/// Each block adds what the one before it in the ring has, once for each block of the cluster.
+/// Each block adds the value of its predecessor in the ring, once for each block of the cluster.
 __global__ void __cluster_dims__(4, 1, 1) ring(unsigned* sums) {
   __shared__ unsigned parts[2][threads];
   cg::cluster_group cluster = cg::this_cluster();
@@ -46,7 +46,7 @@ __global__ void __cluster_dims__(4, 1, 1) ring(unsigned* sums) {
         cluster.map_shared_rank(parts[step % 2], (rank + cluster.num_blocks() - 1) % cluster.num_blocks());
     parts[(step + 1) % 2][threadIdx.x] = before[threadIdx.x];
   }
-  cluster.sync();  // nobody leaves while another block reads its memory
+  cluster.sync();  // no block may exit while another reads its memory
   sums[blockIdx.x * threads + threadIdx.x] = sum;
 }
 

@@ -1,5 +1,5 @@
-// Launches when it is told to: each line on its standard input is one launch, waited for and then told on its
-// standard output. "one" and "two" are kernels; "fork" makes a child, which tells its number and waits.
+// Launches on command: each line on standard input makes one launch, waits for it and reports it on standard
+// output. "one" and "two" are kernels; "fork" creates a child, which prints its process id and waits.
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>

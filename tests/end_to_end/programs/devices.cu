@@ -1,6 +1,6 @@
-// Each device squares numbers of its own, in a thread of its own; the last one's go to the first by a peer
-// copy, where a kernel adds them up that reads the last device's memory, too. Prints how many devices there
-// are and the sum.
+// Each device squares its own numbers, in its own thread; the last one's are copied to the first by a peer
+// copy, and a kernel there adds them up, which also reads the last device's memory. Prints the number of
+// devices and the sum.
 #include <cstdio>
 #include <cstdlib>
 #include <thread>

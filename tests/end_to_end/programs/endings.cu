@@ -1,8 +1,8 @@
-// Launches a kernel once, waits for it, and ends in the way that is asked for:
+// Launches a kernel once, waits for it, and ends in the requested way:
 //   endings abort | _exit | quick_exit | ignored | fork
 //   endings signal NUMBER         raises it
-//   endings inside NUMBER         sends it to itself while a kernel runs that never ends
-//   endings exit-inside | handled-inside    the same with SIGINT and a handler of the program's own
+//   endings inside NUMBER         sends it to itself while an endless kernel runs
+//   endings exit-inside | handled-inside    the same, with SIGINT and the program's own handler
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A kernel that writes past an array, and a program that goes on: one fault for each argument.
+// A kernel that writes past an array, in a program that continues: one fault per argument.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -10,7 +10,7 @@ __global__ void fill(int* array, int count) {
   if (i < count) array[i] = i;
 }
 
-// Not inlined, so that it is a function that callers are told by.
+// Not inlined, so that callers are identified by this function.
 __attribute__((noinline)) int* make_array(int count) {
   int* array = nullptr;
   cudaMalloc(&array, count * sizeof(int));
@@ -31,7 +31,7 @@ int main(int count, char** arguments) {
       target = reinterpret_cast<int*>(reinterpret_cast<char*>(array) + 1);
     if (std::strcmp(fault, "freed") == 0) cudaFree(array);
     fill<<<8, 128>>>(target, elements);
-    fill<<<8, 128>>>(target, 0);  // does not run behind a fault
+    fill<<<8, 128>>>(target, 0);  // does not run after a fault
     const cudaError_t ended = cudaDeviceSynchronize();
     const cudaError_t later = cudaMalloc(&target, 4);
     for (int j = 0; j < 1000; ++j) {

@@ -31,7 +31,7 @@ cudaError_t launch(int launches) {
   return cudaDeviceSynchronize();
 }
 
-/// Returns only where the ending is `return`.
+/// Returns only if the ending is `return`.
 int end(const char* ending) {
   if (std::strcmp(ending, "_exit") == 0) _exit(0);
   if (std::strcmp(ending, "exit") == 0) std::exit(0);

@@ -1,5 +1,5 @@
-// Fresh memory is 0, as on a GPU, whatever the process has freed before. Prints how many bytes of each kind
-// of memory are not 0, as read by a kernel.
+// Fresh memory is 0, as on a GPU, whatever the process has freed before. Prints the number of nonzero bytes
+// of each kind of memory, as read by a kernel.
 //   fresh          all kinds
 //   fresh read     a kernel reads memory that was never written: 0, and a finding
 #include <cuda_runtime.h>

@@ -19,7 +19,7 @@ int last_of(const int* memory) {
   return last;
 }
 
-/// cudaMallocAsync, two kernels and cudaFreeAsync in a capture.
+/// Captures cudaMallocAsync, two kernels and cudaFreeAsync.
 void capture(cudaStream_t stream, int* result) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
@@ -48,7 +48,7 @@ void capture(cudaStream_t stream, int* result) {
   cudaGraphDestroy(graph);
 }
 
-/// Nodes added one by one; the program frees what the graph allocates.
+/// Adds nodes one by one; the program frees the memory that the graph allocates.
 void build(cudaStream_t stream, unsigned long long flags) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;

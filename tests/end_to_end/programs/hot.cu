@@ -1,4 +1,4 @@
-// Kernels whose accesses meet at one place, and one whose accesses do not (band_test.py).
+// Kernels whose accesses concentrate on one address or line, and one whose accesses do not (band_test.py).
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -15,20 +15,20 @@
 
 constexpr unsigned rounds = 16;
 
-/// All warps read the same 256 bytes, which begin 512 bytes behind the array's begin.
+/// All warps read the same 256 bytes, at an offset of 512 bytes in the array.
 __global__ void one_line(const float* table, float* out) {
   float sum = 0;
   for (unsigned i = 0; i < rounds; ++i) sum += table[128 + (threadIdx.x + i) % 64];
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-/// All threads add to one counter, 8 bytes behind the array's begin.
+/// All threads add to one counter, at an offset of 8 bytes in the array.
 __global__ void one_counter(unsigned* counters, const unsigned* in, unsigned* out) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i] + atomicAdd(&counters[2], in[i] + 1) * 0;
 }
 
-/// Each thread reads and writes its own place, and adds to one of many counters.
+/// Each thread reads and writes its own element, and adds to one of many counters.
 __global__ void spread(const float* in, float* out, unsigned* counters) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = in[i] + 1;

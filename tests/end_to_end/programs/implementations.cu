@@ -1,5 +1,5 @@
-// Four primitives by five implementations each, some worse than others, in the NVTX ranges
-// PRIMITIVE/IMPLEMENTATION: what `lynxpp quality --fit` is tested with (quality_test.py).
+// Four primitives with five implementations each, some worse than others, in the NVTX ranges
+// PRIMITIVE/IMPLEMENTATION: the test program of `lynxpp quality --fit` (quality_test.py).
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -15,8 +15,8 @@
     }                                                                      \
   } while (false)
 
-/// Each thread moves the elements at its number, with so many rounds of arithmetic; `stride` elements lie
-/// between neighbours, modulo `count`, a power of two.
+/// Each thread moves the elements at its index, with the given rounds of arithmetic; adjacent elements are
+/// `stride` elements apart, modulo `count`, a power of two.
 __global__ void move(const unsigned* in, unsigned* out, unsigned count, unsigned stride, unsigned rounds) {
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
     const unsigned place = (i * stride + i * stride / count) % count;
@@ -26,7 +26,7 @@ __global__ void move(const unsigned* in, unsigned* out, unsigned count, unsigned
   }
 }
 
-/// The first lane of each warp does the work of all.
+/// The first lane of each warp does the work of all lanes.
 __global__ void move_by_one_lane(const unsigned* in, unsigned* out, unsigned count, unsigned rounds) {
   if (threadIdx.x % 32 != 0) return;
   const unsigned first = blockIdx.x * blockDim.x + threadIdx.x;
@@ -37,7 +37,7 @@ __global__ void move_by_one_lane(const unsigned* in, unsigned* out, unsigned cou
   }
 }
 
-/// By way of shared memory, in the reverse order and back.
+/// Moves through shared memory, in reverse order and back.
 __global__ void move_near(const unsigned* in, unsigned* out, unsigned count, unsigned rounds) {
   __shared__ unsigned near[256];
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

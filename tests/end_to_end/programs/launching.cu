@@ -1,6 +1,6 @@
-// Four threads launch a kernel so many times in all, each waiting for every eighth of its launches.
-//   launching kill N      kills itself when all are made, while the threads go on
-//   launching fork N      makes children meanwhile, which end at once
+// Four threads together launch a kernel the given number of times, each waiting for every eighth launch.
+//   launching kill N      kills itself after the last launch, while the threads continue
+//   launching fork N      meanwhile creates children, which end at once
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ void launch_some(int* launches, int most) {
   if (cudaStreamSynchronize(stream) != cudaSuccess) std::exit(2);
 }
 
-/// How many there were.
+/// Returns the number of children.
 int make_children(int most) {
   int children = 0;
   while (launched < most && children < 50) {

@@ -1,5 +1,5 @@
 // Kernels of an image that the program loads, launched through every API. Arguments: images built from
-// library_part.cu, each of which is loaded, used and unloaded.
+// library_part.cu; each is loaded, used and unloaded.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Launches kernels with long names, each from a thread of its own with a small stack, as servers have them.
-//   long_names KIB: with stacks of that size
+// Launches kernels with long names, each from a thread with a small stack, as in servers.
+//   long_names KIB: the size of the stacks
 #include <cuda_runtime.h>
 #include <pthread.h>
 
@@ -10,7 +10,7 @@
 #define TEN_OF(x) TEN(x)
 #define AND(x, y) x##y
 #define BOTH(x, y) AND(x, y)
-/// 300 letters, and one at the end for which "(a+)+$" divides the others in each possible way.
+/// 300 letters and a different last one, so that "(a+)+$" divides the others in every possible way.
 #define LETTERS BOTH(TEN_OF(TEN(aaa)), b)
 
 template <typename T, int Tens>
@@ -22,7 +22,7 @@ struct PointerTo<T, 0> {
   using type = T;
 };
 
-/// With a name of as many stars: a demangler recurses for each.
+/// The name has this number of stars: a demangler recurses for each.
 template <typename T>
 __global__ void pointed(T, int* value) {
   *value += 1;

@@ -1,5 +1,5 @@
-// Kernels with the same indices as descriptions in examples/advise, for comparing what is observed with what
-// the descriptions say: every variant that can be written as a kernel. usage: observed FAMILY SIZE
+// Kernels with the same indices as descriptions in examples/advise, for comparing observations with
+// the descriptions: every variant that can be written as a kernel. usage: observed FAMILY SIZE
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@
 
 constexpr int tile = 16;
 
-// ---- product.access (Figures 1 and 2 of the CuMAPz paper): rows decides how the tile is laid out
+// ---- product.access (Figures 1 and 2 of the CuMAPz paper): `rows` selects the layout of the tile
 
 template <int shift, bool rows, int padding, bool transposed>
 __global__ void product(const float* in, float* out, int n) {
@@ -102,7 +102,7 @@ __global__ void transpose(const float* in, float* out, int n) {
   }
 }
 
-// ---- matmul.access: what is in shared memory: 0 A, 1 B, 3 both, 4 and 5 both with half blocks
+// ---- matmul.access: operands in shared memory: 0 A, 1 B, 3 both, 4 and 5 both with half blocks
 
 template <int step>
 __global__ void matmul(const float* a, const float* b, float* c, int n) {
@@ -135,7 +135,7 @@ __global__ void matmul(const float* a, const float* b, float* c, int n) {
   if (step > 3) c[(row + down) * n + col + right] = second;
 }
 
-// ---- what no description says: an index from memory, dynamic shared memory, a branch that data decide
+// ---- not in descriptions: an index from memory, dynamic shared memory, a data-dependent branch
 
 __global__ void gather(const int* index, const float* in, float* out, int n) {
   extern __shared__ float dynamic[];
@@ -158,7 +158,7 @@ int main(int count, char** arguments) {
   const int n = count > 2 ? std::atoi(arguments[2]) : 64;
   const std::size_t elements = static_cast<std::size_t>(n) * n;
   const std::size_t margin = 2 * static_cast<std::size_t>(n) + 64;  // Laplace reads a row above and below
-  const std::size_t before = (margin + 511) / 512 * 512;            // all channels' width of compute_1_3
+  const std::size_t before = (margin + 511) / 512 * 512;            // width of compute_1_3's channels
   float *in, *out, *third;
   CHECK(cudaMalloc(&in, (elements + 2 * before) * sizeof(float)));
   CHECK(cudaMalloc(&out, (elements + before) * sizeof(float)));

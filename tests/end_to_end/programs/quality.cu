@@ -1,4 +1,4 @@
-// Kernels whose criteria are known in closed form, each in an NVTX range of its name (quality_test.py).
+// Kernels whose criteria are known in closed form, each in an NVTX range with its name (quality_test.py).
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -14,7 +14,7 @@
     }                                                                      \
   } while (false)
 
-/// One lane of 32 in a long straight line of code.
+/// One lane in 32 executes long straight-line code.
 __global__ void one_lane(unsigned* out, unsigned x) {
   if (threadIdx.x % 32 != 0) return;
 #pragma unroll
@@ -22,7 +22,7 @@ __global__ void one_lane(unsigned* out, unsigned x) {
   out[blockIdx.x] = x;
 }
 
-/// Three accesses to shared memory for one to global memory.
+/// Accesses shared memory three times per access to global memory.
 __global__ void near_memory(unsigned* out) {
   __shared__ volatile unsigned near[256];
   near[threadIdx.x] = threadIdx.x;

@@ -1,5 +1,5 @@
-// Built with -rdc=true from two files: its device code is put together by the device linker. Each file has
-// texts and a variable of its own under names that the other one has, too.
+// Built with -rdc=true from two files, whose device code the device linker combines. Each file has
+// its own strings and a variable, under names that the other file uses too.
 #include <cuda_runtime.h>
 
 #include <cstdio>

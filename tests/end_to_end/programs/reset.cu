@@ -1,4 +1,4 @@
-// Launches a kernel three times and resets the device without having waited, twice over.
+// Launches a kernel three times and resets the device without waiting, twice.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,10 +1,10 @@
 // A tiled transpose from which camping is removed step by step (band_test.py, scripts/gpu/calibrate.py).
 //
 // usage: skewed_transpose SIZE SKEW
-// SIZE: of the matrix, in units of 512 elements, which are all partitions of compute capability 1.3.
-// Blocks that run at the same time write to SKEW rows of tiles, each 64 bytes behind the one before: to one
-// partition with up to 4, to two with 8, to four with 16 and to all eight with 32. The reads are spread with
-// any.
+// SIZE: size of the matrix in units of 512 elements, which span all partitions of compute capability 1.3.
+// Blocks that run concurrently write to SKEW rows of tiles, each 64 bytes after the previous one: to one
+// partition with up to 4 rows, to two with 8, to four with 16 and to all eight with 32. Reads are spread for
+// any SKEW.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Launches inside and outside of what begins and ends a measurement: grids of 1 to 7 blocks, of which those
-// of 1, 2 and 6 are between cudaProfilerStart and cudaProfilerStop, and that of 4 is in the range "warm".
+// Launches inside and outside of measured sections: grids of 1 to 7 blocks; those of 1, 2 and 6 blocks
+// are between cudaProfilerStart and cudaProfilerStop, and that of 4 is in the range "warm".
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
-// Floating-point results that are no number, infinite or denormal, at places that the host knows: it computes
-// the same again and prints, for each line of the kernels, how many values of each kind the line makes.
+// Floating-point results that are NaN, infinite or denormal, in elements that the host knows: it repeats the
+// computation and prints, for each line of the kernels, how many values of each kind the line produces.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -93,7 +93,7 @@ void run(const char* name) {
     count(counts[root], rooted, divided, Number(0));
     count(counts[sum], rooted + b[i], rooted, b[i]);
     count(counts[product], multiplied, a[i], b[i]);
-    // The compiler may fuse this with the product; then there is one rounding less.
+    // The compiler may fuse this with the product, with one rounding less.
     count(counts[difference], out[4 * n + i], a[i], multiplied);
   }
   std::printf("%s loads %d %d %d %d\n", name, loads.nan, loads.infinite, loads.denormal, loads.made);

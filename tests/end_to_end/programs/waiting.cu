@@ -1,11 +1,11 @@
-// Programs that wait in every way that CUDA allows, and one that asks for what the cpu device does not have.
+// Programs that wait in every way that CUDA supports, and one that uses features missing on the cpu device.
 //   waiting host       a kernel waits for a flag that the host sets after the launch
-//   waiting blocks     a barrier over as many blocks as occupancy promises
-//   waiting forever    a kernel does not end, and the process is interrupted while it waits for it
-//   waiting print      what kernels print comes when the host waits for them
+//   waiting blocks     a barrier across all blocks that can be resident
+//   waiting forever    a kernel does not end, and the process is interrupted while waiting for it
+//   waiting print      output of kernels appears when the host waits for them
 //   waiting graph      a captured graph is launched, in which a kernel runs twice
-//   waiting refused    textures, a capture into a graph, and one that is asked for what it cannot hold; its
-//                      errors are not looked at
+//   waiting refused    textures, a capture into a graph, and a capture of a call that cannot be captured;
+//                      ignores errors
 #include <csignal>
 #include <cstdio>
 #include <cstring>

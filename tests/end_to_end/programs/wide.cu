@@ -1,4 +1,4 @@
-// Integers of 128 bits: quotients, remainders, products and sums on the device, compared with the host.
+// 128-bit integers: quotients, remainders, products and sums on the device, compared with the host.
 #include <cstdio>
 #include <vector>
 

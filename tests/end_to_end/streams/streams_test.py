@@ -1,4 +1,4 @@
-"""Traces that are streamed to files while kernels run: nothing is lost, and what a program does stays the same.
+"""Traces streamed to files while kernels run: nothing is lost, and the program's behaviour is unchanged.
 
 usage: streams_test.py BUILD_FOLDER
 """
@@ -30,7 +30,7 @@ if not SPMV.exists():
 
 
 def rows_of(record, table):
-    """Of a record: the rows of a table, each a dict by the names of the columns."""
+    """Returns the rows of a table in a record, as dictionaries by column name."""
     columns = {name.split(".", 1)[1]: result["values"] for name, result in record["results"].items() if name.startswith(table + ".")}
     return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
@@ -50,7 +50,7 @@ class Streams(unittest.TestCase):
         return {**clean_environment(), **self.traces(), "LD_PRELOAD": str(BUILD.library), "LYNXPP_DEVICE": "cpu", "LYNXPP_SPEC": "memory_trace"}
 
     def larger(self):
-        """memory_trace with room for all accesses, in a file of its own."""
+        """Runs memory_trace with capacity for all accesses, in a separate file."""
         path = self.folder / "larger.cod"
         text = TRACE.read_text()
         for old in ("ACCESSES = 16384", "LANE_ADDRESSES = 32768"):
@@ -82,7 +82,7 @@ class Streams(unittest.TestCase):
             entries = list(stream.entries())
             self.assertEqual([number for number, _ in entries], list(range(len(rows))))
             self.assertEqual([entry for _, entry in entries], rows)
-        # The other specification's, which holds a part of it only: in another order, and at other times.
+        # The other specification's trace, which holds only a part, in another order and at other times.
         accesses = [entry for _, entry in streams["memory_trace", "accesses"].entries()]
         addresses = collections.defaultdict(list)
         for _, entry in streams["memory_trace", "lane_addresses"].entries():
@@ -107,7 +107,7 @@ class Streams(unittest.TestCase):
         self.traced("instruction_count", 1000)
         self.assertFalse(self.seen.exists(), "a specification without traces makes no files")
 
-    def test_the_command_prints_what_the_reader_reads(self):
+    def test_the_command_prints_the_same_as_the_reader(self):
         _, _, streams = self.traced("memory_trace", 200)
         stream = streams["memory_trace", "accesses"]
         command = BUILD.run(BUILD.command, "trace", self.seen, "-t", "accesses", "--format", "json", preload=False)
@@ -126,7 +126,7 @@ class Streams(unittest.TestCase):
         other = BUILD.run(BUILD.command, "trace", self.seen, "-k", "no_such_kernel", preload=False)
         self.assertEqual((other.status, other.stdout), (0, b""))
 
-    def test_a_full_disk_is_said_and_the_program_goes_on(self):
+    def test_a_full_disk_is_reported_and_the_program_continues(self):
         native = BUILD.run(SPMV, 3000)
         limit = 64 * 1024
         run = subprocess.run([SPMV, "3000"], env={**self.environment(), "LYNXPP_CPU_CACHE": "off"}, capture_output=True, timeout=300,
@@ -138,7 +138,7 @@ class Streams(unittest.TestCase):
         for stream in lynxpp.streams(self.seen):
             self.assertEqual([number for number, _ in stream.entries()], list(range(sum(1 for _ in stream.entries()))))
 
-    def test_a_killed_process_leaves_whole_blocks(self):
+    def test_a_killed_process_leaves_complete_blocks(self):
         program = subprocess.Popen([SPMV, "200000"], env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             def is_there():
@@ -158,7 +158,7 @@ class Streams(unittest.TestCase):
         self.assertEqual(listed.status, 0, listed)
         self.assertIn(str(len(numbers)), listed.stdout.decode())
 
-    def test_what_is_wrong_is_said(self):
+    def test_reports_errors(self):
         missing = BUILD.run(BUILD.command, "trace", self.folder / "nothing", preload=False)
         self.assertEqual(missing.status, 1)
         self.assertIn("does not exist", missing.stderr)
@@ -171,7 +171,7 @@ class Streams(unittest.TestCase):
         notes = records.launches[0]["notes"]
         self.assertTrue(any(": Not a directory" in note for note in notes), notes)
         run = BUILD.run(SPMV, 200, spec="memory_trace", environment={"LYNXPP_TRACE": str(self.folder / "%q")})
-        self.assertIn("nothing is known of '%q'", run.stderr)
+        self.assertIn("unknown placeholder '%q'", run.stderr)
 
 
 if __name__ == "__main__":

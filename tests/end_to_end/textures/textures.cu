@@ -1,5 +1,5 @@
-// Textures and surfaces of every kind that CUDA C++ has, on one image each. Prints a line for each kind with
-// what the kernel has read; where the value is known beforehand, it is compared.
+// Textures and surfaces of every kind in CUDA C++, on one image each. Prints for each kind
+// the values that the kernel read; known values are compared.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -78,7 +78,7 @@ __global__ void fill_plane(cudaSurfaceObject_t surface) {
 __global__ void turn_plane(cudaSurfaceObject_t from, cudaSurfaceObject_t to) {
   const float2 value = surf2Dread<float2>(from, threadIdx.y * sizeof(float2), threadIdx.x);
   surf2Dwrite(value, to, threadIdx.x * sizeof(float2), threadIdx.y);
-  // Outside: the nearest element, none, nothing.
+  // Out of range: clamps to the nearest element, reads zero, writes nothing.
   const float2 last = surf2Dread<float2>(from, 999 * sizeof(float2), 999, cudaBoundaryModeClamp);
   const float2 none = surf2Dread<float2>(from, -8, 0, cudaBoundaryModeZero);
   if (last.x != side - 1 || last.y != side - 1 || none.x != 0 || none.y != 0) __trap();
@@ -139,7 +139,7 @@ static std::vector<float> numbers(int size) {
   return values;
 }
 
-/// What was read, as a checksum; and each value against `expected`, where there is one.
+/// Prints a checksum of the values read, and compares each with `expected` if given.
 static void report(const char* name, const std::function<float(int x, int y)>& expected = nullptr) {
   CHECK(cudaDeviceSynchronize());
   Results host;

@@ -1,5 +1,5 @@
-"""A program of textures and surfaces on the cpu device: what it computes, the same under instrumentation, and that
-texture reads are counted as such.
+"""A program with textures and surfaces on the cpu device: its results are right, unchanged by
+instrumentation, and texture reads are counted as such.
 
 usage: textures_test.py BUILD_FOLDER
 """
@@ -28,7 +28,7 @@ class Textures(unittest.TestCase):
         cls.native = cls.build.run(PROGRAM)
         assert cls.native.status == 0, str(cls.native)
 
-    def test_values_that_are_known_are_right(self):
+    def test_known_values_are_right(self):
         lines = self.native.stdout.decode().splitlines()
         self.assertEqual(len(lines), 22, self.native)
         for line in lines:
@@ -43,7 +43,7 @@ class Textures(unittest.TestCase):
                 self.assertTrue(records.launches)
                 self.assertTrue(all("results" in each for each in records.launches), run)
 
-    def test_every_way_to_run_kernels_gives_the_same(self):
+    def test_every_mode_gives_the_same_results(self):
         for variables in ({"LYNXPP_CPU_TIER": "segments"}, {"LYNXPP_CPU_TIER": "forms"},
                           {"LYNXPP_CPU_CHECK": "memory,race,init,sync"}, {"LYNXPP_CPU_COUNTERS": "/dev/null"}):
             with self.subTest(variables=variables):
@@ -52,7 +52,7 @@ class Textures(unittest.TestCase):
                 if "LYNXPP_CPU_CHECK" in variables:
                     self.assertIn("no findings in 25 launches", run.stderr)
 
-    def test_texture_reads_are_a_class_of_their_own(self):
+    def test_texture_reads_have_their_own_class(self):
         run, records = self.build.measure(PROGRAM, spec=ROOT / "tests/end_to_end/textures/texture_accesses.cod")
         self.assertEqual(run.stdout, self.native.stdout)
         results = {each["kernel"]: each["results"] for each in records.launches}
@@ -67,7 +67,7 @@ class Textures(unittest.TestCase):
         self.assertEqual(by_name("turn_plane")["writes"], 2 * THREADS)
         self.assertEqual(by_name("fill_slices")["writes"], 6 * THREADS)
 
-    def test_what_is_not_counted_is_said(self):
+    def test_reports_what_is_not_counted(self):
         _, records = self.build.measure(PROGRAM, spec="device_memory_profile")
         notes = {each["kernel"]: each.get("notes", []) for each in records.coverage}
         of_levels = next(found for kernel, found in notes.items() if "read_levels" in kernel)

@@ -1,6 +1,6 @@
-// A kernel whose words only probes can count, in launches that have room for counters of all shared memory,
-// of one array, or of none (crowded_test.py): of 64 threads an SM holds 32 blocks, with up to 6272 bytes
-// each.
+// A kernel whose words only probes can count, in launches with room for counters of all shared memory,
+// of one array, or of none (crowded_test.py): an SM holds 32 blocks of 64 threads, each with up to
+// 6272 bytes.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -45,7 +45,7 @@ int main() {
   CHECK(cudaMalloc(&out, bins * sizeof(unsigned)));
   CHECK(cudaMemcpy(in, numbers.data(), numbers.size() * sizeof(unsigned), cudaMemcpyHostToDevice));
   CHECK(cudaMemset(out, 0, bins * sizeof(unsigned)));
-  // Room for counters of all, of `counts` alone, of nothing.
+  // Room for counters of everything, of `counts` alone, of nothing.
   for (const Launch& each : {Launch{256, 5600}, Launch{64, 5600}, Launch{64, 5900}}) {
     crowded<<<blocks, each.threads, each.shared_bytes>>>(in, out, each.shared_bytes / sizeof(unsigned));
     CHECK(cudaGetLastError());

@@ -1,4 +1,5 @@
-"""Counters of shared memory's words lie in the block's own where there is room: for all words, else for those of one array, else for none.
+"""Counters of shared memory's words are in the block's own memory if there is room: for all words, else for
+one array, else none.
 
 usage: crowded_test.py BUILD_FOLDER
 """
@@ -16,7 +17,7 @@ ALL, ONE_ARRAY, NONE = range(3)  # the launches of crowded.cu
 
 
 def atomics(build, program, launches, **environment):
-    """Requests to device memory of each launch; by the way, every count is the device's."""
+    """Returns the requests to device memory of each launch; also checks that every count is the device's."""
     with tempfile.TemporaryDirectory() as folder:
         counters = pathlib.Path(folder, "counters.jsonl")
         run, records = build.measure(program, spec=SPEC, environment={**environment, "LYNXPP_CPU_COUNTERS": str(counters)})
@@ -41,12 +42,12 @@ def main():
         demanded, records = atomics(build, program, launches, LYNXPP_WORDS="shared=32")
         print(f"atomic requests: {found}, without array counters {without}, demanded {demanded}")
         demand_equal("room for all", (found[ALL], demanded[ALL]), (without[ALL], without[ALL]))
-        expect(found[ALL] < 2 * found[NONE], "with room for all, counters of four times as many threads are not in shared memory")
+        expect(found[ALL] < 2 * found[NONE], "with room for all, counters of four times more threads are not in shared memory")
         expect(found[ONE_ARRAY] < 0.7 * without[ONE_ARRAY], "with room for one array its counters are not in shared memory")
         demand_equal("no room for all", (without[ONE_ARRAY], demanded[ONE_ARRAY]), (found[NONE], found[NONE]))
         demand_equal("no room", (without[NONE], demanded[NONE]), (found[NONE], found[NONE]))
         notes = [note for entry in records.coverage for note in entry.get("notes", [])]
-        expect(any("instead of 32" in note for note in notes), f"nothing says that an SM would hold fewer blocks: {notes}")
+        expect(any("instead of 32" in note for note in notes), f"no note says that an SM would hold fewer blocks: {notes}")
     except TestFailure as failure:
         print(f"FAIL: {failure}")
         return 1

@@ -1,5 +1,6 @@
-"""Words that loops go through are counted behind the loops until a launch shows that the loops are short (engine::word_runs_pay), or always
-where each thread has a place to write them down, by the warp instructions of a kernel's launches.
+"""Words accessed in loops are counted after the loops until a launch shows that the loops are short
+(engine::word_runs_pay), or always if each thread has space to record them; measured by the warp instructions
+of a kernel's launches.
 
 usage: runs_test.py BUILD_FOLDER
 """
@@ -16,7 +17,7 @@ BUILD = Build(sys.argv[1])
 
 
 def instructions(app, without=""):
-    """{kernel: [warp instructions of each launch]}, {(kernel, launch): its record}"""
+    """Returns {kernel: [warp instructions of each launch]} and {(kernel, launch): record}."""
     with tempfile.TemporaryDirectory() as folder:
         counters = pathlib.Path(folder, "counters.jsonl")
         run, records = BUILD.measure(BUILD.examples / app, spec="device_memory_profile",
@@ -34,7 +35,8 @@ def counts_of(record):
 
 
 def check_short_loops():
-    """Rows of four elements, few of 60 to 100: the first launch has runs, the last ones have none, when its results have been taken."""
+    """Rows of four elements, a few of 60 to 100: the first launch has runs, the last ones have none, after
+    its results arrived."""
     learned, records = instructions("spmv", "loop_records")
     without, plain = instructions("spmv", "loop_records,word_runs")
     for kernel, launches in without.items():
@@ -47,12 +49,12 @@ def check_short_loops():
 
 
 def check_places():
-    """A store before a loop and one behind it are less than counting, also where rows are short."""
+    """A store before a loop and one after it cost less than counting, even if rows are short."""
     placed, records = instructions("spmv")
     without, plain = instructions("spmv", "loop_records,word_runs")
     kernel = next(each for each in placed if "thread_per_row" in each)
     demand_equal(f"{kernel}: kinds of launches", len(set(placed[kernel])), 1)
-    expect(placed[kernel][0] < 0.9 * without[kernel][-1], f"{kernel}: {placed[kernel]} with places, {without[kernel]} without")
+    expect(placed[kernel][0] < 0.9 * without[kernel][-1], f"{kernel}: {placed[kernel]} with records, {without[kernel]} without")
     for launch, record in records.items():
         demand_equal(f"{launch}: results", counts_of(record), counts_of(plain[launch]))
 

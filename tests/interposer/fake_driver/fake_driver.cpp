@@ -1,4 +1,4 @@
-// A libcuda.so.1 that records its calls. Functions of a module exist under whatever name is asked for.
+// A libcuda.so.1 that records its calls. A module has a function of every requested name.
 #include "tests/interposer/fake_driver/fake_driver.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ void log_launch(const char* function_name, void* function, unsigned gx, unsigned
 
 /// Set by fakeSetCurrent.
 thread_local void* current = nullptr;
-/// How often the primary context is held; the program holds it from the start.
+/// Number of holds on the primary context; the program has one from the start.
 std::atomic<int> primary_retained = 1;
 
 void* primary_context() {
@@ -41,7 +41,7 @@ void* primary_context() {
 struct Memory {
   std::mutex mutex;
   std::map<std::uint64_t, std::uint64_t> live;        // bytes by address
-  std::multimap<std::uint64_t, std::uint64_t> freed;  // address by bytes
+  std::multimap<std::uint64_t, std::uint64_t> freed;  // addresses by bytes
   std::uint64_t next = 0x10000;
 };
 Memory& memory() {
@@ -49,7 +49,7 @@ Memory& memory() {
   return *instance;
 }
 
-/// Below 4 GiB, so that the functions with addresses of 32 bits can have them too.
+/// Returns addresses below 4 GiB, so that functions with 32-bit addresses can use them too.
 std::uint64_t take_memory(std::uint64_t bytes) {
   const std::lock_guard lock(memory().mutex);
   std::uint64_t address = memory().next;
@@ -92,7 +92,7 @@ Object* in_context(const char* kind, const char* name = "", void* owner = nullpt
 
 void* lynxpp::fake_driver::current_context() { return current != nullptr ? current : primary_context(); }
 
-/// As the driver does.
+/// Behaves like the driver's.
 EXPORT int cuInit(unsigned) {
   static const bool tells_end = getenv("FAKE_DRIVER_TELLS_END") != nullptr;
   static const int registered = tells_end ? atexit([] { log_event("driver ends"); }) : 0;
@@ -170,7 +170,7 @@ EXPORT int cuFuncGetName(const char** name, void* function) {
 EXPORT int cuFuncGetModule(void** module, void* function) { return *module = object(function)->owner, 0; }
 EXPORT int cuKernelGetLibrary(void** library, void* kernel) { return *library = object(kernel)->owner, 0; }
 
-/// CUDA 13 gave the name another signature for those who ask for its version.
+/// CUDA 13 changed the signature for callers that request its version.
 EXPORT int cuCtxGetDevice(int* device) { return *device = 1, 0; }
 EXPORT int cuCtxGetDevice_v2(int* device, void*) { return *device = 2, 0; }
 
@@ -197,7 +197,7 @@ EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
   return *context = primary_context(), ++primary_retained, 0;
 }
 
-// Addresses are of a range where nothing is; what is freed is given out again first.
+// Addresses are in an unused range; freed memory is reused first.
 EXPORT int cuMemAlloc(unsigned* address, unsigned bytes) {
   return *address = static_cast<unsigned>(take_memory(bytes)), 0;
 }
@@ -264,7 +264,7 @@ EXPORT int cuMemcpyDtoH_v2(void*, std::uint64_t, std::size_t bytes) {
 EXPORT int cuMemcpy2D_v2(const void*) { return log_event("driver cuMemcpy2D_v2"), 0; }
 EXPORT int cuMemcpy3D_v2(const void*) { return log_event("driver cuMemcpy3D_v2"), 0; }
 
-/// Stands for cuModuleEnumerateFunctions and cuLibraryEnumerateKernels.
+/// Replaces cuModuleEnumerateFunctions and cuLibraryEnumerateKernels.
 EXPORT int fakeEnumerate(void** function, void* owner, const char* name) {
   const bool is_library = object(owner)->kind == "library";
   return *function = is_library ? create("kernel", name, owner) : in_context("function", name, owner), 0;
@@ -321,7 +321,7 @@ struct Entry {
   void* address;
 };
 
-// The driver's own addresses, not what the global scope binds these names to.
+// The driver's own addresses, not those to which the global scope binds these names.
 #define ENTRY(name, parameters) {#name, reinterpret_cast<void*>(&name)},
 const Entry* entries(std::size_t& count) {
   static const Entry table[] = {FAKE_DRIVER_FUNCTIONS(ENTRY)};

@@ -1,5 +1,4 @@
-// The driver functions that the fake libcuda.so.1 has, declared once for it and for the programs that call
-// it.
+// The functions of the fake libcuda.so.1, declared once for the library and for the programs that call it.
 #pragma once
 
 #include <cstddef>

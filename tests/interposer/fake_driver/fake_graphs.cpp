@@ -80,7 +80,7 @@ int list(const std::vector<Object*>& all, void** nodes, std::size_t* count) {
   return *count = all.size(), 0;
 }
 
-/// Also checks the node, which the program names to change an executable graph.
+/// Also checks the node by which the program changes an executable graph.
 bool is_of(void* node, const char* kind, const char* call) { return object(node, call)->kind == kind; }
 
 }  // namespace

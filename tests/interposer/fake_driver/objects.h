@@ -19,10 +19,10 @@ struct Object {
   Object* owner = nullptr;
   void* context = nullptr;  ///< the context that owns it; null: none
   bool is_alive = true;
-  std::vector<Object*> nodes = {};   ///< of a graph; for a node, its child graphs
+  std::vector<Object*> nodes = {};   ///< for a graph, its nodes; for a node, its child graphs
   std::vector<Object*> before = {};  ///< nodes that a node waits for
-  Object* origin = nullptr;          ///< what it is a copy of; compared only
-  int attributes[32] = {};           ///< of a kernel node, by their number
+  Object* origin = nullptr;          ///< the object it was copied from; compared only
+  int attributes[32] = {};           ///< attributes of a kernel node, by attribute number
 };
 
 /// Never freed, so that dead handles can be detected; a deque does not move its elements.
@@ -46,7 +46,7 @@ inline Object* create(const char* kind, const char* name = "", void* owner = nul
   return &made;
 }
 
-/// The object that the caller was given.
+/// Returns the object that the caller was given.
 inline Object* object(void* handle, const char* call = __builtin_FUNCTION()) {
   auto* const found = static_cast<Object*>(handle);
   if (found != nullptr && found->is_alive) return found;

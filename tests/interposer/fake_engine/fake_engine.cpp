@@ -1,4 +1,4 @@
-// A liblynxpp-engine.so that records what the preload library tells it.
+// A liblynxpp-engine.so that records the calls of the preload library.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -23,7 +23,8 @@ int attach(const char* specifications) {
 const lynxpp_allocation_source* allocations = nullptr;
 void use_allocations(const lynxpp_allocation_source* source) { allocations = source; }
 
-/// FAKE_ENGINE_ALLOCATIONS=list: each with the file whose code called for it; =count: how many there are.
+/// FAKE_ENGINE_ALLOCATIONS=list: logs each allocation with the file whose code requested it; =count: their
+/// number.
 void log_allocations() {
   const char* const wanted = getenv("FAKE_ENGINE_ALLOCATIONS");
   if (wanted == nullptr) return;
@@ -84,7 +85,7 @@ lynxpp_seen finish() {
   return lynxpp_seen_measured;
 }
 
-// What the cpu device's runtime would be.
+// Replaces the cpu device's runtime.
 int cpu_malloc(void** pointer, std::size_t size) {
   log_event("cpu cudaMalloc %zu", size);
   *pointer = nullptr;
@@ -118,7 +119,7 @@ const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
 
 void use_ranges(lynxpp_range_source) {}
 void use_launch_notice(void (*)(lynxpp_seen)) {}
-/// FAKE_ENGINE_SERVES_CHILD: like an engine whose process has not used its device.
+/// FAKE_ENGINE_SERVES_CHILD: behaves like an engine whose process has not used its device.
 int serves_child() { return getenv("FAKE_ENGINE_SERVES_CHILD") != nullptr ? 1 : 0; }
 void copied(const lynxpp_copy*) {}
 void launched_natively(const char* kernel, std::uint64_t launches, const char* way) {

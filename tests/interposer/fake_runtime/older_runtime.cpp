@@ -1,4 +1,4 @@
-// A libcudart.so.12 that records its calls: functions whose types are others today.
+// A libcudart.so.12 that records its calls: functions whose types have changed since.
 #include <cstddef>
 
 #include "tests/interposer/event_log.h"

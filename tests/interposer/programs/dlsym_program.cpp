@@ -1,4 +1,4 @@
-// Shows that dlsym and dlopen behave as if nobody stood in between. Prints one line per check.
+// Shows that dlsym and dlopen behave as if they were not interposed. Prints one line per check.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ void check(const char* what, bool holds) { printf("%s: %s\n", what, holds ? "ok"
 
 int main() {
   using Which = int (*)();
-  check("linked function", which() == 21);  // first asks RTLD_NEXT for second's: 1 + 2 * 10
+  check("linked function", which() == 21);  // first's looks up second's through RTLD_NEXT: 1 + 2 * 10
 
   void* const library = dlopen("libsecond.so", RTLD_NOW | RTLD_NOLOAD);
   check("handle", library != nullptr && reinterpret_cast<Which>(dlsym(library, "which"))() == 2);
@@ -35,12 +35,11 @@ int main() {
   check("short names", dlsym(RTLD_DEFAULT, "") == nullptr && dlsym(RTLD_DEFAULT, "c") == nullptr);
   check("a name of ours without a driver", dlsym(RTLD_DEFAULT, "cuLaunchKernel") == nullptr);
   check("the same in the program's scope", dlsym(dlopen(nullptr, RTLD_NOW), "cuLaunchKernel") == nullptr);
-  check("the same behind the caller", dlsym(RTLD_NEXT, "cuLaunchKernel") == nullptr);
+  check("the same after the caller", dlsym(RTLD_NEXT, "cuLaunchKernel") == nullptr);
   check("versioned look-up", dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5") != nullptr);
   check("getuid", getuid() == reinterpret_cast<uid_t (*)()>(dlsym(RTLD_DEFAULT, "getuid"))());
 
-  // LYNXPP_TEST_OTHER_DLSYM: another preload stands in front of dlsym too, before or behind us, and is still
-  // asked.
+  // LYNXPP_TEST_OTHER_DLSYM: another preload, before or after us, interposes dlsym too and is still called.
   const bool other = getenv("LYNXPP_TEST_OTHER_DLSYM") != nullptr;
   check("other preload", (dlsym(RTLD_DEFAULT, "answer_of_other_preload") != nullptr) == other);
 

@@ -1,5 +1,4 @@
-// The fake driver's functions, through any lookup path of a test program, and helpers that its actions
-// share.
+// The fake driver's functions, through any lookup path of a test program, and helpers shared by its actions.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,7 +15,7 @@ namespace {
 const char ptx_text[] =
     ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry from_ptx() { ret; }\n";
 
-/// A fatbinary container without entries, and the wrapper nvcc's host code has for it.
+/// A fatbinary container without entries, and the wrapper that nvcc's host code has for it.
 const unsigned char container_bytes[24] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0};
 struct Wrapper {
   unsigned magic = 0x466243b1;
@@ -25,8 +24,8 @@ struct Wrapper {
   const void* prelinked = nullptr;
 } const wrapper_object;
 
-/// The output of nvcc's device link step: the linked container, and a list of the relocatable ones it was
-/// made from.
+/// The output of nvcc's device link step: the linked container, and a list of the relocatable containers that
+/// it was made from.
 const void* const prelinked_containers[] = {container_bytes, container_bytes, nullptr};
 const Wrapper linked_wrapper = {0x466243b1, 2, container_bytes, prelinked_containers};
 

@@ -68,7 +68,7 @@ void unseen() {
   api.cuModuleLoad(&module, "/some/file.cubin");
   api.cuModuleGetFunction(&function, module, "from_file");
   launch(function);
-  // Handles that come by a way nobody watches, from a module and a library that were seen.
+  // Handles that are obtained in unobserved ways, from a module and a library that were seen.
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   const auto enumerate =
       reinterpret_cast<int (*)(void**, void*, const char*)>(dlsym(driver, "fakeEnumerate"));
@@ -85,7 +85,7 @@ void unload() {
   void* module = nullptr;
   void* const function = loaded_function("kernel", &module);
   launch(function);
-  // If unloading is refused, the module stays.
+  // If the driver refuses to unload, the module stays.
   if (api.cuModuleUnload(module) != 0) launch(function);
 
   void* library = nullptr;
@@ -138,7 +138,7 @@ void forks() {
   log_event("parent ends");
 }
 
-/// Eight threads that load, launch and unload at once, each its own modules.
+/// Runs eight threads that load, launch and unload concurrently, each with its own modules.
 void threads() {
   std::vector<std::thread> workers;
   for (int i = 0; i < 8; ++i) {
@@ -166,7 +166,7 @@ std::uint64_t allocated(std::size_t bytes) {
 
 void* const stream = nullptr;
 
-/// One of each kind, of 1, 2, 3, … bytes, and one launch; then all are freed, and another launch.
+/// Allocates one of each kind, of 1, 2, 3, … bytes, and launches; then frees all and launches again.
 void memory() {
   std::uint64_t address[6] = {};
   std::size_t pitch = 0;
@@ -185,7 +185,7 @@ void memory() {
   succeed(api.cuMemHostAlloc(&host[1], 9, 0));
   host[2] = reinterpret_cast<void*>(0x8000000);
   succeed(api.cuMemHostRegister_v2(host[2], 10, 0));
-  // Nothing comes of these.
+  // These calls have no effect.
   std::uint64_t failed = 0x1234;
   if (api.cuMemAlloc_v2(&failed, std::size_t{1} << 41) == 0) fail("so much memory");
   void* const function = loaded_function("kernel");
@@ -204,7 +204,7 @@ void memory() {
   launch(function);
 }
 
-/// The first versions, which only those have who ask for the exported names.
+/// Calls the first versions, which only look-ups by exported name find.
 void memory_32() {
   unsigned address[2] = {};
   unsigned pitch = 0;
@@ -221,7 +221,7 @@ void memory_32() {
   launch(function);
 }
 
-/// An address that is given out again, with and without a free that anybody sees.
+/// Reuses an address, with and without an observed free.
 void memory_again() {
   const std::uint64_t first = allocated(100);
   allocated(200);
@@ -236,7 +236,7 @@ void memory_again() {
   launch(function);
 }
 
-/// What goes with a context.
+/// Allocates memory that ends with a context.
 void memory_of_contexts() {
   const auto set_current =
       reinterpret_cast<void (*)(void*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakeSetCurrent"));
@@ -262,7 +262,7 @@ void memory_of_contexts() {
   launch(loaded_function("kernel"));
 }
 
-/// A thousand allocations in each of eight threads, of which every second one is freed by the next thread.
+/// Makes a thousand allocations in each of eight threads; the next thread frees every second one.
 void memory_of_threads() {
   std::vector<std::vector<std::uint64_t>> addresses(8, std::vector<std::uint64_t>(1000));
   const auto in_threads = [](auto work) {
@@ -272,7 +272,7 @@ void memory_of_threads() {
   };
   in_threads([&](std::size_t i) {
     for (std::uint64_t& address : addresses[i]) {
-      // Some come and go at once, so that addresses are used again all the time.
+      // Some allocations are freed immediately, so that addresses are constantly reused.
       succeed(api.cuMemFree_v2(allocated(64 * i + 64)));
       address = allocated(64 * i + 64);
     }
@@ -285,7 +285,7 @@ void memory_of_threads() {
   launch(function);
 }
 
-/// What keeping an allocation costs, by the clock: for people, as no test depends on time.
+/// Measures the time to track an allocation: for people, as no test depends on time.
 void memory_times() {
   constexpr int rounds = 100000;
   std::vector<std::uint64_t> addresses(rounds);
@@ -316,8 +316,8 @@ void counted_launches() {
   succeed(api.cuLaunchCooperativeKernelMultiDevice(launches, 2, 0));
 }
 
-/// Links what the letters say: a and b are texts, r one that the driver refuses, c machine code, f the file
-/// DRIVER_PROGRAM_FILE; m is a text for which products are kept apart.
+/// Links the inputs that the letters specify: a and b are texts, r is a text that the driver refuses, c is
+/// machine code, f is the file DRIVER_PROGRAM_FILE; m is a text linked without contraction.
 void link(const std::string& inputs) {
   constexpr int cubin = 0, ptx = 1;
   int keeps_apart[] = {24};

@@ -1,4 +1,4 @@
-// Actions of driver_program with graphs.
+// Actions of driver_program on graphs.
 #pragma once
 
 #include <array>
@@ -57,7 +57,7 @@ void graphs() {
   replay();
 }
 
-/// A graph of the kernels, one after the other, and its nodes.
+/// A graph of sequential kernels, and its nodes.
 struct Chain {
   explicit Chain(std::initializer_list<void*> functions) {
     succeed(api.cuGraphCreate(&graph, 0));
@@ -102,7 +102,7 @@ void change_graphs(const std::string& changes) {
     const KernelNode is_second = kernel_of(second);
     switch (change) {
       case 'c': succeed(api.cuGraphExecChildGraphNodeSetParams(executable, child, other.graph)); break;
-      case 'C':  // the same by the function for nodes of every type
+      case 'C':  // same, through the function for nodes of every type
         node = {};
         node.type = 4;
         node.graph = other.graph;
@@ -129,7 +129,7 @@ void change_graphs(const std::string& changes) {
       case 'r':  // refused
         if (api.cuGraphExecUpdate(executable, Chain{}.graph, nullptr) == 0) fail("an update");
         break;
-      case 't':  // changes the graph that was instantiated in every way; the executable one does not follow
+      case 't':  // changes the instantiated graph in every way; the executable graph is unaffected
         succeed(api.cuGraphKernelNodeSetParams(outer.nodes[0], &is_second));
         succeed(api.cuGraphKernelNodeSetAttribute(outer.nodes[0], 13, &value));
         succeed(api.cuGraphKernelNodeCopyAttributes(outer.nodes[1], outer.nodes[0]));
@@ -149,13 +149,13 @@ void change_graphs(const std::string& changes) {
         instantiate_again();
         break;
       }
-      case 'n':  // a kernel by the function for nodes of every type
+      case 'n':  // a kernel, through the function for nodes of every type
         node = {};
         node.kernel = is_second;
         succeed(api.cuGraphAddNode_v2(&child, outer.graph, nullptr, nullptr, 0, &node));
         instantiate_again();
         break;
-      case 'o': {  // one object more that lives as long as the graph
+      case 'o': {  // an additional object that lives as long as the graph
         void* retained = nullptr;
         succeed(api.cuUserObjectCreate(&retained, nullptr, nullptr, 1, 1));
         succeed(api.cuGraphRetainUserObject(outer.graph, retained, 1, 0));
@@ -163,7 +163,7 @@ void change_graphs(const std::string& changes) {
         break;
       }
       case 'T': break;  // launched by another thread
-      case 'm':         // its kernel goes with its module, and another one comes
+      case 'm':         // its kernel is unloaded with its module, and another replaces it
         succeed(api.cuGraphExecKernelNodeSetParams(executable, outer.nodes[0], &is_second));
         succeed(api.cuModuleUnload(module));
         break;
@@ -179,7 +179,7 @@ void change_graphs(const std::string& changes) {
   succeed(api.cuGraphExecDestroy(executable));
 }
 
-/// A kernel and a graph in a context, which ends; then a kernel of the same name whose handle was not seen
+/// Uses a kernel and a graph in a context that ends; then a kernel of the same name whose handle was not seen
 /// being created, and a graph with it.
 void end_contexts(const std::string& how) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW);

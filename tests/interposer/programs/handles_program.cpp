@@ -1,5 +1,5 @@
-// Looks up functions of the driver through every kind of handle that a program can hold, by the program's
-// dlsym and by the C library's own. Prints one line per check.
+// Looks up functions of the driver through every kind of handle that a program can hold, with the program's
+// dlsym and with the C library's own. Prints one line per check.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -14,7 +14,7 @@ using Answer = int (*)();
 
 constexpr char hooked[] = "cuLaunchKernel";
 constexpr char not_hooked[] = "cuDevicePrimaryCtxGetState";
-constexpr char newer[] = "cuNewerThanLynxpp";  // of a later CUDA than anybody here knows
+constexpr char newer[] = "cuNewerThanLynxpp";  // of a later CUDA version than any that is known here
 
 void check(const char* what, const char* how, bool holds) {
   printf("%s by %s: %s\n", what, how, holds ? "ok" : "WRONG");
@@ -26,7 +26,7 @@ bool reaches_driver(void* function) {
          is_active == 1;
 }
 
-/// Returns the library that contains a function, as a tool finds it.
+/// Returns the library that contains a function, found in the way that tools do.
 void* library_of(void* function) {
   Dl_info info = {};
   return function != nullptr && dladdr(function, &info) != 0 ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD)
@@ -52,7 +52,7 @@ void check_scope(const char* what, void* handle, const char* how, Dlsym look_up,
 int main() {
   const auto of_libc = reinterpret_cast<Dlsym>(dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.34"));
   check_scope("the scope without a driver", RTLD_DEFAULT, "dlsym", dlsym, false);
-  check_scope("behind the program without a driver", RTLD_NEXT, "dlsym", dlsym, false);
+  check_scope("after the program without a driver", RTLD_NEXT, "dlsym", dlsym, false);
   check_scope("the program without a driver", dlopen(nullptr, RTLD_NOW), "dlsym", dlsym, false);
   check("no such function", "dlsym", dlsym(RTLD_DEFAULT, newer) == nullptr);
 

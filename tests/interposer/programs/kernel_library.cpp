@@ -1,4 +1,4 @@
-// A shared library with device code: registers it before main, allocates when it is used.
+// A shared library with device code: registers it before main, and allocates when used.
 #include <cstddef>
 
 #include "tests/interposer/event_log.h"
@@ -13,5 +13,5 @@ extern "C" [[gnu::visibility("default")]] void use_kernel_library() {
   cudaMalloc(&pointer, KERNEL_LIBRARY_SIZE);
 }
 
-// A function of its own whose name looks like the runtime's.
+// A function of the library with a name like the runtime's.
 extern "C" [[gnu::visibility("default")]] void cudaDescribe() { log_event("own cudaDescribe"); }

@@ -20,8 +20,8 @@ EXPORT int hidden() { return 1; }
 // Another preload, which wraps a function of the C library.
 EXPORT uid_t getuid() { return 1000 + reinterpret_cast<uid_t (*)()>(dlsym(RTLD_NEXT, "getuid"))(); }
 #elif defined(LIBRARY_OTHER_DLSYM)
-// Another preload that stands in front of dlsym, with an answer of its own. Compiled with -O2: its last call
-// is a jump.
+// Another preload, which interposes dlsym with an answer of its own. Compiled with -O2: its last call is a
+// jump.
 #include <cstring>
 EXPORT void* dlsym(void* handle, const char* name) noexcept {
   static int answer = 42;
@@ -31,8 +31,8 @@ EXPORT void* dlsym(void* handle, const char* name) noexcept {
   return next(handle, name);
 }
 #elif defined(LIBRARY_PROFILER)
-// Like a profiler's injection library: wraps dlsym and dlopen by the C library's own, and mistakes a library
-// in the global scope that has a driver function for the driver.
+// Like a profiler's injection library: wraps dlsym and dlopen with the C library's own functions, and
+// mistakes a library in the global scope that has a driver function for the driver.
 #include <cstring>
 namespace {
 void* find_in_libc(const char* name) { return dlvsym(RTLD_NEXT, name, "GLIBC_2.34"); }

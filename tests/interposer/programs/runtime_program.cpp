@@ -1,5 +1,5 @@
-// Linked with a shared CUDA runtime, with a library whose constructor registers device code, and opening one
-// more later.
+// Linked with a shared CUDA runtime and with a library whose constructor registers device code; opens another
+// such library later.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -14,10 +14,10 @@ int cudaFree(void* pointer);
 int cudaGetDeviceCount(int* count);
 void** __cudaRegisterFatBinary(void* image);
 void use_kernel_library(void);
-void cudaDescribe(void);  // of the kernel library: named like the runtime's functions, but none of them
+void cudaDescribe(void);  // of the kernel library: named like the runtime's functions, but not one of them
 }
 
-// A relocation of its own kind: R_X86_64_64 in data.
+// A different kind of relocation: R_X86_64_64 in data.
 int (*volatile free_pointer)(void*) = cudaFree;
 
 [[gnu::constructor]] static void register_own() { __cudaRegisterFatBinary(nullptr); }
