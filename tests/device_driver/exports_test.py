@@ -13,24 +13,28 @@ import textwrap
 INTRODUCTION = """\
 # The CUDA driver on the cpu device
 
-All functions exported by the driver library of CUDA 13.0, including variants with the suffixes `_ptsz` and
-`_ptds`. An unsupported function returns `CUDA_ERROR_NOT_SUPPORTED` and is logged once. The tables are
-`device/cpu/driver/api.def` and `unsupported.def`; the test `device_driver_exports` compares them with the
-toolkit's library and with this page, which `tests/device_driver/exports_test.py … --write` generates.
+Every function that the driver library of CUDA 13.0 exports, the variants with the suffixes `_ptsz` and
+`_ptds` included. A function that the device does not have returns `CUDA_ERROR_NOT_SUPPORTED` and is named
+in the log once. The tables are `device/cpu/driver/api.def` and `unsupported.def`; the test
+`device_driver_exports` compares them with the toolkit's library and with this page, which
+`tests/device_driver/exports_test.py … --write` makes of them.
 
-A program finds the stand-in, `lib/cpu-driver/libcuda.so.1`, if `lynxpp run` starts it for the cpu device
-(`-d cpu`, or without a driver on the machine); with `LD_PRELOAD` alone if it opens `libcuda.so.1` itself. A
-program linked with `libcuda.so.1` and started without `lynxpp run` needs that folder in `LD_LIBRARY_PATH`.
-The hooks intercept the stand-in like a GPU's driver, so launches are instrumented by the same path.
+A program finds the stand-in, `lib/cpu-driver/libcuda.so.1`, when `lynxpp run` starts it for the cpu
+device (`-d cpu`, or no driver on the machine); with `LD_PRELOAD` alone when it opens `libcuda.so.1`
+itself. A program that is linked with `libcuda.so.1` and started without `lynxpp run` needs
+`LD_LIBRARY_PATH` to name that folder. The hooks stand before the stand-in as before a GPU's driver, so
+its launches are instrumented by the same path.
 
-- Modules, libraries and the linker accept PTX: as text, in fatbinaries, from files. The linker joins several.
-- The number of devices is [`LYNXPP_CPU_DEVICES`](cpu-runtime.md), by default one. All contexts of a device
-  share its memory and default stream; a context's allocations, modules and objects are released with it. A
-  module belongs to the device of the context that loads it, a library to all.
-- The failure of a kernel is a sticky error of its device until a context there is destroyed or reset.
-- Virtual memory has a granularity of 2 MB and is on devices only. A mapping begins at its memory's beginning;
-  access is for reading and writing, or not at all. Memory is exported as a file descriptor.
-- `cuGetExportTable` returns no table. Statically linked CUDA runtimes need one, so they are rejected.
+- Modules, libraries and linker take PTX: as text, in fatbinaries, from files. The linker makes one of
+  several.
+- There is one device, or as many as [`LYNXPP_CPU_DEVICES`](cpu-runtime.md) says. All contexts of a device
+  share its memory and its default stream; what a context has allocated, loaded and created goes away with it.
+  A module belongs to the device of the context that loads it, a library to all.
+- A kernel that died is a sticky error of its device until a context there is destroyed or reset.
+- Virtual memory comes in units of 2 MB, of devices alone. A mapping begins at its memory's beginning;
+  access is for reading and writing or none. Memory is exported as a file descriptor.
+- `cuGetExportTable` gives out no table. CUDA runtimes that are linked statically need one, so they stay
+  refused.
 """
 
 

@@ -10,13 +10,13 @@ import sys
 INTRODUCTION = """\
 # Functions that launch
 
-All functions of CUDA 13.0's cuda.h that launch kernels, or that create or change what will be launched,
-including variants with the suffix `_ptsz` and earlier versions, and how lynxpp treats them. The CUDA runtime
-(`cudaLaunchKernel`, `cudaGraphLaunch`, …) calls these. Kernels launched by kernels run unmodified and are not
-seen. If a kernel cannot be instrumented, the original runs and coverage gives the reason.
+Every function of the cuda.h of CUDA 13.0 that launches kernels, or that makes or changes what will, the
+variants with the suffix `_ptsz` and earlier versions included, and what becomes of the kernels. The CUDA
+runtime (`cudaLaunchKernel`, `cudaGraphLaunch`, …) calls these. Kernels that kernels launch run as they are
+and are not seen. Where a kernel cannot be instrumented, the original runs and coverage gives the reason.
 
 The test `launch_functions` compares this page with cuda.h and with `interposer/driver_api.def`, and
-`tests/interposer/launch_functions_test.py … --write` generates it. Launching graphs:
+`tests/interposer/launch_functions_test.py … --write` makes it of them. How graphs are launched:
 [design/launching.md](design/launching.md#graphs).
 """
 
