@@ -16,6 +16,8 @@ option(LYNXPP_WERROR "Treat warnings as errors" ON)
 set(LYNXPP_SANITIZE OFF CACHE STRING "ON: build with AddressSanitizer and UndefinedBehaviorSanitizer; thread: with ThreadSanitizer")
 set(LYNXPP_SANITIZED_FOLDERS "" CACHE STRING "A pattern of the folders that are built with the sanitizer; empty: all are")
 
+option(LYNXPP_CHECKS "Check invariants (support/check.h); a violation aborts" ${LYNXPP_BUILD_TESTS})
+
 set(LYNXPP_MUTANTS "" CACHE PATH "The folder of mutated copies of sources that scripts/mutate writes; empty: none")
 option(LYNXPP_FUZZ "Build the libFuzzer targets of fuzz/ (clang only)" OFF)
 
@@ -28,6 +30,10 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # g++ collects its garbage less often: up to a tenth of the time of a unit of many sources, for some hundred megabytes.
   string(APPEND CMAKE_CXX_FLAGS " --param ggc-min-expand=1000 --param ggc-min-heapsize=1000000")
+endif()
+
+if(LYNXPP_CHECKS)
+  add_compile_definitions(LYNXPP_CHECKS=1)
 endif()
 
 find_program(LYNXPP_CCACHE ccache)

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "support/check.h"
+
 namespace lynxpp::report {
 namespace {
 
@@ -75,6 +77,7 @@ std::size_t size_of(const Values& values) {
 }
 
 Number number_at(const Values& values, std::size_t index) {
+  LYNXPP_CHECK(index < size_of(values), "the index is past the end");
   if (const auto* reals = std::get_if<std::vector<double>>(&values)) return Number::of_real((*reals)[index]);
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&values))
     return Number::of((*integers)[index]);

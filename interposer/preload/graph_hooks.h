@@ -163,7 +163,7 @@ void changed(void* executable, Change change) {
 /// Changes the clone's node in the same way, through the driver function of that name.
 void change_clone(ExecutableGraph& graph, void* node, const char* function, const void* given) {
   if (graph.clone == nullptr) return;
-  void* const twin = graph.twin_of(name_of(node));
+  void* const twin = graph.twin_of(graph.name_in_clone(name_of(node)));
   const auto set = driver_function<CUresult (*)(void*, const void*)>(function);
   if (twin == nullptr || set == nullptr || set(twin, given) != cuda_success) graph.give_up(not_followed);
 }

@@ -46,6 +46,12 @@ void ExecutableGraph::become(void* graph, GraphContents contents) {
     give_up("by graphs that cannot be copied");
 }
 
+NodeName ExecutableGraph::name_in_clone(NodeName given) const {
+  const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                  [&](const GraphKernel& each) { return each.given == given; });
+  return found != kernels.end() ? found->node : given;
+}
+
 void ExecutableGraph::give_up(const char* why) {
   ++version;
   clone.reset();

@@ -53,8 +53,10 @@ struct ExecutableGraph {
   bool is_enabled(const GraphKernel& kernel) const;
   /// The kernels that one launch launches, each with how often.
   std::vector<std::pair<KernelPtr, std::uint64_t>> launches() const;
-  /// Null if there is no clone, or it does not know the node.
+  /// Null if there is no clone, or it does not know the node. `node` is a name by which the clone knows it.
   void* twin_of(NodeName node) const { return clone != nullptr ? clone->twin_of(node) : nullptr; }
+  /// The name by which the clone knows the node that the program calls `given`.
+  NodeName name_in_clone(NodeName given) const;
 
   // Precondition of the members below: Passthrough.
 

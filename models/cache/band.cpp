@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/check.h"
+
 namespace lynxpp::models::cache {
 namespace {
 
@@ -17,12 +19,14 @@ double memory_seconds(const Machine& machine, std::uint32_t bytes) {
 }  // namespace
 
 SectorCosts l2_costs(const Machine& machine) {
+  LYNXPP_CHECK(machine.timing && machine.timing->l2, "the machine has no timing of an L2");
   const Timing& timing = *machine.timing;
   const double hit = timing.l2->occupancy / (timing.core_mhz * hertz_of_mhz * machine.global.channels);
   return {hit, std::max(hit, memory_seconds(machine, timing.l2->sector))};
 }
 
 SectorCosts l1_costs(const Machine& machine) {
+  LYNXPP_CHECK(machine.timing && (machine.timing->l2 || machine.timing->l1), "the machine has no timing of a cache");
   const Timing& timing = *machine.timing;
   const double hit = timing.memory.gap / (timing.core_mhz * hertz_of_mhz * timing.multiprocessors);
   const double below = timing.l2 ? l2_costs(machine).hit : memory_seconds(machine, timing.l1->sector);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/check.h"
+
 namespace lynxpp::models::proplusplus {
 namespace {
 
@@ -54,6 +56,7 @@ Hardware hardware_of(const DeviceFigures& figures, bool* assumes) {
 }
 
 Hardware hardware_of(const Machine& machine) {
+  LYNXPP_CHECK(machine.timing.has_value(), "the machine has no timing");
   constexpr double hz_of_mhz = 1e6;
   const Timing& timing = *machine.timing;
   Hardware hardware;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -162,6 +164,7 @@ MemoryAccesses memory_accesses(const Instruction& instruction) {
 }
 
 LaneSize lane_size(const Body& body, const Instruction& instruction, const MemoryAccess& access) {
+  LYNXPP_CHECK(access.size != nullptr, "the access has no size operand");
   if (access.size->kind != OperandKind::identifier) return LaneSize::bytes;
   const std::uint32_t scope =
       instruction.statement < body.statements.size() ? body.statements[instruction.statement].scope : 0;

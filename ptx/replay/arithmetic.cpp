@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -219,6 +221,7 @@ ReplayedNumber compare_and_combine(const ReplayOperation& operation, const std::
 }  // namespace
 
 ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed, const ThreadBox& box) {
+  LYNXPP_CHECK(bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64, "not a width of PTX");
   const NumberRange range = range_of(form, box);
   if (bits == 64) {
     const bool fits = range.greatest < power_of_two(63) && range.least >= (is_signed ? -power_of_two(63) : 0);

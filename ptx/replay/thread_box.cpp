@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -117,6 +119,7 @@ Answer<bool> is_less(const ThreadForm& form, WideNumber bound, const ThreadBox& 
 }
 
 Answer<Division> divide(const ThreadForm& form, std::int64_t divisor, const ThreadBox& box) {
+  LYNXPP_CHECK(divisor > 0, "the divisor is not positive");
   const ThreadForm simple = simplify(form, box);
   Division parts;
   for (std::size_t i = 0; i < thread_dimensions; ++i) {
@@ -138,7 +141,9 @@ Answer<Division> divide(const ThreadForm& form, std::int64_t divisor, const Thre
 }
 
 Cut cut_towards_constant(const ThreadForm& form, const ThreadBox& box) {
-  return middle_of(box, widest_dimension(form, box));
+  const std::size_t widest = widest_dimension(form, box);
+  LYNXPP_CHECK(form.coefficients[widest] != 0 && box.extent(widest) > 1, "the form is constant on the box");
+  return middle_of(box, widest);
 }
 
 ThreadForm simplify(const ThreadForm& form, const ThreadBox& box) {

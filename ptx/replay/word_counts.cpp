@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -20,6 +22,7 @@ bool WordCounts::holds(const ReplayedAccess& access) const {
 }
 
 void WordCounts::add(const ReplayedAccess& access) {
+  LYNXPP_CHECK(holds(access), "the access leaves the counted range");
   const std::uint64_t unit = access.bytes < word ? 1 : word;
   std::vector<Steps> dimensions;
   std::uint64_t weight = 1;

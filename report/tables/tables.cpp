@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/check.h"
+
 namespace lynxpp::report {
 namespace {
 
@@ -80,6 +82,7 @@ void FoldedNumber::add(const Number& value, const Number& denominator) {
 }
 
 void FoldedNumber::add(const FoldedNumber& other) {
+  LYNXPP_CHECK(fold_ == other.fold_, "numbers of different folds");
   if (other.count_ == 0) return;
   const std::uint64_t count = count_ + other.count_;
   add(other.number_, other.denominator_);
@@ -137,6 +140,7 @@ bool TableTotals::Less::operator()(const std::vector<Number>& a, const std::vect
 
 TableTotals::TableTotals(std::string name, std::vector<Column> columns, std::size_t kept)
     : name_(std::move(name)), columns_(std::move(columns)), kept_(kept) {
+  LYNXPP_CHECK(!columns_.empty(), "a table without columns");
   has_keys_ = std::ranges::any_of(columns_, [](const Column& column) { return column.fold == Fold::key; });
   has_all_keys_ = has_keys_;
   const auto is_foldable = [](const Column& column) {

@@ -53,6 +53,9 @@ constexpr Shared sharing[] = {
     {"guarded", 2,
      "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nsetp.gt.u32 %p1, %r1, 4;\nld.global.u32 %r10, "
      "[%rd4];\n@%p1 st.global.u32 [%rd4], %r10;\nret;"},
+    {"guarded uniformly", 3,
+     "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\nsetp.gt.u32 %p1, %r4, 500;\nld.global.u32 %r10, "
+     "[%rd4];\n@%p1 st.global.u32 [%rd4], %r10;\n@!%p1 st.global.u32 [%rd4], %r10;\nret;"},
     {"again in every row", 1,
      "mul.wide.u32 %rd3, %r1, 12;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r11, [%rd4];\nadd.u32 %r6, "
      "%r6, "

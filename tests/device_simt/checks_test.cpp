@@ -101,6 +101,17 @@ TEST(AccessShadowTest, AtomicsRaceWhereTheirScopesDoNotReach) {
   }
 }
 
+TEST(AccessShadowTest, AtomicsRaceWithPlainAccesses) {
+  for (const Reach reach : {Reach::block, Reach::device}) {
+    const WarpClock first(0, 0, 2);
+    const WarpClock second(0, 1, 2);
+    WordMarks word;
+    note_access(word, mark_of(0, 0, first, reach), true, true, first);
+    const Conflict found = note_access(word, mark_of(0, 1, second), true, false, second);
+    EXPECT_NE(found.earlier.time, 0u);
+  }
+}
+
 constexpr const char* exchange = R"(
 .visible .entry exchange(.param .u64 out) {
   .reg .u32 %r<8>;

@@ -82,6 +82,19 @@ TEST_P(Shuffles, ByImmediatesAreTheSame) {
   }
 }
 
+/// The PTX ISA leaves the value undefined; a lane of the cpu device keeps its own.
+TEST(ShufflesOfSomeLanes, ReadNoLaneOutsideTheMask) {
+  std::vector<std::uint32_t> a(warp), lanes(warp);
+  for (std::uint32_t lane = 0; lane < warp; ++lane) {
+    a[lane] = 100 + lane;
+    lanes[lane] = lane;
+  }
+  const auto found = run_instruction<std::uint32_t>(
+      "setp.lt.u32 %q, %b, 8;\n@!%q bra END;\nshfl.sync.bfly.b32 %a, %a, 12, 31, 255;\nEND: mov.u32 %d, %a;",
+      a, lanes, lanes);
+  EXPECT_EQ(found, a);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Shuffles, testing::ValuesIn(shuffle_modes),
                          [](const auto& each) { return std::string(each.param.name); });
 

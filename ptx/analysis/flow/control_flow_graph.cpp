@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -151,6 +153,7 @@ std::uint32_t ControlFlowGraph::block_of_label(std::string_view label) const {
 }
 
 ControlFlowGraph build_control_flow_graph(const Function& function) {
+  LYNXPP_CHECK(function.body.has_value(), "the function's body is not parsed");
   return GraphBuilder(*function.body).build();
 }
 

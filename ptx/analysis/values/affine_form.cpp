@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -125,6 +127,7 @@ AffineForm symbol_form(SymbolId symbol, std::uint8_t bits) {
 }
 
 std::optional<AffineForm> add(const AffineForm& left, const AffineForm& right) {
+  LYNXPP_CHECK(left.bits == right.bits, "forms of different widths");
   AffineForm sum = left;
   sum.constant = wrapping_add(left.constant, right.constant, left.bits);
   sum.exact = left.exact && right.exact;
@@ -133,6 +136,7 @@ std::optional<AffineForm> add(const AffineForm& left, const AffineForm& right) {
 }
 
 std::optional<AffineForm> multiply(const AffineForm& left, const AffineForm& right) {
+  LYNXPP_CHECK(left.bits == right.bits, "forms of different widths");
   AffineForm result = constant_form(wrapping_multiply(left.constant, right.constant, left.bits), left.bits);
   result.exact = left.exact && right.exact;
   for (const Term& term : left.terms) {

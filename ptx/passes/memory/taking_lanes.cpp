@@ -1,6 +1,7 @@
 #include "ptx/passes/memory/taking_lanes.h"
 
 #include "ptx/passes/probes/operand_reader.h"
+#include "support/check.h"
 
 namespace lynxpp::ptx {
 
@@ -25,6 +26,7 @@ bool TakingLanes::has_own_bytes(const Instruction& instruction, const MemoryAcce
 
 CodePredicate TakingLanes::predicate(const Instruction& instruction, const MemoryAccess& access,
                                      CodeBuilder& code) const {
+  LYNXPP_CHECK(access.selects_lanes(), "every lane takes part in the access");
   if (access.lanes != MemoryAccess::all_lanes)
     return code.pred("setp.lt.u32", {code.special("%laneid"), access.lanes});
   if (!has_own_bytes(instruction, access))

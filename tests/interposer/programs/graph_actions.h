@@ -117,6 +117,15 @@ void change_graphs(const std::string& changes) {
       case 'd': succeed(api.cuGraphNodeSetEnabled(executable, outer.nodes[1], 0)); break;
       case 'e': succeed(api.cuGraphNodeSetEnabled(executable, outer.nodes[1], 1)); break;
       case 'u': succeed(api.cuGraphExecUpdate(executable, other.graph, nullptr)); break;
+      case 'U': {  // by a graph of the same nodes; the program goes on naming those that it instantiated
+        Chain same{first, first};
+        void* its_child = nullptr;
+        succeed(api.cuGraphAddChildGraphNode(&its_child, same.graph, &same.nodes[0], 1, Chain{first}.graph));
+        succeed(api.cuGraphAddDependencies_v2(same.graph, &its_child, &same.nodes[1], nullptr, 1));
+        succeed(api.cuGraphExecUpdate(executable, same.graph, nullptr));
+        succeed(api.cuGraphDestroy(same.graph));
+        break;
+      }
       case 'r':  // refused
         if (api.cuGraphExecUpdate(executable, Chain{}.graph, nullptr) == 0) fail("an update");
         break;

@@ -78,12 +78,11 @@ Knowledge WarpClock::snapshot() const {
 
 void WarpClock::learn(const Knowledge& heard) {
   if (heard.empty()) return;
-  const std::uint32_t own = now();
+  // Nobody has heard of a later time of this warp than it has itself.
   if (const WarpTimes* const times = heard.of(block_); times != nullptr) {
     for (std::size_t warp = 0; warp < known_.size(); ++warp)
       known_[warp] = std::max(known_[warp], (*times)[warp]);
   }
-  known_[warp_] = own;
   others_.join(heard);
 }
 

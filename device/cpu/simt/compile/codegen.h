@@ -336,6 +336,7 @@ class FunctionCodegen {
   void emit_atomic();
   Value* call_atomic(const Access& access, const AtomicOperation& operation, Value* b, Value* c);
   void emit_convert_address();
+  Value* in_cluster_window(Value* address);
   void emit_is_space();
   void emit_fence();
   Value* participants();                                      ///< i32: the lanes that exchange values

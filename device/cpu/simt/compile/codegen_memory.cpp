@@ -370,10 +370,20 @@ Value* FunctionCodegen::call_atomic(const Access& access, const AtomicOperation&
   Value* const other = c == b ? spilled : spill(2, c);
   Value* const result = buffer(0, warp_size * bytes);
   clear_result(result, warp_size * bytes);
-  const AtomicFunction function =
-      access.kind == AddressKind::shared ? operation.in_block : operation.function;
-  call_helper(reinterpret_cast<const void*>(function), builder_.getVoidTy(),
-              {result, addresses, spilled, other, lanes});
+  const auto apply = [&](AtomicFunction function, Value* some) {
+    call_helper(reinterpret_cast<const void*>(function), builder_.getVoidTy(),
+                {result, addresses, spilled, other, some});
+  };
+  const AtomicOperation* const single_add = find_atomic("add.f32");
+  if (access.kind == AddressKind::shared) {
+    apply(operation.in_block, lanes);
+  } else if (&operation != single_add) {
+    apply(operation.function, lanes);
+  } else {
+    Value* const in_shared = builder_.CreateAnd(lanes, mask_of(in_cluster_window(access.addresses)));
+    apply(operation.function, in_shared);
+    apply(find_atomic("add.ftz.f32")->function, builder_.CreateXor(lanes, in_shared));
+  }
   return builder_.CreateAlignedLoad(vector_type(operation.bits), result, llvm::Align(64));
 }
 
@@ -403,6 +413,13 @@ void FunctionCodegen::emit_convert_address() {
   }
   write(0, opcode_->type(),
         opcode_->has("to") ? builder_.CreateSub(source, base) : builder_.CreateAdd(source, base));
+}
+
+/// <32 x i1>: the generic address lies in shared memory of a block of the cluster.
+Value* FunctionCodegen::in_cluster_window(Value* address) {
+  Value* const begin = splat(context_load(offsetof(WarpContext, cluster_shared), 64));
+  Value* const bytes = splat(context_load(offsetof(WarpContext, cluster_bytes), 64));
+  return builder_.CreateICmpULT(builder_.CreateSub(address, begin), bytes);
 }
 
 void FunctionCodegen::emit_is_space() {
@@ -438,9 +455,8 @@ void FunctionCodegen::emit_is_space() {
       return write_predicate(operand(0), in_parameters());
     case StateSpace::global: {
       // The window of a cluster has the block's own memory, too.
-      Value* const in_cluster = within(context_load(offsetof(WarpContext, cluster_shared), 64),
-                                       context_load(offsetof(WarpContext, cluster_bytes), 64));
-      Value* const special = builder_.CreateOr(builder_.CreateOr(in_cluster, in_local()), in_constant());
+      Value* const special =
+          builder_.CreateOr(builder_.CreateOr(in_cluster_window(address), in_local()), in_constant());
       return write_predicate(operand(0), builder_.CreateNot(special));
     }
     default: return unsupported();

@@ -50,7 +50,7 @@ struct AtomicOperation {
   AtomicFunction in_block = nullptr;  ///< of memory that no other host thread accesses
   std::uint8_t bits = 0;
 };
-/// "add.u32", "cas.b64", "inc.u32", "add.f64", …
+/// "add.u32", "cas.b64", "inc.u32", "add.f64", …; "add.ftz.f32" for global memory, "add.f32" for shared memory.
 const AtomicOperation* find_atomic(std::string_view key);
 
 // Across lanes: for each lane in `mask` from what the lanes in `participants` hold.

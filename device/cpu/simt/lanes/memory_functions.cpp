@@ -234,14 +234,17 @@ struct AtomicHalfOrder {
     return result;
   }
 };
-/// Subnormal operands and sums are zeros.
-struct AtomicFlushedAdd {
+/// Single precision. `flushes`: subnormal operands and sums become zeros of their sign, as in global memory;
+/// shared memory keeps them. NaN is canonical in both (measured on an H200).
+template <bool flushes>
+struct AtomicFloatAdd {
   static float flushed(float value) {
-    return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+    return flushes && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
   }
   template <typename T>
   static T of(T old, T b, T) {
-    return flushed(flushed(old) + flushed(b));
+    const T sum = flushed(flushed(old) + flushed(b));
+    return std::isnan(sum) ? std::bit_cast<float>(0x7fff'ffffu) : sum;
   }
 };
 
@@ -325,7 +328,7 @@ AtomicTable build_atomics() {
   add<std::uint16_t, AtomicCompareSwap>(table, "cas.b16");
   add<std::uint32_t, AtomicIncrement>(table, "inc.u32");
   add<std::uint32_t, AtomicDecrement>(table, "dec.u32");
-  add<float, AtomicAdd>(table, "add.f32");
+  add<float, AtomicFloatAdd<false>>(table, "add.f32");
   add<double, AtomicAdd>(table, "add.f64");
   add<std::uint16_t, AtomicHalfAdd<binary16>>(table, "add.f16");
   add<std::uint32_t, AtomicHalfAdd<binary16>>(table, "add.f16x2");
@@ -333,7 +336,7 @@ AtomicTable build_atomics() {
   add<std::uint32_t, AtomicHalfAdd<brain16>>(table, "add.bf16x2");
   add_half_order<binary16>(table, "f16");
   add_half_order<brain16>(table, "bf16");
-  add<float, AtomicFlushedAdd>(table, "add.ftz.f32");
+  add<float, AtomicFloatAdd<true>>(table, "add.ftz.f32");
   return table;
 }
 

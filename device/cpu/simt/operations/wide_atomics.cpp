@@ -82,8 +82,10 @@ Result<Operation> make_wide_atomic(OperationRequest& request) {
   AtomicForm form;
   if (!take_form(request.words, form)) return refuse(request);
   if (form.type == "b128") return make_128(request, form);
-  const std::string key = std::string(form.operation) + "." + std::string(form.type);
-  const AtomicOperation* const operation = find_atomic(form.operation == "add" ? key : "vector." + key);
+  const std::string prefix = form.operation != "add" ? "vector." : "";
+  const std::string flushing = form.type == "f32" ? ".ftz." : ".";
+  const AtomicOperation* const operation =
+      find_atomic(prefix + std::string(form.operation) + flushing + std::string(form.type));
   if (operation == nullptr || form.space == ptx::StateSpace::shared) return refuse(request);
   const unsigned count = form.count;
   const unsigned bytes = operation->bits / 8;

@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/emit/tallies.h"
 
 #include "ptx/passes/counting/emit/flush.h"
+#include "support/check.h"
 
 namespace lynxpp::ptx {
 
@@ -12,6 +13,7 @@ TallyPlace find_tally(const InstrumentationUnit& unit, const Tally& tally) {
 }
 
 VirtualRegister register_of(const CountContext& context, const TallyPlace& tally) {
+  LYNXPP_CHECK(!tally.is_bit(), "a tally of one bit has no register of its own");
   return context.number(tally.accumulator->index);
 }
 
