@@ -164,7 +164,7 @@ TEST(LanguageServer, HoverShowsTheReferenceAndTheDeclaration) {
   EXPECT_THAT(text(2), HasSubstr("```cod\nwarpId()\n```"));
   EXPECT_THAT(text(2), HasSubstr("number of the warp in the grid"));
   EXPECT_THAT(text(2), HasSubstr("cost: "));
-  EXPECT_THAT(text(3), HasSubstr("what reads memory"));
+  EXPECT_THAT(text(3), HasSubstr("reads of memory"));
   EXPECT_EQ(text(4), "```cod\nglobal unsigned long loads_of_warp[WARPS];\n```");
   EXPECT_TRUE(found.answer(5).at("result").is_null()) << "a comment";
   EXPECT_TRUE(found.answer(6).at("result").is_null()) << "past the end";
