@@ -2,7 +2,7 @@
 //
 // What is counted lives in registers, and above a step of the hardware's an SM holds fewer warps of the
 // variant. Left alone, ptxas takes what it likes; with a limit it often does as well, or keeps some words in
-// memory that loops do not touch (docs/measurements/2026-11-22-h200-registers.md).
+// memory that loops do not touch (docs/measurements/register-limits.md).
 #pragma once
 
 #include <cstddef>

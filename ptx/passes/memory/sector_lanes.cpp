@@ -170,7 +170,7 @@ void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Lab
 
 /// Sectors within 32 of the lowest one are the bits of a word, of which each of the first lanes takes one: a
 /// reduction takes as long as match.any for one number, and match.any twice as long for 64 bits
-/// (docs/measurements/2026-11-22-h200-gathers.md).
+/// (docs/measurements/match-any.md).
 void SectorLanes::add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code) {
   if (unit_.variant.target.sm >= 80) {
     const Label far = code.fresh_label();
