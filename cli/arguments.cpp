@@ -61,7 +61,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
 }
 
 CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure what instrumentation costs a program's kernels");
+  CLI::App* bench = app.add_subcommand("bench", "Measure what instrumentation costs a program");
   add_specifications(*bench, arguments.settings, true,
                      "Name or .cod file; joined by commas: together; repeated: each by itself");
   bench->add_option("-r,--rounds", arguments.rounds, "How often the program runs each way (default: 5)")
@@ -71,12 +71,14 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   bench->add_option("-o,--output", arguments.output, "Write the figures as JSON to FILE")->type_name("FILE");
   bench->add_option("-c,--compare", arguments.compare, "Show what changed since the figures in FILE")
       ->type_name("FILE");
+  bench->add_flag("--elapsed", arguments.elapsed,
+                  "Measure the whole program instead: wall and processor time");
   add_device(*bench, arguments.device);
   bench->footer(
       "In each round the program runs once as it is and once with each SPEC; the table shows every\n"
-      "kernel's time both ways, its registers and the warps that fit on an SM. Its output is dropped,\n"
-      "but compared between the runs. The exit code is 1 when the program fails, 3 when nothing was\n"
-      "measured.\n\n"
+      "kernel's time both ways, its registers and the warps that fit on an SM. With --elapsed no kernel\n"
+      "is timed: the program runs without lynxpp and as lynxpp run starts it. Its output is dropped, but\n"
+      "compared between the runs. The exit code is 1 when the program fails, 3 when nothing was measured.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
   return bench;
 }
@@ -442,6 +444,7 @@ struct MistakeIn {
   }
   std::string operator()(const RecordArguments& record) const { return (*this)(record.run); }
   std::string operator()(const BenchArguments& bench) const {
+    if (bench.elapsed && !bench.compare.empty()) return "--compare compares kernels: leave out --elapsed";
     return bench.command.empty() ? "no program to run" : "";
   }
   std::string operator()(const CheckRunArguments& check_run) const {

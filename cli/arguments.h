@@ -58,6 +58,7 @@ struct BenchArguments {
   std::string device;
   std::string output;   ///< a file for JSON; empty: none
   std::string compare;  ///< such a file of before; empty: none
+  bool elapsed = false;  ///< measure whole programs instead of kernels
   int rounds = 5;
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };

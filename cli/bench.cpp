@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/compare/saved_bench.h"
 #include "cli/diagnostics.h"
+#include "cli/elapsed.h"
 #include "cli/preload.h"
 #include "cli/progress/progress.h"
 #include "report/overhead/overhead.h"
@@ -152,6 +153,7 @@ int bench(const BenchArguments& arguments) {
     return problem;
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle);
+  if (arguments.elapsed) return bench_elapsed(program.path, arguments, *lists, *library);
   std::optional<SavedBench> before;
   if (!arguments.compare.empty()) {
     Result<SavedBench> saved = read_saved_bench(arguments.compare);

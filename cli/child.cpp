@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +46,10 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
+}
+
+double milliseconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
 }
 
 std::string last_lines(const std::string& text) {
@@ -100,8 +106,10 @@ Result<ChildRun> run_child(const std::string& path, const std::vector<std::strin
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return failure("cannot execute " + path + ": " + std::strerror(error));
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  rusage usage{};
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {}
   ChildRun run;
+  run.processor_milliseconds = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
   run.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   read_file(out, run.output);

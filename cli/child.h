@@ -37,8 +37,9 @@ inline constexpr int exit_of_signal = 128;
 int run_in_terminal(const std::string& path, const std::vector<std::string>& command);
 
 struct ChildRun {
-  double milliseconds = 0;  ///< start to end of the process
-  std::string output;       ///< what it wrote to standard output
+  double milliseconds = 0;            ///< start to end of the process
+  double processor_milliseconds = 0;  ///< user and system time of it and of children that it waited for
+  std::string output;                 ///< what it wrote to standard output
 };
 
 /// Runs `command`, whose program lies at `path`, with this process's environment less what speaks to lynxpp,

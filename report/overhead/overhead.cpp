@@ -4,17 +4,11 @@
 #include <cmath>
 #include <map>
 
+#include "report/overhead/figures.h"
 #include "support/check.h"
 
 namespace lynxpp::report {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 const TimingRecord* timing_of(const BenchRun& run, const std::string& kernel) {
   const auto found = std::find_if(run.timings.begin(), run.timings.end(),

@@ -1,12 +1,11 @@
 // Overheads for a person and for a program to read.
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "report/kernel_name.h"
 #include "report/members.h"
 #include "report/number.h"
+#include "report/overhead/figures.h"
 #include "report/overhead/overhead.h"
 #include "report/tables/text_table.h"
 #include "support/text.h"
@@ -15,12 +14,6 @@ namespace lynxpp::report {
 namespace {
 
 constexpr std::size_t least_kernel_width = 12;
-
-std::string fixed(double value, int digits) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
-  return buffer.data();
-}
 
 /// Three digits that matter, at least three behind the point for what is below one.
 std::string milliseconds(double value) { return fixed(value, value < 1 ? 4 : value < 100 ? 3 : 1); }

@@ -94,6 +94,37 @@ TEST_F(Bench, SaysWhatChangedSinceThen) {
                         "only now: new with instruction_count\n"));
 }
 
+TEST_F(Bench, ElapsedRunsTheProgramWithoutAndWithEverySettingInTurn) {
+  const Outcome outcome = bench({"--elapsed", "-r", "2", "-d", "cpu", "-s", "instruction_count", "-s",
+                                 "kernel_runtime,basic_block_count"},
+                                "echo ${LYNXPP_TIMING-untimed} ${LYNXPP_SPEC-native} "
+                                "${LYNXPP_OUTPUT+records} >> $1");
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  const std::string first =
+      "untimed native\nuntimed instruction_count records\nuntimed kernel_runtime,basic_block_count "
+      "records\n";
+  const std::string round =
+      "untimed native\nuntimed instruction_count\nuntimed kernel_runtime,basic_block_count\n";
+  EXPECT_EQ(shared(), first + round + round);
+  EXPECT_THAT(outcome.out, HasSubstr("== whole program on no device, 2 rounds =="));
+}
+
+TEST_F(Bench, ElapsedCountsInstrumentedLaunchesAndComparesOutputs) {
+  const std::string record =
+      R"({"record":"coverage","kernel":"k","demangled":"k","instrumented":true,"reason":"","launches":7,)"
+      R"("instrumented_launches":5,"sites":1,"notes":[],"specs":["instruction_count"]})";
+  const std::string script =
+      "echo ${LYNXPP_SPEC-native}; test -z $LYNXPP_OUTPUT || echo '" + record + "' >> $LYNXPP_OUTPUT";
+  const Outcome outcome =
+      bench({"--elapsed", "-r", "1", "-s", "instruction_count", "-o", folder_.path("elapsed.json")}, script);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr(" 5 of 7\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("THE PROGRAM'S OUTPUT CHANGED"));
+  std::string json;
+  ASSERT_TRUE(read_file(folder_.path("elapsed.json"), json));
+  EXPECT_THAT(json, HasSubstr(R"("instrumented_launches":5)"));
+}
+
 TEST_F(Bench, FiguresThatAreNoneAreNamedBeforeAnythingRuns) {
   const std::string file = folder_.write("other.json", R"({"record":"summary"})");
   const Outcome outcome = bench({"-s", "instruction_count", "-c", file}, "echo ran >> $1");
@@ -120,6 +151,7 @@ TEST_F(Bench, MistakesAreNamed) {
   EXPECT_EQ(bench({"-s", "instruction_cuont"}, "true").exit_code, 2);
   EXPECT_EQ(bench({}, "true").exit_code, 2);
   EXPECT_EQ(bench({"-r", "0", "-s", "instruction_count"}, "true").exit_code, 2);
+  EXPECT_EQ(bench({"--elapsed", "-c", "then.json", "-s", "instruction_count"}, "true").exit_code, 2);
   EXPECT_EQ(lynxpp({"bench", "-s", "instruction_count"}).exit_code, 2);
   EXPECT_EQ(lynxpp({"bench", "-s", "instruction_count", "/no/such/program"}).exit_code, 127);
 }

@@ -27,8 +27,10 @@ class Records(unittest.TestCase):
                                  environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_TIMING": "1", "LYNXPP_TIMELINE": "1"})
             cls.lines = [json.loads(line) for line in output.read_text().splitlines()]
             BUILD.run(BUILD.command, "bench", "-d", "cpu", "-r", 1, "-s", "instruction_count", "-o", bench, "--", program, preload=False)
+            elapsed = pathlib.Path(folder, "elapsed.json")
+            BUILD.run(BUILD.command, "bench", "--elapsed", "-d", "cpu", "-r", 1, "-s", "instruction_count", "-o", elapsed, "--", program, preload=False)
             summary = BUILD.run(BUILD.command, "report", output, "--format", "json", preload=False)
-            cls.lines += [json.loads(bench.read_text()), json.loads(summary.stdout)]
+            cls.lines += [json.loads(bench.read_text()), json.loads(elapsed.read_text()), json.loads(summary.stdout)]
 
     def kind(self, name):
         return copy.deepcopy(next(line for line in self.lines if line["record"] == name))
@@ -37,7 +39,7 @@ class Records(unittest.TestCase):
         schema.jsonschema.Draft202012Validator.check_schema(schema.SCHEMA)
 
     def test_every_kind_is_written_and_valid(self):
-        self.assertEqual({line["record"] for line in self.lines}, {"process", "sites", "launch", "coverage", "timing", "device", "activity", "bench", "summary"})
+        self.assertEqual({line["record"] for line in self.lines}, {"process", "sites", "launch", "coverage", "timing", "device", "activity", "bench", "elapsed", "summary"})
         every_kind = schema.jsonschema.Draft202012Validator(schema.SCHEMA)
         for line in self.lines:
             self.assertEqual(schema.complaint(line), "")
