@@ -2,7 +2,7 @@
 //
 // Counters are kept in registers, and each allocation step of registers lowers the number of resident warps.
 // ptxas does not consider this by itself; with a limit it often generates equally good code, or spills values
-// that loops do not use (docs/measurements/2026-11-22-h200-registers.md).
+// that loops do not use (docs/measurements/register-limits.md).
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Runs of that many seconds, with twice the processor time.
+/// Runs of the given wall times in seconds, with twice the processor time.
 ElapsedSetting setting_of(std::string name, std::vector<double> seconds) {
   ElapsedSetting setting;
   setting.name = std::move(name);
