@@ -27,8 +27,8 @@ class ElapsedRunner {
 
   bool is_ready() const { return folder_.exists(); }
 
-  /// The first runs, which are not part of a round: native, then with each list. They write records, which say
-  /// how many launches were instrumented.
+  /// The first runs, which are not part of a round: native, then with each list. They write records, which
+  /// say how many launches were instrumented.
   Result<report::ElapsedBench> begin(const std::vector<std::string>& lists) {
     report::ElapsedBench bench;
     bench.command = arguments_.command;

@@ -1,10 +1,11 @@
-// Invariants that the program itself guarantees, checked while it is developed. Mistakes of users and foreign bytes are
-// not invariants: they are errors with a location (support/diagnostic.h).
+// Invariants that the program itself guarantees, checked while it is developed. Mistakes of users and foreign
+// bytes are not invariants: they are errors with a location (support/diagnostic.h).
 //
 //   LYNXPP_CHECK(divisor > 0, "divide() by a number that is not positive");
 //
-// On where LYNXPP_CHECKS is (cmake's option; by default in builds with tests): a condition that does not hold prints its
-// text and location, and aborts. Elsewhere the condition is compiled, but not evaluated: it must have no side effects.
+// On where LYNXPP_CHECKS is (cmake's option; by default in builds with tests): a condition that does not hold
+// prints its text and location, and aborts. Elsewhere the condition is compiled, but not evaluated: it must
+// have no side effects.
 #pragma once
 
 #include <cstdio>
