@@ -20,11 +20,13 @@ inline constexpr bool checks_are_on = false;
 #endif
 
 [[noreturn]] inline void fail_check(const char* file, int line, const char* condition, const char* what) {
-  std::fprintf(stderr, "lynxpp: internal error at %s:%d: %s (%s does not hold)\n", file, line, what, condition);
+  std::fprintf(stderr, "lynxpp: internal error at %s:%d: %s (%s does not hold)\n", file, line, what,
+               condition);
   std::abort();
 }
 
 }  // namespace lynxpp
 
-#define LYNXPP_CHECK(condition, what) \
-  (!::lynxpp::checks_are_on || (condition) ? void() : ::lynxpp::fail_check(__FILE__, __LINE__, #condition, what))
+#define LYNXPP_CHECK(condition, what)               \
+  (!::lynxpp::checks_are_on || (condition) ? void() \
+                                           : ::lynxpp::fail_check(__FILE__, __LINE__, #condition, what))

@@ -26,7 +26,8 @@ SectorCosts l2_costs(const Machine& machine) {
 }
 
 SectorCosts l1_costs(const Machine& machine) {
-  LYNXPP_CHECK(machine.timing && (machine.timing->l2 || machine.timing->l1), "the machine has no timing of a cache");
+  LYNXPP_CHECK(machine.timing && (machine.timing->l2 || machine.timing->l1),
+               "the machine has no timing of a cache");
   const Timing& timing = *machine.timing;
   const double hit = timing.memory.gap / (timing.core_mhz * hertz_of_mhz * timing.multiprocessors);
   const double below = timing.l2 ? l2_costs(machine).hit : memory_seconds(machine, timing.l1->sector);
