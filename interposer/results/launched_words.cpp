@@ -46,7 +46,9 @@ bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, s
   const std::uint64_t begin = std::min<std::uint64_t>(first * element_bytes, array.size());
   const std::uint64_t end = std::min<std::uint64_t>((first + words) * element_bytes, array.size());
   const auto counts = array.subspan(begin, end - begin);
-  return std::ranges::any_of(counts, [](std::byte each) { return each != std::byte{0}; });
+  // All are zero if the first is and each equals the next; arrays may have gigabytes.
+  return !counts.empty() &&
+         (counts[0] != std::byte{0} || std::memcmp(counts.data(), counts.data() + 1, counts.size() - 1) != 0);
 }
 
 /// True if some word of the array has that count.

@@ -2,6 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
 #include <thread>
 
 #include "support/text.h"
@@ -249,6 +256,79 @@ TEST(Report, ArraysOfWordsDefineHowLaunchesAreCombined) {
   EXPECT_THAT(values_of<std::uint64_t>(run, "arrays.mean"), ElementsAre(4u, 9u));
   EXPECT_THAT(std::get<std::vector<std::uint64_t>>(*run.find("arrays.mean")->denominators),
               ElementsAre(3u, 1u));
+}
+
+/// Statistics of `counts` word by word.
+struct NaiveWords {
+  std::uint64_t accesses = 0, least = ~std::uint64_t{0}, greatest = 0, never = 0, once = 0, beyond = 0;
+  std::vector<std::uint64_t> heat = std::vector<std::uint64_t>(64), bins = std::vector<std::uint64_t>(32);
+  std::uint64_t sectors = 0, aligned = 0, stride = 0, first = 0;
+
+  NaiveWords(std::span<const std::uint64_t> counts, std::uint64_t begin) {
+    std::set<std::uint64_t> touched;
+    std::optional<std::uint64_t> found;
+    for (std::uint64_t i = 0, run = 0; i <= counts.size(); ++i) {
+      if (i == counts.size() || counts[i] == 0) {
+        aligned += (run + 7) / 8;
+        run = 0;
+      }
+      if (i == counts.size()) break;
+      accesses += counts[i];
+      least = std::min(least, counts[i]);
+      greatest = std::max(greatest, counts[i]);
+      never += counts[i] == 0;
+      once += counts[i] == 1;
+      heat[i * 64 / counts.size()] += counts[i];
+      if (counts[i] == 0) continue;
+      const auto bin = static_cast<std::uint64_t>(std::bit_width(counts[i]));
+      bin > 32 ? ++beyond : ++bins[bin - 1];
+      ++run;
+      if (!found) found = i;
+      stride = std::gcd(stride, i - *found);
+      touched.insert((begin + i) / 8);
+    }
+    first = found.value_or(0);
+    sectors = touched.size();
+    stride = std::max<std::uint64_t>(stride, 1);
+  }
+};
+
+TEST(Report, StatisticsOfWordsMatchThoseOfEveryWord) {
+  std::mt19937_64 random(7);
+  for (const char* const type : {"long", "int"}) {
+    for (int round = 0; round < 60; ++round) {
+      // Runs of equal counts, some longer than what is compared at once, and single words.
+      std::vector<std::uint64_t> counts;
+      while (counts.size() < 700) {
+        const std::uint64_t value = random() % 3 != 0 ? random() % 3 : random() >> (32 + random() % 30);
+        counts.insert(counts.end(), random() % 2 != 0 ? 1 : random() % 200, value);
+      }
+      if (round % 4 == 0) {  // every third word
+        for (std::uint64_t i = 0; i < counts.size(); ++i) counts[i] = i % 3 == 1 ? 5 : 0;
+      }
+      const std::uint64_t begin = random() % 40, words = 1 + random() % (counts.size() - begin);
+      LaunchView launch = small_launch();
+      launch.device_words = counts.size();
+      launch.device_arrays = {{"a", begin, words}};
+      std::vector<std::uint32_t> narrow(counts.begin(), counts.end());
+      launch.arrays = {std::string_view(type) == "long" ? bytes_of_vector(counts) : bytes_of_vector(narrow)};
+      const ReportRun run = run_report(std::string("global unsigned ") + type +
+                                           " words[DEVICE_WORDS];\nON_INSTRUCTION: MEM_READ: GLOBAL: "
+                                           "countWords(words);\nON_REPORT: emitWords(\"a\", words);",
+                                       launch);
+      ASSERT_EQ(run.failure, "");
+      const NaiveWords naive(std::span(counts).subspan(begin, words), begin);
+      EXPECT_EQ(run.number("a.accesses"), static_cast<double>(naive.accesses));
+      EXPECT_EQ(run.number("a.least"), static_cast<double>(naive.least));
+      EXPECT_EQ(run.number("a.greatest"), static_cast<double>(naive.greatest));
+      EXPECT_EQ(run.number("a.never"), static_cast<double>(naive.never));
+      EXPECT_EQ(run.number("a.once"), static_cast<double>(naive.once));
+      EXPECT_EQ(values_of<std::uint64_t>(run, "a_heat"), naive.heat);
+      EXPECT_EQ(values_of<std::uint64_t>(run, "a_distribution"), naive.bins);
+      EXPECT_THAT(values_of<std::uint64_t>(run, "a_layout"),
+                  ElementsAre(naive.sectors, naive.aligned, naive.stride, naive.first));
+    }
+  }
 }
 
 TEST(Report, ListsTheProgramsArrays) {

@@ -26,17 +26,6 @@ struct Words {
   const std::byte* data;
   std::uint64_t count;
   bool is_wide;
-  std::uint64_t operator[](std::uint64_t index) const {
-    std::uint64_t wide = 0;
-    std::uint32_t narrow = 0;
-    if (index >= count) return 0;
-    if (is_wide) {
-      std::memcpy(&wide, data + 8 * index, sizeof wide);
-      return wide;
-    }
-    std::memcpy(&narrow, data + 4 * index, sizeof narrow);
-    return narrow;
-  }
 };
 
 /// Columns with one value for each array of the program.
@@ -47,40 +36,108 @@ struct Columns {
   std::vector<std::uint64_t> layout;
 };
 
-/// Appends the layout of the accessed words of an array.
-void add_layout(const Words& counts, const MemoryArray& array, std::vector<std::uint64_t>& layout) {
-  std::uint64_t sectors = 0, aligned = 0, stride = 0, run = 0;
-  std::uint64_t first = array.words, sector = ~std::uint64_t{0};
-  for (std::uint64_t i = 0; i <= array.words; ++i) {
-    if (i == array.words || counts[array.first + i] == 0) {
-      aligned += (std::exchange(run, 0) + sector_words - 1) / sector_words;
-      continue;
+/// Calls visit(first, words, count) for runs of equal counts, which cover [first, first + words) in order.
+/// Large arrays mostly consist of long runs: words that are never accessed, or all accessed equally often.
+template <typename Number, typename Visit>
+void visit_runs(const std::byte* data, std::uint64_t first, std::uint64_t words, Visit visit) {
+  constexpr std::uint64_t chunk = 64;
+  const auto at = [&](std::uint64_t index) {
+    Number number = 0;
+    std::memcpy(&number, data + index * sizeof number, sizeof number);
+    return number;
+  };
+  const std::uint64_t last = first + words;
+  for (std::uint64_t begin = first, end = first; begin < last; begin = end) {
+    const Number count = at(begin);
+    const auto is_chunk = [&] {
+      Number different = 0;
+      for (std::uint64_t i = 0; i < chunk; ++i) different |= at(end + i) ^ count;
+      return different == 0;
+    };
+    ++end;
+    if (end < last && at(end) == count) {
+      while (end + chunk <= last && is_chunk()) end += chunk;
+      while (end < last && at(end) == count) ++end;
     }
-    ++run;
-    if (first == array.words) first = i;
-    stride = std::gcd(stride, i - first);
-    const std::uint64_t own = (array.first + i) / sector_words;
-    sectors += std::exchange(sector, own) == own ? 0 : 1;
+    visit(begin, end - begin, std::uint64_t{count});
   }
-  layout.insert(layout.end(),
-                {sectors, aligned, std::max<std::uint64_t>(stride, 1), first == array.words ? 0 : first});
 }
 
-void add_array(const Words& counts, const MemoryArray& array, Columns& columns) {
+/// Does the same for an array that may end after the counts do; `first` is relative to the array.
+template <typename Visit>
+void visit_runs(const Words& counts, const MemoryArray& array, Visit visit) {
+  const std::uint64_t end = std::min(array.first + array.words, counts.count);
+  const std::uint64_t known = end > array.first ? end - array.first : 0;
+  const auto from_array = [&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+    visit(first - array.first, words, count);
+  };
+  if (counts.is_wide) {
+    visit_runs<std::uint64_t>(counts.data, array.first, known, from_array);
+  } else {
+    visit_runs<std::uint32_t>(counts.data, array.first, known, from_array);
+  }
+  if (known < array.words) visit(known, array.words - known, 0);
+}
+
+/// The layout of an array's accessed words.
+class Layout {
+ public:
+  explicit Layout(const MemoryArray& array) : array_(array), first_(array.words) {}
+
+  void add(std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+    if (count == 0) return end_run();
+    run_ += words;
+    if (first_ == array_.words) first_ = first;
+    stride_ = words > 1 ? 1 : std::gcd(stride_, first - first_);
+    const std::uint64_t begin = (array_.first + first) / sector_words;
+    const std::uint64_t end = (array_.first + first + words - 1) / sector_words;
+    sectors_ += end - begin + (begin == sector_ ? 0 : 1);
+    sector_ = end;
+  }
+
+  void append_to(std::vector<std::uint64_t>& layout) {
+    end_run();
+    layout.insert(layout.end(), {sectors_, aligned_, std::max<std::uint64_t>(stride_, 1),
+                                 first_ == array_.words ? 0 : first_});
+  }
+
+ private:
+  void end_run() { aligned_ += (std::exchange(run_, 0) + sector_words - 1) / sector_words; }
+
+  const MemoryArray& array_;
+  std::uint64_t sectors_ = 0, aligned_ = 0, stride_ = 0, run_ = 0;
+  std::uint64_t first_, sector_ = ~std::uint64_t{0};
+};
+
+/// Adds `words` words from `first`, each counted `count` times, to the cells of the array's heat map.
+void add_heat(const MemoryArray& array, std::uint64_t first, std::uint64_t words, std::uint64_t count,
+              std::vector<std::uint64_t>& heat) {
+  for (std::uint64_t word = first; word < first + words;) {
+    const std::uint64_t cell = word * cells / array.words;
+    const std::uint64_t end = std::min(((cell + 1) * array.words + cells - 1) / cells, first + words);
+    heat[cell] += count * (end - word);
+    word = end;
+  }
+}
+
+void add_array(const Words& counts, const MemoryArray& array, Columns& columns, bool has_layout) {
   std::uint64_t total = 0, least = ~std::uint64_t{0}, greatest = 0, never = 0, once = 0, beyond = 0;
   std::vector<std::uint64_t> heat(cells), by_count(bins);
-  for (std::uint64_t i = 0; i < array.words; ++i) {
-    const std::uint64_t count = counts[array.first + i];
-    total += count;
+  Layout layout(array);
+  visit_runs(counts, array, [&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+    layout.add(first, words, count);
     least = std::min(least, count);
     greatest = std::max(greatest, count);
-    never += count == 0 ? 1 : 0;
-    once += count == 1 ? 1 : 0;
-    heat[i * cells / array.words] += count;
+    if (count == 0) {
+      never += words;
+      return;
+    }
+    total += count * words;
+    once += count == 1 ? words : 0;
+    add_heat(array, first, words, count, heat);
     const auto bin = static_cast<std::uint64_t>(std::bit_width(count));
-    if (bin > bins) ++beyond;
-    if (bin != 0 && bin <= bins) ++by_count[bin - 1];
-  }
+    (bin > bins ? beyond : by_count[bin - 1]) += words;
+  });
   columns.words.push_back(array.words);
   columns.accesses.push_back(total);
   columns.least.push_back(array.words == 0 ? 0 : least);
@@ -91,6 +148,7 @@ void add_array(const Words& counts, const MemoryArray& array, Columns& columns) 
   columns.heat.insert(columns.heat.end(), heat.begin(), heat.end());
   columns.bins_of_counts.insert(columns.bins_of_counts.end(), by_count.begin(), by_count.end());
   columns.beyond.push_back(beyond);
+  if (has_layout) layout.append_to(columns.layout);
 }
 
 /// Emits the columns of the table that `row` describes.
@@ -156,8 +214,7 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   Columns columns;
   Emitted row;
   for (const MemoryArray& array : arrays) {
-    add_array(counts, array, columns);
-    if (!is_shared) add_layout(counts, array, columns.layout);
+    add_array(counts, array, columns, !is_shared);
     row.labels.push_back(array.name);
   }
   row.dimensions = {arrays.size()};
