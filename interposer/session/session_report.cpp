@@ -10,6 +10,7 @@
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
 #include "interposer/this_process.h"
+#include "support/check.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -66,6 +67,7 @@ bool Session::collect_in_background() {
 }
 
 void Session::drain(bool wait) {
+  LYNXPP_CHECK(taking_.is_held_by_caller(), "taking_ is not held");
   SettledTogether together;
   while (wait || !ending_) {
     PendingPtr taken = take(wait, together);
@@ -312,6 +314,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
 
 /// Precondition: `records_` is held.
 std::uint64_t Session::number_of_sites(const Plan& plan) {
+  LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   const std::string& kernel = plan.seen->coverage.kernel;
   Seen::Sites sites;
   {
@@ -477,6 +480,7 @@ void Session::note_missing_results() {
 }
 
 void Session::close_books() {
+  LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   finished_ = true;
   const State state(state_);
   if (!ever_attached_ || !has_seen_launches_) return;
