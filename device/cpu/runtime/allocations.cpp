@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "device/cpu/runtime/checks.h"
+#include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/graph_memory.h"
-#include "device/cpu/runtime/properties.h"
 #include "device/cpu/simt/check/written_memory.h"
 #include "support/call_site.h"
 #include "support/text.h"

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/module_variables.h"
 #include "device/cpu/simt/execute/executor.h"
@@ -24,8 +25,6 @@
 #include "image/fatbinary.h"
 
 namespace lynxpp::device::cpu {
-
-inline constexpr int default_shared_limit = 48 * 1024;
 
 /// A kernel that is ready to run.
 struct LoadedKernel {
