@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/device_limits.h"
-#include "device/cpu/runtime/graph_memory.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/check/written_memory.h"
 #include "support/call_site.h"
 #include "support/text.h"
@@ -146,31 +145,21 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   return cudaSuccess;
 }
 
-cudaError_t Allocations::allocate(const GraphMemory& memory) {
+cudaError_t Allocations::allocate(std::shared_ptr<void> storage, std::size_t bytes, int device, void* pool) {
   const CallStack stack = program_stack();
+  const auto address = reinterpret_cast<std::uintptr_t>(storage.get());
   const std::unique_lock lock(mutex_);
-  const auto before = by_address_.find(memory.address());
+  const auto before = by_address_.find(address);
   if (before != by_address_.end()) remove(before, before->second.retired_by.value_or(stack));
-  if (!has_room(memory.device, memory.bytes)) return cudaErrorMemoryAllocation;
-  enter_own({memory.address(),
-             memory.bytes,
-             MemoryKind::device,
-             0,
-             memory.pool,
-             false,
-             0,
-             stack,
-             {},
-             {},
-             memory.device,
-             0,
-             memory.storage});
+  if (!has_room(device, bytes)) return cudaErrorMemoryAllocation;
+  enter_own(
+      {address, bytes, MemoryKind::device, 0, pool, false, 0, stack, {}, {}, device, 0, std::move(storage)});
   return cudaSuccess;
 }
 
-bool Allocations::is_allocated(const GraphMemory& memory) const {
+bool Allocations::is_allocated(const void* address) const {
   const std::shared_lock lock(mutex_);
-  const auto found = by_address_.find(memory.address());
+  const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(address));
   return found != by_address_.end() && !found->second.retired_by;
 }
 

@@ -61,7 +61,6 @@ struct Allocation {
 };
 
 class Allocations;
-struct GraphMemory;
 
 /// Memory that kernels of one device may access: its own, memory shared by host and devices, and memory of
 /// peers to which it has access.
@@ -104,11 +103,11 @@ class Allocations {
   cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind, std::uint64_t& number);
   void release_retired(void* pointer, std::uint64_t number);
 
-  /// Allocates the memory of a graph node, as each launch of the graph does. Errors:
+  /// Allocates `storage` on the device, as each launch of a graph does with its memory. Errors:
   /// cudaErrorMemoryAllocation.
-  cudaError_t allocate(const GraphMemory& memory);
-  /// True if the memory is allocated and no call has freed it.
-  bool is_allocated(const GraphMemory& memory) const;
+  cudaError_t allocate(std::shared_ptr<void> storage, std::size_t bytes, int device, void* pool);
+  /// True if memory that starts at the address is allocated and no call has freed it.
+  bool is_allocated(const void* address) const;
 
   /// Enters memory that is owned elsewhere (registered_host, variable, probe, mapped). Returns false if it
   /// overlaps an entry.

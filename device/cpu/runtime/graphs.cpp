@@ -361,7 +361,7 @@ cudaError_t Graphs::free_leftovers(const std::vector<ExecutableGraph::Step>& ste
                                    bool frees_before) {
   for (const ExecutableGraph::Step& step : steps) {
     const bool allocates = step.work.type == cudaGraphNodeTypeMemAlloc && step.work.memory != nullptr;
-    if (!allocates || !allocations().is_allocated(*step.work.memory)) continue;
+    if (!allocates || !allocations().is_allocated(step.work.memory->storage.get())) continue;
     if (!frees_before) return cudaErrorInvalidValue;
     if (const cudaError_t error = free_graph_memory(*step.work.memory, stream); error != cudaSuccess)
       return error;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/device_limits.h"
@@ -17,6 +16,7 @@
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "support/log.h"
@@ -194,6 +194,10 @@ LaunchShape shape_of(const Launch& launch) {
                     launch.cooperative};
   if (!is_none(launch.cluster)) shape.cluster = Dim3{launch.cluster[0], launch.cluster[1], launch.cluster[2]};
   return shape;
+}
+
+CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
+  return {counters_path().has_value(), is_modelled(module, kernel, shape), wanted_checks() != nullptr};
 }
 
 cudaError_t find_cluster(const Kernel& kernel, const KernelInfo& info, Launch& launch) {
