@@ -4,9 +4,13 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/copies.h"
 #include "device/cpu/runtime/devices.h"
+#include "device/cpu/runtime/executable_graphs.h"
 #include "device/cpu/runtime/graph_memory.h"
+#include "device/cpu/runtime/graph_nodes.h"
 #include "device/cpu/runtime/graphs.h"
+#include "device/cpu/runtime/registry.h"
 
 namespace lynxpp::device::cpu::driver_api {
 namespace {
@@ -294,21 +298,21 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec executable, CUgraphNode node,
       set_graph_node(executable, node, cudaGraphNodeTypeHost, [&] { return call_of_node(call); }));
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraph child) {
-  return result_of(graphs().set_child(executable, node, child));
+  return result_of(executable_graphs().set_child(executable, node, child));
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int is_enabled) {
-  return result_of(graphs().enable(executable, node, is_enabled != 0));
+  return result_of(executable_graphs().enable(executable, node, is_enabled != 0));
 }
 CUresult cuGraphNodeGetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int* is_enabled) {
   bool found = false;
-  const cudaError_t error = graphs().is_enabled(executable, node, &found);
+  const cudaError_t error = executable_graphs().is_enabled(executable, node, &found);
   if (error == cudaSuccess && is_enabled != nullptr) *is_enabled = found ? 1 : 0;
   return result_of(error);
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
-  return result_of(graphs().launch(executable, stream));
+  return result_of(executable_graphs().launch(executable, stream));
 }
 CUresult cuGraphUpload(CUgraphExec executable, CUstream stream) {
   return result_of(api::cudaGraphUpload(executable, stream));

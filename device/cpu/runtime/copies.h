@@ -36,5 +36,7 @@ cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMem
                      cudaStream_t stream, Returns returns);
 cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cudaStream_t stream,
                      Returns returns);
+/// Enqueues the fill of a memset node in the null stream.
+cudaError_t fill_elements_of(const cudaMemsetParams& fill);
 
 }  // namespace lynxpp::device::cpu

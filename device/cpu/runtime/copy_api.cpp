@@ -254,6 +254,17 @@ cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cu
   return sticky_error(filled->stream->device);
 }
 
+cudaError_t fill_elements_of(const cudaMemsetParams& fill) {
+  const bool known = fill.elementSize == 1 || fill.elementSize == 2 || fill.elementSize == 4;
+  std::size_t width = 0;
+  if (!known || __builtin_mul_overflow(fill.width, fill.elementSize, &width) ||
+      (fill.height > 1 && width > fill.pitch)) {
+    return cudaErrorInvalidValue;
+  }
+  const Place to{static_cast<std::byte*>(fill.dst), fill.pitch, 0};
+  return fill_box(to, {width, fill.height}, {fill.value, fill.elementSize}, nullptr, Returns::at_once);
+}
+
 namespace api {
 namespace {
 

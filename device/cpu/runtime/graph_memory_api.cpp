@@ -2,6 +2,7 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/graph_memory.h"
+#include "device/cpu/runtime/graph_nodes.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/memory_pools.h"
 

@@ -16,22 +16,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/runtime/graphs.h"
+
 namespace lynxpp::device::cpu {
 
 struct Stream;
-
-struct Graph;
-struct GraphNode;
-struct GraphMemory;
-struct KernelCall;
-
-/// Work that becomes a node if its stream is being captured; it may then run any number of times.
-struct Work {
-  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  std::function<void()> run;                       ///< null if there is nothing to do
-  std::shared_ptr<const KernelCall> kernel;        ///< the captured launch; null for other work
-  std::shared_ptr<const GraphMemory> memory = {};  ///< allocated or freed by the node; null for other work
-};
 
 /// A graph capture. Streams that wait for an event of a captured stream join the capture. After a capture is
 /// invalidated, its streams execute nothing until the program ends it, because work meant for the graph must
