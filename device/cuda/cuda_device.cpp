@@ -194,9 +194,9 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
     const CUstream stream = stream_of(launch);
     if (times_ == KernelTimes::off) {
-      Result<Arenas::Place> place = arenas_.take(bytes, stream);
-      if (!place) return place.error();
-      return make_buffer(driver_, pool_, std::move(*place), stream);
+      Result<Arenas::Part> part = arenas_.take(bytes, stream);
+      if (!part) return part.error();
+      return make_buffer(driver_, pool_, std::move(*part), stream);
     }
     const CaptureRelaxed relaxed(driver_);
     // Measured launches clear and copy their buffer on their own stream, so that this time is measured, too.
