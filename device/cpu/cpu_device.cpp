@@ -40,7 +40,7 @@ struct FreeMemory {
   void operator()(void* memory) const {
     cpu::allocations().remove_foreign(memory, MemoryKind::probe);
     std::free(memory);
-    probe_memory().give_back(taken);
+    probe_memory().release(taken);
   }
 };
 
@@ -310,10 +310,10 @@ class CpuDevice : public Device {
   /// Allocates zeroed memory that kernels may access.
   Result<std::byte*> zeroed_memory(std::size_t bytes) const {
     const std::size_t taken = rounded(bytes);
-    if (Status fits = probe_memory().take(taken); !fits) return fits.error();
+    if (Status fits = probe_memory().reserve(taken); !fits) return fits.error();
     void* memory = taken > bytes ? std::aligned_alloc(alignment, taken) : nullptr;
     if (memory == nullptr) {
-      probe_memory().give_back(taken);
+      probe_memory().release(taken);
       return failure("no memory for probe buffers");
     }
     std::memset(memory, 0, taken);

@@ -64,7 +64,7 @@ class Pool {
   /// Precondition: the device no longer uses the block.
   void free_unused(const Block& block);
   /// Reserves `size` bytes of the budget, after freeing cached blocks if required.
-  Status take_room(BoundedMemory& room, Kept& kept, std::size_t size);
+  Status reserve(BoundedMemory& room, Kept& kept, std::size_t size);
   void give_to_driver(Kept& kept, const std::vector<Block>& blocks);
   CUevent kept_event();
   std::optional<Block> take(Kept& kept, std::size_t size);

@@ -43,20 +43,20 @@ TEST(MemoryBudget, FreeHostMemoryIsKnown) {
 TEST(BoundedMemory, RejectsMoreThanTheBudget) {
   std::uint64_t free = 10'000;
   BoundedMemory memory("memory", [&] { return free; });
-  EXPECT_TRUE(memory.take(900).ok());
-  const Status refused = memory.take(200);
+  EXPECT_TRUE(memory.reserve(900).ok());
+  const Status refused = memory.reserve(200);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().diagnostics.front().message,
             "LYNXPP_MEMORY_BUDGET leaves 1090 bytes of memory for probe buffers");
-  EXPECT_EQ(memory.taken(), 900u);
-  EXPECT_TRUE(memory.take(100).ok());
-  memory.give_back(1000);
-  EXPECT_TRUE(memory.take(1000).ok());
+  EXPECT_EQ(memory.reserved(), 900u);
+  EXPECT_TRUE(memory.reserve(100).ok());
+  memory.release(1000);
+  EXPECT_TRUE(memory.reserve(1000).ok());
   free = 100;
-  EXPECT_FALSE(memory.take(200).ok()) << "the program uses the rest";
-  EXPECT_FALSE(memory.take(std::numeric_limits<std::uint64_t>::max()).ok());
+  EXPECT_FALSE(memory.reserve(200).ok()) << "the program uses the rest";
+  EXPECT_FALSE(memory.reserve(std::numeric_limits<std::uint64_t>::max()).ok());
   memory.limit(*MemoryBudget::parse("1M"));
-  EXPECT_TRUE(memory.take(200).ok());
+  EXPECT_TRUE(memory.reserve(200).ok());
 }
 
 namespace pool_of_driver {
