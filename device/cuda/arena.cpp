@@ -270,7 +270,7 @@ bool Arenas::release_kept() {
     for (const Arena::Memory& memory : unused) kept_bytes_ -= memory.device.size;
   }
   for (const Arena::Memory& memory : unused) {
-    pool_.give_back(memory.cleared);
+    pool_.release(memory.cleared);
     release(memory);
   }
   return !unused.empty();
@@ -293,9 +293,9 @@ void Arenas::recycle(Leaving leaving) {
     leaving_.push_back(std::move(leaving));
     return;
   }
-  for (const CUevent event : leaving.events) pool_.give_back(event);
+  for (const CUevent event : leaving.events) pool_.release(event);
   Arena::Memory& memory = leaving.memory;
-  pool_.give_back(std::exchange(memory.cleared, nullptr));
+  pool_.release(std::exchange(memory.cleared, nullptr));
   bool is_kept = false;
   {
     const std::lock_guard lock(mutex_);
@@ -315,7 +315,7 @@ void Arenas::recycle(Leaving leaving) {
 
 void Arenas::release(const Arena::Memory& memory) {
   pool_.free_device_memory(memory.device, clearing_);
-  pool_.give_back_pinned_memory(memory.pinned);
+  pool_.release_pinned_memory(memory.pinned);
 }
 
 namespace {

@@ -27,7 +27,7 @@ class CudaBuffer final : public Buffer {
       : Buffer(memory.address), block(memory), bytes(used), stream(of_launch), pool_(pool) {}
   ~CudaBuffer() override {
     pool_.free_device_memory(block, stream);
-    pool_.give_back_pinned_memory(pinned);
+    pool_.release_pinned_memory(pinned);
   }
 
   /// Transfers the memory to the readback, which keeps it until the launch is over.
@@ -50,7 +50,7 @@ class CudaHostMemory final : public HostMemory {
  public:
   CudaHostMemory(Pool& pool, const Pool::Block& memory, std::size_t size)
       : HostMemory({reinterpret_cast<std::byte*>(memory.address), size}), block_(memory), pool_(pool) {}
-  ~CudaHostMemory() override { pool_.give_back_pinned_memory(block_); }
+  ~CudaHostMemory() override { pool_.release_pinned_memory(block_); }
 
  private:
   Pool::Block block_;
@@ -149,8 +149,8 @@ class CudaDevice final : public Device {
     const Status submitted = submit(function, launch, launch.parameters, launch.extra, &timing);
     hold.release();
     if (!submitted) {
-      pool_.give_back(timing.begin);
-      pool_.give_back(timing.end);
+      pool_.release(timing.begin);
+      pool_.release(timing.end);
       return submitted.error();
     }
     return make_timed_launch(driver_, pool_, timing);

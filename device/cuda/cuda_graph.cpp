@@ -30,11 +30,11 @@ struct Instance {
   ~Instance() {
     const InContext ours(driver, pool.context());
     if (executable != nullptr) driver.cuGraphExecDestroy(executable);
-    pool.give_back(allocated);
+    pool.release(allocated);
     if (enqueued != over) {
       keep_for_ever(std::move(variants));
     } else if (memory.address != 0) {
-      pool.give_back_device_memory(memory);
+      pool.release_device_memory(memory);
     }
   }
   Instance(const Instance&) = delete;
@@ -129,8 +129,8 @@ class CudaGraph final : public ProgramGraph {
   CudaGraph(const Driver& driver, Pool& pool, VariantChoice choice)
       : driver_(driver), pool_(pool), choose_(std::move(choice)) {}
   ~CudaGraph() override {
-    pool_.give_back(last_);
-    pool_.give_back_pinned_memory(results_);
+    pool_.release(last_);
+    pool_.release_pinned_memory(results_);
   }
 
   Result<Launch> launch_of(const GraphCopy& copy, std::size_t kernel) override {
@@ -196,7 +196,7 @@ class CudaGraph final : public ProgramGraph {
     if (instance_ == nullptr) return failure("the graph has no variants");
     const std::size_t bytes = instance_->bytes;
     if (results_.address != 0 && results_.size >= bytes) return success();
-    pool_.give_back_pinned_memory(std::exchange(results_, {}));
+    pool_.release_pinned_memory(std::exchange(results_, {}));
     const CaptureRelaxed relaxed(driver_);
     const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
     if (!pinned) return pinned.error();
@@ -245,7 +245,7 @@ class CudaGraph final : public ProgramGraph {
   void launched(const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
     if (last_ != nullptr && driver_.cuEventRecord(last_, stream_of(in)) == CUDA_SUCCESS) return;
-    pool_.give_back(std::exchange(last_, pool_.recorded_event(stream_of(in))));
+    pool_.release(std::exchange(last_, pool_.recorded_event(stream_of(in))));
     is_last_known_ &= last_ != nullptr;
   }
 
@@ -262,7 +262,7 @@ class CudaGraph final : public ProgramGraph {
     if (instance_->allocated == nullptr) return success();
     const CUresult result = driver_.cuStreamWaitEvent(stream, instance_->allocated, CU_EVENT_WAIT_DEFAULT);
     if (result != CUDA_SUCCESS) return driver_.error("cuStreamWaitEvent", result);
-    pool_.give_back(std::exchange(instance_->allocated, nullptr));
+    pool_.release(std::exchange(instance_->allocated, nullptr));
     return success();
   }
 

@@ -33,7 +33,7 @@ Pool::Pool(const Driver& driver, CUcontext context)
       pinned_room_("pinned host memory", free_host_memory),
       pinned_memory_(driver, context,
                      {.freed = [this](std::size_t bytes) { pinned_room_.release(bytes); },
-                      .is_late = [this](const Block& block) { give_back_pinned_memory(block); }}) {}
+                      .is_late = [this](const Block& block) { release_pinned_memory(block); }}) {}
 
 void Pool::limit(const MemoryBudget& budget) {
   device_room_.limit(budget);
@@ -49,13 +49,13 @@ Status Pool::reserve(BoundedMemory& room, Kept& kept, std::size_t size) {
     for (const KeptBlock& each : std::exchange(kept, {}).blocks) unused.push_back(each.block);
   }
   if (unused.empty() && &kept == &device_) return reserved;
-  give_to_driver(kept, unused);
+  free_blocks(kept, unused);
   // Memory that is not freed in time may be free for the next launch.
   if (&kept == &pinned_ && !pinned_memory_.finish()) return reserved;
   return room.reserve(size);
 }
 
-void Pool::give_to_driver(Kept& kept, const std::vector<Block>& blocks) {
+void Pool::free_blocks(Kept& kept, const std::vector<Block>& blocks) {
   if (&kept == &pinned_) return pinned_memory_.release(blocks);
   for (const Block& block : blocks) free_unused(block);
 }
@@ -81,7 +81,7 @@ Result<Pool::Block> Pool::device_memory(std::size_t size, CUstream stream) {
   return made;
 }
 
-void Pool::give_back_device_memory(const Block& block) {
+void Pool::release_device_memory(const Block& block) {
   for (const Block& idle : keep(device_, block)) free_unused(idle);
 }
 
@@ -105,7 +105,7 @@ Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
   return pinned_memory_.make(bytes);
 }
 
-void Pool::give_back_pinned_memory(const Block& block) {
+void Pool::release_pinned_memory(const Block& block) {
   if (block.address == 0) return;
   if (const std::vector<Block> idle = keep(pinned_, block); !idle.empty()) pinned_memory_.release(idle);
 }
@@ -117,7 +117,7 @@ CUevent Pool::recorded_event(CUstream stream) {
     if (driver_.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) return nullptr;
   }
   if (driver_.cuEventRecord(event, stream) == CUDA_SUCCESS) return event;
-  give_back(event);
+  release(event);
   return nullptr;
 }
 
@@ -129,7 +129,7 @@ CUevent Pool::kept_event() {
   return event;
 }
 
-void Pool::give_back(CUevent event) {
+void Pool::release(CUevent event) {
   if (event == nullptr) return;
   const std::lock_guard lock(mutex_);
   events_.push_back(event);

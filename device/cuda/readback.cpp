@@ -31,7 +31,7 @@ class PendingLaunch : public Readback {
       : driver_(driver), pool_(pool), end_(end), timing_(timing) {}
   ~PendingLaunch() override {
     if (wait_for_end() != CUDA_SUCCESS) return;
-    for (CUevent event : {timing_.cleared_from, timing_.begin, timing_.end}) pool_.give_back(event);
+    for (CUevent event : {timing_.cleared_from, timing_.begin, timing_.end}) pool_.release(event);
   }
 
   std::unique_ptr<Together> together() override {
@@ -85,9 +85,9 @@ class CudaReadback final : public PendingLaunch {
       : PendingLaunch(driver, pool, memory.done, timing), memory_(memory), copied_(std::move(copied)) {}
   ~CudaReadback() override {
     if (wait_for_end() != CUDA_SUCCESS) return;
-    if (memory_.device.address != 0) pool_.give_back_device_memory(memory_.device);
-    pool_.give_back_pinned_memory(memory_.pinned);
-    pool_.give_back(end_);
+    if (memory_.device.address != 0) pool_.release_device_memory(memory_.device);
+    pool_.release_pinned_memory(memory_.pinned);
+    pool_.release(end_);
   }
 
   Result<std::span<std::byte>> wait() override {
