@@ -17,7 +17,7 @@ namespace {
 using Variants = std::vector<std::shared_ptr<Variant>>;
 
 /// Leaks the variants of a graph whose end cannot be observed.
-void keep_for_ever(Variants variants) {
+void leak(Variants variants) {
   static std::mutex mutex;
   static auto* const kept = new Variants;
   const std::lock_guard lock(mutex);
@@ -32,7 +32,7 @@ struct Instance {
     if (executable != nullptr) driver.cuGraphExecDestroy(executable);
     pool.release(allocated);
     if (enqueued != over) {
-      keep_for_ever(std::move(variants));
+      leak(std::move(variants));
     } else if (memory.address != 0) {
       pool.release_device_memory(memory);
     }
@@ -55,10 +55,10 @@ struct Instance {
 class GraphReadback final : public Readback {
  public:
   GraphReadback(std::unique_ptr<Readback> copy, std::shared_ptr<Instance> instance)
-      : copy_(std::move(copy)), instance_(std::move(instance)), behind_(instance_->enqueued) {}
+      : copy_(std::move(copy)), instance_(std::move(instance)), submissions_(instance_->enqueued) {}
   ~GraphReadback() override {
     // Earlier submissions are over as well.
-    if (copy_->wait() && instance_->over < behind_) instance_->over = behind_;
+    if (copy_->wait() && instance_->over < submissions_) instance_->over = submissions_;
     copy_.reset();
   }
 
@@ -69,7 +69,7 @@ class GraphReadback final : public Readback {
  private:
   std::unique_ptr<Readback> copy_;
   std::shared_ptr<Instance> instance_;
-  const std::uint64_t behind_;  // number of submissions before and including the launch
+  const std::uint64_t submissions_;  // number of submissions before and including the launch
 };
 
 /// A copied node's original parameters, saved while the node temporarily launches a variant.
@@ -176,7 +176,7 @@ class CudaGraph final : public ProgramGraph {
     const CaptureRelaxed relaxed(driver_);
     instance_.reset();
     const std::shared_ptr<Instance> made = std::exchange(reserved_, nullptr);
-    if (is_spoilt_) return failure("cannot restore a kernel node of the graph's copy");
+    if (is_copy_damaged_) return failure("cannot restore a kernel node of the graph's copy");
     std::vector<Original> originals;
     originals.reserve(nodes.size());
     Status status = success();
@@ -187,7 +187,7 @@ class CudaGraph final : public ProgramGraph {
       made->variants.push_back(node.variant);
     }
     if (status) status = instantiate(*made, copy);
-    for (Original& original : originals) is_spoilt_ |= !original.restore();
+    for (Original& original : originals) is_copy_damaged_ |= !original.restore();
     if (status) instance_ = made;
     return status;
   }
@@ -286,7 +286,7 @@ class CudaGraph final : public ProgramGraph {
   Pool::Block results_;                 // for the next launch
   CUevent last_ = nullptr;              // recorded after the last known launch
   bool is_last_known_ = true;           // false if recording failed after a launch
-  bool is_spoilt_ = false;
+  bool is_copy_damaged_ = false;
 };
 
 }  // namespace
