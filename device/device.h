@@ -178,7 +178,7 @@ class Readback {
   virtual std::optional<ModelledTime> modelled() { return std::nullopt; }
   /// Returns an upper bound of the launch's device time, which excludes idle time after it; nullopt if
   /// unknown. Valid after wait().
-  virtual std::optional<double> most_milliseconds() { return kernel_milliseconds(); }
+  virtual std::optional<double> max_milliseconds() { return kernel_milliseconds(); }
   /// Returns the device time for clearing and copying the launch's buffers; nullopt if it was not measured.
   /// Valid after wait().
   virtual std::optional<double> buffer_milliseconds() { return std::nullopt; }
@@ -196,7 +196,7 @@ enum class KernelTimes {
 };
 
 /// The position of a kernel's directives in a text, between its parameters and its body. Empty if unknown.
-struct DirectivePlace {
+struct DirectiveRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
@@ -206,7 +206,7 @@ struct VariantTraits {
   std::uint32_t kept_registers = 0;  ///< 32-bit registers that hold counters while the kernel runs
   /// True if its thread blocks may wait for each other without a cooperative launch.
   bool may_wait_for_blocks = true;
-  DirectivePlace directives = {};  ///< of the variant's kernel, in the loaded PTX
+  DirectiveRange directives = {};  ///< of the variant's kernel, in the loaded PTX
 };
 
 /// Thread safe: several threads may launch concurrently.

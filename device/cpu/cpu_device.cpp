@@ -97,7 +97,7 @@ class CpuReadback : public Readback {
     if (!run_->modelled) return std::nullopt;
     return run_->modelled->seconds * 1e3;
   }
-  std::optional<double> most_milliseconds() override { return run_->milliseconds; }
+  std::optional<double> max_milliseconds() override { return run_->milliseconds; }
   std::optional<ModelledTime> modelled() override {
     if (!run_->modelled) return std::nullopt;
     const models::clock::KernelTime& time = *run_->modelled;

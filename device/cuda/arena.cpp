@@ -163,7 +163,7 @@ Result<std::span<std::byte>> Arena::wait(std::size_t part) {
   return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address) + now.offset, now.bytes);
 }
 
-std::optional<double> Arena::most_milliseconds(std::size_t part) {
+std::optional<double> Arena::max_milliseconds(std::size_t part) {
   const InContext ours(owner_.driver_, owner_.pool_.context());
   const Part wanted = part_of(part);
   // That handle names a different stream in each thread.
@@ -350,7 +350,7 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
   }
   bool ready() override { return part_.arena->is_on_host(part_.index); }
   Result<std::span<std::byte>> wait() override { return part_.arena->wait(part_.index); }
-  std::optional<double> most_milliseconds() override { return part_.arena->most_milliseconds(part_.index); }
+  std::optional<double> max_milliseconds() override { return part_.arena->max_milliseconds(part_.index); }
 
   bool is_used = false;
 

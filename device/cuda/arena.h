@@ -59,7 +59,7 @@ class Arena {
   /// Waits for the launch and the copy.
   Result<std::span<std::byte>> wait(std::size_t part);
   /// Returns an upper bound of the launch's time: the time since the previous launch on its stream ended.
-  std::optional<double> most_milliseconds(std::size_t part);
+  std::optional<double> max_milliseconds(std::size_t part);
 
  private:
   struct Part {

@@ -97,7 +97,7 @@ class CudaReadback final : public PendingLaunch {
     return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address), memory_.bytes);
   }
 
-  std::optional<double> most_milliseconds() override {
+  std::optional<double> max_milliseconds() override {
     const std::optional<double> kernel = kernel_milliseconds();
     return kernel ? kernel : between(timing_.cleared_from, end_);
   }

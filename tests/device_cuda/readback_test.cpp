@@ -207,7 +207,7 @@ TEST_F(Readbacks, PreserveCapturesAndQueryInTheirOwnContext) {
     answers_.current = reinterpret_cast<CUcontext>(2);
     (*readback)->ready();
     (void)(*readback)->wait();
-    (*readback)->most_milliseconds();
+    (*readback)->max_milliseconds();
     (*readback)->buffer_milliseconds();
   }
   EXPECT_THAT(answers_.unsafe, IsEmpty());
