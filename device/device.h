@@ -89,8 +89,8 @@ struct DeviceLimits {
   std::uint32_t threads_per_sm = 0;
   std::uint32_t blocks_per_sm = 0;
   std::uint32_t registers_per_sm = 0;
-  std::uint32_t shared_per_sm = 0;             ///< bytes
-  std::uint32_t shared_per_block_besides = 0;  ///< additional bytes per block
+  std::uint32_t shared_per_sm = 0;              ///< bytes
+  std::uint32_t reserved_shared_per_block = 0;  ///< additional bytes per block
 };
 
 /// Resources that a kernel uses with a launch's block size and dynamic shared memory.
