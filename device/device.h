@@ -156,11 +156,11 @@ struct ModelledTime {
   std::optional<Cache> l1, l2;            ///< in sectors, if the machine has these caches
 };
 
-/// Shares the setup of several calls of its thread while it lives. Other Together objects created meanwhile
+/// Shares the setup of several calls of its thread while it lives. Other CallGroup objects created meanwhile
 /// must be destroyed first.
-class Together {
+class CallGroup {
  public:
-  virtual ~Together() = default;
+  virtual ~CallGroup() = default;
 };
 
 /// A pending copy of device memory to the host. It may be used from any thread, concurrently with its device.
@@ -168,7 +168,7 @@ class Readback {
  public:
   virtual ~Readback() = default;
   /// Shares setup between calls of this object and of others of the same device.
-  virtual std::unique_ptr<Together> together() { return nullptr; }
+  virtual std::unique_ptr<CallGroup> call_group() { return nullptr; }
   virtual bool ready() = 0;
   /// Blocks until the launch and the copy complete. Fails if the device reports an error.
   virtual Result<std::span<std::byte>> wait() = 0;
@@ -227,7 +227,7 @@ class Device {
   virtual void limit_memory(const MemoryBudget& /*budget*/) {}
 
   /// Shares setup between the calls that make one launch.
-  virtual std::unique_ptr<Together> together() { return nullptr; }
+  virtual std::unique_ptr<CallGroup> call_group() { return nullptr; }
 
   virtual DeviceLimits limits() { return {}; }
 

@@ -320,9 +320,9 @@ void Arenas::release(const Arena::Memory& memory) {
 
 namespace {
 
-class ContextTogether final : public Together {
+class ContextCallGroup final : public CallGroup {
  public:
-  ContextTogether(const Driver& driver, CUcontext context) : ours_(driver, context) {}
+  ContextCallGroup(const Driver& driver, CUcontext context) : ours_(driver, context) {}
 
  private:
   const InContext ours_;
@@ -345,8 +345,8 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
     return part_.arena->enqueued(part_.index, stream_);
   }
 
-  std::unique_ptr<Together> together() override {
-    return std::make_unique<ContextTogether>(driver_, pool_.context());
+  std::unique_ptr<CallGroup> call_group() override {
+    return std::make_unique<ContextCallGroup>(driver_, pool_.context());
   }
   bool ready() override { return part_.arena->is_on_host(part_.index); }
   Result<std::span<std::byte>> wait() override { return part_.arena->wait(part_.index); }

@@ -58,9 +58,9 @@ class CudaHostMemory final : public HostMemory {
 };
 
 /// The calls of one launch, made in the program's context.
-class LaunchTogether final : public Together {
+class LaunchCallGroup final : public CallGroup {
  public:
-  explicit LaunchTogether(const Driver& driver) : relaxed_(driver) {}
+  explicit LaunchCallGroup(const Driver& driver) : relaxed_(driver) {}
 
  private:
   const CaptureRelaxed relaxed_;
@@ -84,7 +84,7 @@ class CudaDevice final : public Device {
   }
   void measure_kernels(KernelTimes how) override { times_ = how; }
   void limit_memory(const MemoryBudget& budget) override { pool_.limit(budget); }
-  std::unique_ptr<Together> together() override { return std::make_unique<LaunchTogether>(driver_); }
+  std::unique_ptr<CallGroup> call_group() override { return std::make_unique<LaunchCallGroup>(driver_); }
 
   DeviceLimits limits() override {
     const auto attribute = [&](CUdevice_attribute id) {

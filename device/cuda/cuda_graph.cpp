@@ -62,7 +62,7 @@ class GraphReadback final : public Readback {
     copy_.reset();
   }
 
-  std::unique_ptr<Together> together() override { return copy_->together(); }
+  std::unique_ptr<CallGroup> call_group() override { return copy_->call_group(); }
   bool ready() override { return copy_->ready(); }
   Result<std::span<std::byte>> wait() override { return copy_->wait(); }
 

@@ -16,9 +16,9 @@ std::optional<double> elapsed(const Driver& driver, CUevent begin, CUevent end) 
   return milliseconds;
 }
 
-class SettledTogether final : public Together {
+class SettledCallGroup final : public CallGroup {
  public:
-  SettledTogether(const Driver& driver, CUcontext context) : ours_(driver, context) {}
+  SettledCallGroup(const Driver& driver, CUcontext context) : ours_(driver, context) {}
 
  private:
   const InContext ours_;
@@ -34,8 +34,8 @@ class PendingLaunch : public Readback {
     for (CUevent event : {timing_.cleared_from, timing_.begin, timing_.end}) pool_.release(event);
   }
 
-  std::unique_ptr<Together> together() override {
-    return std::make_unique<SettledTogether>(driver_, pool_.context());
+  std::unique_ptr<CallGroup> call_group() override {
+    return std::make_unique<SettledCallGroup>(driver_, pool_.context());
   }
 
   /// Returns false if the query fails.

@@ -92,7 +92,7 @@ Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
     state.unlock();
     if (together.on != first->on) {
       together.calls.reset();
-      together = {first->on, first->readback->together()};
+      together = {first->on, first->readback->call_group()};
     }
     const bool is_wanted = wait || first->readback->ready();
     state.lock();

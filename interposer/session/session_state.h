@@ -299,7 +299,7 @@ struct Session::Graph {
 /// Of launches of one device that are settled behind each other.
 struct Session::SettledTogether {
   const device::Device* on = nullptr;
-  std::unique_ptr<device::Together> calls;
+  std::unique_ptr<device::CallGroup> calls;
 };
 
 /// Who launches waits for results when more is outstanding.

@@ -267,7 +267,7 @@ TEST_F(Readbacks, CallTheDriverSeldom) {
 
   calls = 0;
   {
-    const auto together = made[1]->together();
+    const auto group = made[1]->call_group();
     settle(std::move(made[1]));
     settle(std::move(made[2]));
   }
