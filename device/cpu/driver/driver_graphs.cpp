@@ -195,7 +195,7 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, CUg
   return give_plain_edges(driver_api::cuGraphNodeGetDependencies(node, nodes, count), edges, count);
 }
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
-  return result_of(graphs().neighbours(node, Graphs::Neighbours::behind, nodes, count));
+  return result_of(graphs().neighbours(node, Graphs::Neighbours::after, nodes, count));
 }
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
                                          size_t* count) {

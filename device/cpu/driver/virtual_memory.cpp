@@ -207,9 +207,9 @@ CUresult VirtualMemory::properties_of(CUmemGenericAllocationHandle handle, CUmem
 /// Precondition of the functions up to are_whole(): `mutex_` is held.
 
 VirtualMemory::Mappings::iterator VirtualMemory::mapping_at(CUdeviceptr address) {
-  const auto behind = mappings_.upper_bound(address);
-  if (behind == mappings_.begin()) return mappings_.end();
-  const auto found = std::prev(behind);
+  const auto next = mappings_.upper_bound(address);
+  if (next == mappings_.begin()) return mappings_.end();
+  const auto found = std::prev(next);
   return address - found->first < found->second.bytes ? found : mappings_.end();
 }
 
@@ -227,9 +227,9 @@ CUresult VirtualMemory::map(CUdeviceptr address, std::size_t bytes, CUmemGeneric
   const std::lock_guard lock(mutex_);
   const auto memory = find(handle);
   if (memory == nullptr || bytes > memory->bytes) return CUDA_ERROR_INVALID_VALUE;
-  const auto behind = reservations_.upper_bound(address);
-  if (behind == reservations_.begin()) return CUDA_ERROR_INVALID_VALUE;
-  const auto [begin, reserved] = *std::prev(behind);
+  const auto after = reservations_.upper_bound(address);
+  if (after == reservations_.begin()) return CUDA_ERROR_INVALID_VALUE;
+  const auto [begin, reserved] = *std::prev(after);
   if (address - begin >= reserved || bytes > reserved - (address - begin)) return CUDA_ERROR_INVALID_VALUE;
   const auto next = mappings_.lower_bound(address);
   const bool is_taken =

@@ -224,11 +224,11 @@ void Allocations::drain_freed(std::size_t most_entries, std::size_t most_bytes) 
 
 /// Returns the entry that contains the address, or else the closest entry before or after it.
 const Allocation* Allocations::nearest(std::uint64_t address) const {
-  const auto behind = by_address_.upper_bound(address);
-  if (behind == by_address_.begin()) return behind != by_address_.end() ? &behind->second : nullptr;
-  const Allocation& front = std::prev(behind)->second;
-  if (behind == by_address_.end() || address < front.address + front.bytes) return &front;
-  return address - (front.address + front.bytes) < behind->first - address ? &front : &behind->second;
+  const auto next = by_address_.upper_bound(address);
+  if (next == by_address_.begin()) return next != by_address_.end() ? &next->second : nullptr;
+  const Allocation& previous = std::prev(next)->second;
+  if (next == by_address_.end() || address < previous.address + previous.bytes) return &previous;
+  return address - (previous.address + previous.bytes) < next->first - address ? &previous : &next->second;
 }
 
 /// `stack` belongs to the call that frees the memory.

@@ -130,7 +130,7 @@ cudaError_t ExecutableGraphs::launch(cudaGraphExec_t handle, cudaStream_t stream
   if (streams().capturing(stream)) return put(std::move(steps), stream, true);
   const auto found = streams().find(stream);
   const std::lock_guard lock(executable->launching);
-  if (executable->last != nullptr) streams().put_behind(found, executable->last);
+  if (executable->last != nullptr) streams().order_after(found, executable->last);
   if (const cudaError_t error = free_leftovers(steps, stream, executable->frees_before); error != cudaSuccess)
     return error;
   const cudaError_t error = put(std::move(steps), stream, false);

@@ -117,7 +117,7 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* 
 }
 cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
                                            cudaGraphEdgeData* edges, size_t* count) {
-  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::behind, nodes, count), edges, count);
+  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::after, nodes, count), edges, count);
 }
 
 cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) { return graphs().destroy_node(node); }

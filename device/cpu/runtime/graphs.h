@@ -88,7 +88,7 @@ class Graphs {
   cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                   std::size_t count);
   /// Lists the nodes that the node depends on, or its dependents; stored as by list().
-  enum class Neighbours { before, behind };
+  enum class Neighbours { before, after };
   cudaError_t neighbours(cudaGraphNode_t node, Neighbours which, cudaGraphNode_t* nodes, std::size_t* count);
   /// Removes a node and its dependencies from its graph.
   cudaError_t destroy_node(cudaGraphNode_t node);

@@ -139,9 +139,9 @@ cudaError_t Streams::enqueue_brief(cudaStream_t handle, std::function<void()> wo
   return cudaSuccess;
 }
 
-/// Appends an operation to the stream. It also waits for `behind` unless that is null.
+/// Appends an operation to the stream. It also waits for `predecessor` unless that is null.
 OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind kind,
-                          std::function<void()> work, const OperationPtr& behind) {
+                          std::function<void()> work, const OperationPtr& predecessor) {
   auto operation = std::make_shared<Operation>();
   operation->kind = kind;
   operation->work = std::move(work);
@@ -152,7 +152,7 @@ OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind
     std::unique_lock lock(mutex_);
     if (stream->unfinished >= most_unfinished)
       room_.wait(lock, [&] { return stream->unfinished <= most_unfinished / 2 || abandoned_; });
-    append(operation, behind, ready);
+    append(operation, predecessor, ready);
     at_once = finished_;
   }
   start(ready);
@@ -161,13 +161,13 @@ OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind
 }
 
 /// Precondition of this and mark_done(): `mutex_` is held.
-void Streams::append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready) {
+void Streams::append(const OperationPtr& operation, const OperationPtr& predecessor, Ready& ready) {
   const auto wait_for_one = [&](const OperationPtr& before) {
     if (before == nullptr || before->done) return;
     before->dependents.push_back(operation);
     ++operation->waits_for;
   };
-  wait_for_one(behind);
+  wait_for_one(predecessor);
   const Stream& own = *operation->stream;
   for (const auto& [other, last] : last_) {
     const bool is_ordered =
@@ -182,16 +182,16 @@ void Streams::append(const OperationPtr& operation, const OperationPtr& behind, 
   if (operation->has_thread()) ready.push_back(operation);
 }
 
-void Streams::complete(const OperationPtr& operation) { start(ready_behind(operation)); }
+void Streams::complete(const OperationPtr& operation) { start(complete_and_collect(operation)); }
 
 /// Completes the operation. Returns the operations that can start now.
-Streams::Ready Streams::ready_behind(const OperationPtr& operation) {
+Streams::Ready Streams::complete_and_collect(const OperationPtr& operation) {
   Ready ready;
   bool somebody_waits = false;
   {
     const std::lock_guard lock(mutex_);
     mark_done(operation, ready);
-    somebody_waits = std::exchange(has_news_, false);
+    somebody_waits = std::exchange(must_notify_, false);
   }
   if (somebody_waits) changed_.notify_all();
   return ready;
@@ -205,7 +205,7 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     each->finished = std::chrono::steady_clock::now();
     each->modelled_finish = modelled_seconds();
     each->done = true;
-    has_news_ |= each->is_awaited;
+    must_notify_ |= each->is_awaited;
     if (--each->stream->unfinished == most_unfinished / 2) room_.notify_all();
     const auto last = last_.find(each->stream.get());
     if (last != last_.end() && last->second == each) last_.erase(last);
@@ -213,7 +213,7 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
       if (--next->waits_for != 0) continue;
       if (next->kind == Operation::Kind::mark) over.push_back(next);
       if (next->has_thread()) ready.push_back(next);
-      has_news_ |= next->kind == Operation::Kind::turn;
+      must_notify_ |= next->kind == Operation::Kind::turn;
     }
     each->dependents.clear();
     each = nullptr;
@@ -221,7 +221,7 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     each = std::move(over.back());
     over.pop_back();
   }
-  has_news_ |= last_.empty();
+  must_notify_ |= last_.empty();
 }
 
 void Streams::start(const Ready& ready) {
@@ -232,7 +232,7 @@ void Streams::start(const Ready& ready) {
 void Streams::run(OperationPtr operation) {
   while (operation != nullptr) {
     do_work(*operation);
-    Ready ready = ready_behind(operation);
+    Ready ready = complete_and_collect(operation);
     operation = nullptr;
     if (ready.empty()) continue;
     operation = std::move(ready.back());
@@ -505,7 +505,7 @@ cudaError_t Streams::record(Event& event, cudaStream_t handle) {
   {
     const std::lock_guard lock(mutex_);
     event.capture = active(stream->capture) ? stream->capture : nullptr;
-    if (event.capture != nullptr) event.captured_behind = event.capture->ends[stream.get()];
+    if (event.capture != nullptr) event.captured_ends = event.capture->ends[stream.get()];
   }
   if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
   if (event.capture != nullptr) return cudaSuccess;
@@ -526,7 +526,7 @@ cudaError_t Streams::wait_event(cudaStream_t handle, Event& event) {
       if (in_capture && stream->capture != event.capture) return cudaErrorStreamCaptureMerge;
       stream->capture = event.capture;
       std::vector<GraphNode*>& ends = stream->capture->ends[stream.get()];
-      for (GraphNode* const each : event.captured_behind) {
+      for (GraphNode* const each : event.captured_ends) {
         if (std::find(ends.begin(), ends.end(), each) == ends.end()) ends.push_back(each);
       }
       return event.capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
@@ -552,7 +552,7 @@ OperationPtr Streams::last_of(Stream& stream) {
   return last != last_.end() ? last->second : nullptr;
 }
 
-void Streams::put_behind(const std::shared_ptr<Stream>& stream, const OperationPtr& before) {
+void Streams::order_after(const std::shared_ptr<Stream>& stream, const OperationPtr& before) {
   if (before->stream != stream && !is_done(before)) add(stream, Operation::Kind::mark, {}, before);
 }
 

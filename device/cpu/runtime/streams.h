@@ -71,9 +71,9 @@ using OperationPtr = std::shared_ptr<Operation>;
 struct Event {
   int device = 0;
   unsigned flags = cudaEventDefault;
-  OperationPtr mark;                        ///< position of the last record, or null; guarded by Streams
-  std::shared_ptr<Capture> capture;         ///< capture of the last record; guarded by Streams
-  std::vector<GraphNode*> captured_behind;  ///< nodes that the record follows
+  OperationPtr mark;                      ///< position of the last record, or null; guarded by Streams
+  std::shared_ptr<Capture> capture;       ///< capture of the last record; guarded by Streams
+  std::vector<GraphNode*> captured_ends;  ///< nodes that the record follows
 };
 
 /// Makes the null stream mean the calling thread's own stream while it lives (the _ptsz and _ptds entry
@@ -172,7 +172,7 @@ class Streams {
   /// Returns the last pending operation in the stream; null if everything is over.
   OperationPtr last_of(Stream& stream);
   /// Makes later work in the stream wait for `before`, too.
-  void put_behind(const std::shared_ptr<Stream>& stream, const OperationPtr& before);
+  void order_after(const std::shared_ptr<Stream>& stream, const OperationPtr& before);
 
   /// Starts adding the stream's work to `graph`. Errors: cudaErrorIllegalState if a capture is active;
   /// cudaErrorStreamCaptureUnsupported for the legacy stream.
@@ -199,10 +199,10 @@ class Streams {
   bool captured(const std::shared_ptr<Stream>& stream, Work& work);
   std::shared_ptr<Stream> make(unsigned flags, int priority, int device);
   OperationPtr add(const std::shared_ptr<Stream>& stream, Operation::Kind kind, std::function<void()> work,
-                   const OperationPtr& behind = nullptr);
-  void append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready);
+                   const OperationPtr& predecessor = nullptr);
+  void append(const OperationPtr& operation, const OperationPtr& predecessor, Ready& ready);
   void complete(const OperationPtr& operation);
-  Ready ready_behind(const OperationPtr& operation);
+  Ready complete_and_collect(const OperationPtr& operation);
   void mark_done(const OperationPtr& operation, Ready& ready);
   void start(const Ready& ready);
   void run(OperationPtr operation);
@@ -216,7 +216,7 @@ class Streams {
   std::mutex mutex_;
   /// Notified if an awaited operation is done, a turn has come, or everything is over.
   std::condition_variable changed_;
-  bool has_news_ = false;         ///< true if changed_ must be notified
+  bool must_notify_ = false;      ///< true if changed_ must be notified
   std::condition_variable room_;  ///< notified when a full stream is half empty
   std::uint64_t next_id_ = 1;
   bool abandoned_ = false;  ///< true after finish() has abandoned work: nobody waits
