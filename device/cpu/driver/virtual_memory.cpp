@@ -77,7 +77,7 @@ struct VirtualMemory::Memory {
       : descriptor(file), bytes(size), properties(all), is_counted(is_counted_here) {}
   ~Memory() {
     close(descriptor);
-    if (is_counted) allocations().give_back(properties.location.id, bytes);
+    if (is_counted) allocations().release(properties.location.id, bytes);
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -162,12 +162,12 @@ CUresult VirtualMemory::create(std::size_t bytes, const CUmemAllocationProp& pro
   if (bytes == 0 || !is_granular(bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_properties(properties); error != CUDA_SUCCESS) return error;
   const int device = properties.location.id;
-  if (!allocations().take(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!allocations().reserve(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::string name = std::string(file_name) + std::to_string(device);
   const int descriptor = memfd_create(name.c_str(), MFD_CLOEXEC);
   if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
     if (descriptor >= 0) close(descriptor);
-    allocations().give_back(device, bytes);
+    allocations().release(device, bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   const std::lock_guard lock(mutex_);

@@ -57,7 +57,7 @@ bool is_listed(const Allocation& allocation) {
 }
 
 /// Returns the inner pages of freed memory to the system; the addresses stay reserved.
-void give_pages_back(const Allocation& allocation) {
+void return_pages(const Allocation& allocation) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = (allocation.address + page - 1) / page * page;
   const std::uintptr_t end = (allocation.address + allocation.bytes) / page * page;
@@ -209,7 +209,7 @@ void Allocations::free_storage(const Allocation& allocation, const CallStack& st
   if (WrittenMemory* const written = written_memory(); written != nullptr) written->leave(allocation.address);
   if (counts_as_used(allocation.kind)) used_[index_of(allocation.device)] -= allocation.bytes;
   if (allocation.pool != nullptr) pools_[allocation.pool].current -= allocation.bytes;
-  give_pages_back(allocation);
+  return_pages(allocation);
   freed_bytes_ += allocation.bytes;
   freed_.push_back({allocation, stack});
   drain_freed(most_freed_entries, most_freed_bytes);
@@ -358,7 +358,7 @@ void Allocations::set_access(std::uint64_t address, int device, bool may) {
   if (!may) note_removal();
 }
 
-bool Allocations::take(int device, std::size_t bytes) {
+bool Allocations::reserve(int device, std::size_t bytes) {
   const std::size_t total = total_bytes();
   const std::unique_lock lock(mutex_);
   std::size_t& used = used_[index_of(device)];
@@ -367,7 +367,7 @@ bool Allocations::take(int device, std::size_t bytes) {
   return true;
 }
 
-void Allocations::give_back(int device, std::size_t bytes) {
+void Allocations::release(int device, std::size_t bytes) {
   const std::unique_lock lock(mutex_);
   used_[index_of(device)] -= bytes;
 }

@@ -139,10 +139,10 @@ class Allocations {
   /// Returns the arrays, which live() omits because kernels cannot use their addresses.
   std::vector<Allocation> live_arrays() const;
 
-  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays, and bytes of take()
+  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays, and bytes of reserve()
   /// Accounts for device memory that has no entry here. Returns false if the device has too little left.
-  bool take(int device, std::size_t bytes);
-  void give_back(int device, std::size_t bytes);
+  bool reserve(int device, std::size_t bytes);
+  void release(int device, std::size_t bytes);
   /// Bytes allocated from a pool, now and at most (since reset_pool_high()).
   struct PoolUse {
     std::size_t current = 0;
