@@ -55,14 +55,14 @@ cudaError_t call_of_node(const CUDA_HOST_NODE_PARAMS* call) {
 }
 
 /// Fills in default edge data: the device has no other edges.
-CUresult give_plain_edges(CUresult result, CUgraphEdgeData* edges, const size_t* count) {
+CUresult store_plain_edges(CUresult result, CUgraphEdgeData* edges, const size_t* count) {
   if (result == CUDA_SUCCESS && edges != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
   return result;
 }
 
 /// Both versions of the structure start with the same members.
 template <typename Parameters>
-CUresult give_kernel(CUgraphNode node, Parameters* parameters) {
+CUresult store_kernel(CUgraphNode node, Parameters* parameters) {
   const auto call = graphs().kernel_of(node);
   if (call == nullptr || parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *parameters = {};
@@ -192,14 +192,14 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, size_t
 }
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
                                        size_t* count) {
-  return give_plain_edges(driver_api::cuGraphNodeGetDependencies(node, nodes, count), edges, count);
+  return store_plain_edges(driver_api::cuGraphNodeGetDependencies(node, nodes, count), edges, count);
 }
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
   return result_of(graphs().neighbours(node, Graphs::Neighbours::after, nodes, count));
 }
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
                                          size_t* count) {
-  return give_plain_edges(driver_api::cuGraphNodeGetDependentNodes(node, nodes, count), edges, count);
+  return store_plain_edges(driver_api::cuGraphNodeGetDependentNodes(node, nodes, count), edges, count);
 }
 CUresult cuGraphDestroyNode(CUgraphNode node) { return result_of(graphs().destroy_node(node)); }
 
@@ -218,10 +218,10 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   return result_of(graphs().child_of(node, graph));
 }
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-  return give_kernel(node, parameters);
+  return store_kernel(node, parameters);
 }
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* parameters) {
-  return give_kernel(node, parameters);
+  return store_kernel(node, parameters);
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {

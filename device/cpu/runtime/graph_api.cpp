@@ -34,7 +34,7 @@ cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
 }
 
 /// Fills in default edge data: the device has no other edges.
-cudaError_t give_plain_edges(cudaError_t error, cudaGraphEdgeData* edges, const size_t* count) {
+cudaError_t store_plain_edges(cudaError_t error, cudaGraphEdgeData* edges, const size_t* count) {
   if (error == cudaSuccess && edges != nullptr) std::fill_n(edges, *count, cudaGraphEdgeData{});
   return error;
 }
@@ -113,11 +113,11 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
 
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
                                          cudaGraphEdgeData* edges, size_t* count) {
-  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::before, nodes, count), edges, count);
+  return store_plain_edges(graphs().neighbours(node, Graphs::Neighbours::before, nodes, count), edges, count);
 }
 cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
                                            cudaGraphEdgeData* edges, size_t* count) {
-  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::after, nodes, count), edges, count);
+  return store_plain_edges(graphs().neighbours(node, Graphs::Neighbours::after, nodes, count), edges, count);
 }
 
 cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) { return graphs().destroy_node(node); }

@@ -95,7 +95,7 @@ cudaError_t copy_bytes_from(cudaArray_const_t from, std::size_t x, std::size_t y
 
 bool is_kind(cudaMemcpyKind kind) { return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault; }
 
-cudaError_t give_requirements(cudaArrayMemoryRequirements* requirements, std::size_t bytes, int device) {
+cudaError_t store_requirements(cudaArrayMemoryRequirements* requirements, std::size_t bytes, int device) {
   if (requirements == nullptr) return cudaErrorInvalidValue;
   if (device != 0) return cudaErrorInvalidDevice;
   *requirements = {};
@@ -181,14 +181,14 @@ cudaError_t cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements* r
                                            cudaArray_t array, int device) {
   const auto found = arrays().find(array);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  return give_requirements(requirements, bytes_of(found->image), device);
+  return store_requirements(requirements, bytes_of(found->image), device);
 }
 
 cudaError_t cudaMipmappedArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements* requirements,
                                                     cudaMipmappedArray_t array, int device) {
   const auto found = arrays().find_mipmapped(array);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  return give_requirements(requirements, bytes_of(found->image), device);
+  return store_requirements(requirements, bytes_of(found->image), device);
 }
 
 cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* elements,
