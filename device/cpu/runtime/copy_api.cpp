@@ -10,6 +10,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/copies.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"

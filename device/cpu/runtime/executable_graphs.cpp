@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/graph_memory.h"
+#include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/launch.h"
+#include "device/cpu/runtime/streams.h"
 #include "device/device.h"
 
 namespace lynxpp::device::cpu {
@@ -43,7 +46,7 @@ cudaError_t free_leftovers(const std::vector<GraphStep>& steps, cudaStream_t str
 }
 
 /// Enqueues the nodes' work. While the stream is being captured, the work becomes part of that graph.
-cudaError_t put(std::vector<GraphStep> steps, cudaStream_t stream, bool is_captured) {
+cudaError_t enqueue_steps(std::vector<GraphStep> steps, cudaStream_t stream, bool is_captured) {
   for (GraphStep& step : steps) {
     if (step.work.memory != nullptr && !is_captured) {
       const bool allocates = step.work.type == cudaGraphNodeTypeMemAlloc;
@@ -63,8 +66,8 @@ cudaError_t put(std::vector<GraphStep> steps, cudaStream_t stream, bool is_captu
   return cudaSuccess;
 }
 
-/// Returns false and does nothing if the shapes differ.
-bool take_over(std::span<GraphStep> into, std::vector<GraphStep>& from) {
+/// Replaces the work of all steps. Returns false and does nothing if the shapes differ.
+bool replace_work(std::span<GraphStep> into, std::vector<GraphStep>& from) {
   const bool is_same = std::equal(from.begin(), from.end(), into.begin(), into.end(),
                                   [](const auto& a, const auto& b) { return a.work.type == b.work.type; });
   for (std::size_t i = 0; is_same && i < from.size(); ++i) into[i].work = std::move(from[i].work);
@@ -127,13 +130,13 @@ cudaError_t ExecutableGraphs::launch(cudaGraphExec_t handle, cudaStream_t stream
     steps = executable->steps;
   }
   if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
-  if (streams().capturing(stream)) return put(std::move(steps), stream, true);
+  if (streams().capturing(stream)) return enqueue_steps(std::move(steps), stream, true);
   const auto found = streams().find(stream);
   const std::lock_guard lock(executable->launching);
   if (executable->last != nullptr) streams().order_after(found, executable->last);
   if (const cudaError_t error = free_leftovers(steps, stream, executable->frees_before); error != cudaSuccess)
     return error;
-  const cudaError_t error = put(std::move(steps), stream, false);
+  const cudaError_t error = enqueue_steps(std::move(steps), stream, false);
   executable->last = streams().last_of(*found);
   return error;
 }
@@ -143,7 +146,7 @@ cudaError_t ExecutableGraphs::update(cudaGraphExec_t handle, cudaGraph_t from) {
   std::optional<std::vector<GraphStep>> steps = graphs().steps_of(from);
   if (executable == nullptr || !steps) return cudaErrorInvalidValue;
   const std::lock_guard lock(mutex_);
-  return take_over(executable->steps, *steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+  return replace_work(executable->steps, *steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
 }
 
 cudaError_t ExecutableGraphs::set_work(cudaGraphExec_t handle, cudaGraphNode_t node, Work work) {
@@ -167,7 +170,8 @@ cudaError_t ExecutableGraphs::set_child(cudaGraphExec_t handle, cudaGraphNode_t 
   const std::span all(executable->steps);
   const auto first = static_cast<std::size_t>(step + 1 - all.data());
   if (steps->size() > all.size() - first) return cudaErrorGraphExecUpdateFailure;
-  return take_over(all.subspan(first, steps->size()), *steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+  return replace_work(all.subspan(first, steps->size()), *steps) ? cudaSuccess
+                                                                 : cudaErrorGraphExecUpdateFailure;
 }
 
 cudaError_t ExecutableGraphs::enable(cudaGraphExec_t handle, cudaGraphNode_t node, bool is_enabled) {

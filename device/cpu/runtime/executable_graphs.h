@@ -9,8 +9,8 @@
 #include <mutex>
 #include <vector>
 
-#include "device/cpu/runtime/graphs.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/graph.h"
+#include "device/cpu/runtime/stream.h"
 
 namespace lynxpp::device::cpu {
 

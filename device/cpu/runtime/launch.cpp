@@ -8,12 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
-#include "device/cpu/runtime/graphs.h"
+#include "device/cpu/runtime/graph.h"
+#include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/wanted_checks.h"

@@ -3,6 +3,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <exception>
 #include <set>
 #include <utility>
 
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/graphs.h"
-#include "device/cpu/runtime/runtime.h"
 #include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/worker_pool.h"
@@ -25,11 +24,6 @@ constexpr std::size_t most_unfinished = 1024;
 /// How long to wait for kernels to stop after they are aborted.
 constexpr std::chrono::seconds abandoning_patience{2};
 
-std::atomic<WaitObserver> wait_observer{nullptr};
-
-thread_local bool null_is_per_thread = false;
-thread_local bool in_callback = false;
-thread_local bool in_driver_call = false;
 thread_local RecordedWork* recorded_work = nullptr;
 
 // A static destructor may still use the API after the thread's own objects are destroyed.
@@ -50,32 +44,13 @@ cudaStream_t handle_of(const std::shared_ptr<Stream>& stream) {
 
 }  // namespace
 
-void set_wait_observer(WaitObserver observer) { wait_observer = observer; }
-
-DriverCall::DriverCall() : before_(std::exchange(in_driver_call, true)) {}
-DriverCall::~DriverCall() { in_driver_call = before_; }
-bool DriverCall::active() { return in_driver_call; }
-
 RecordedWork::RecordedWork() { recorded_work = this; }
 RecordedWork::~RecordedWork() { recorded_work = nullptr; }
-
-void program_has_waited() {
-  if (in_driver_call) return;
-  if (const WaitObserver observer = wait_observer) observer();
-}
 
 Streams& streams() {
   static auto* const all = new Streams;
   return *all;
 }
-
-PerThreadDefaultStream::PerThreadDefaultStream() : before_(std::exchange(null_is_per_thread, true)) {}
-PerThreadDefaultStream::~PerThreadDefaultStream() { null_is_per_thread = before_; }
-bool PerThreadDefaultStream::active() { return null_is_per_thread; }
-
-CallbackScope::CallbackScope() { in_callback = true; }
-CallbackScope::~CallbackScope() { in_callback = false; }
-bool CallbackScope::active() { return in_callback; }
 
 StreamTurn::StreamTurn(cudaStream_t handle) {
   Streams& all = streams();
@@ -107,7 +82,7 @@ Streams::Streams() {
 cudaError_t Streams::admit(cudaStream_t handle) {
   const auto stream = find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  if (in_callback) return cudaErrorNotPermitted;
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
   const auto capture = capture_of(*stream);
   return capture != nullptr && capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
@@ -328,13 +303,13 @@ void Streams::wait_for_all() {
 
 void Streams::finish(std::chrono::milliseconds patience) {
   // A callback that ends the process is itself pending work.
-  if (in_callback) patience = {};
+  if (CallbackScope::active()) patience = {};
   std::unique_lock lock(mutex_);
   const auto all_over = [&] { return last_.empty(); };
   if (!changed_.wait_for(lock, patience, all_over)) {
     log().error("the program ends while the cpu device is still running; remaining work is abandoned");
     abandon_launches();
-    changed_.wait_for(lock, in_callback ? std::chrono::seconds{} : abandoning_patience, all_over);
+    changed_.wait_for(lock, CallbackScope::active() ? std::chrono::seconds{} : abandoning_patience, all_over);
     abandoned_ = true;
   }
   finished_ = true;
@@ -374,7 +349,7 @@ bool Streams::destroy(cudaStream_t handle) {
 }
 
 std::shared_ptr<Stream> Streams::find(cudaStream_t handle) {
-  if (handle == nullptr) handle = null_is_per_thread ? cudaStreamPerThread : cudaStreamLegacy;
+  if (handle == nullptr) handle = PerThreadDefaultStream::active() ? cudaStreamPerThread : cudaStreamLegacy;
   const int device = current_device();
   const auto index = static_cast<std::size_t>(device);
   if (handle == cudaStreamLegacy) return legacy_[index];  // legacy streams never change

@@ -3,7 +3,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/textures/descriptions.h"
 #include "device/cpu/runtime/api.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/textures/arrays.h"
 
 namespace lynxpp::device::cpu::driver_api {

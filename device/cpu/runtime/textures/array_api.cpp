@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "device/cpu/runtime/api.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/textures/arrays.h"
 #include "device/cpu/runtime/textures/formats.h"
 #include "device/cpu/runtime/textures/limits.h"
