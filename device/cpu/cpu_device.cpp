@@ -21,6 +21,7 @@
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"
 
@@ -39,7 +40,7 @@ struct FreeMemory {
   void operator()(void* memory) const {
     cpu::allocations().remove_foreign(memory, MemoryKind::probe);
     std::free(memory);
-    probe_memory().give_back(taken);
+    probe_memory().release(taken);
   }
 };
 
@@ -96,7 +97,7 @@ class CpuReadback : public Readback {
     if (!run_->modelled) return std::nullopt;
     return run_->modelled->seconds * 1e3;
   }
-  std::optional<double> most_milliseconds() override { return run_->milliseconds; }
+  std::optional<double> max_milliseconds() override { return run_->milliseconds; }
   std::optional<ModelledTime> modelled() override {
     if (!run_->modelled) return std::nullopt;
     const models::clock::KernelTime& time = *run_->modelled;
@@ -309,10 +310,10 @@ class CpuDevice : public Device {
   /// Allocates zeroed memory that kernels may access.
   Result<std::byte*> zeroed_memory(std::size_t bytes) const {
     const std::size_t taken = rounded(bytes);
-    if (Status fits = probe_memory().take(taken); !fits) return fits.error();
+    if (Status fits = probe_memory().reserve(taken); !fits) return fits.error();
     void* memory = taken > bytes ? std::aligned_alloc(alignment, taken) : nullptr;
     if (memory == nullptr) {
-      probe_memory().give_back(taken);
+      probe_memory().release(taken);
       return failure("no memory for probe buffers");
     }
     std::memset(memory, 0, taken);

@@ -94,7 +94,7 @@ Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
     state.unlock();
     if (together.on != first->on) {
       together.calls.reset();
-      together = {first->on, first->readback->together()};
+      together = {first->on, first->readback->call_group()};
     }
     const bool is_wanted = wait || first->readback->ready();
     state.lock();
@@ -196,7 +196,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
       return engine::may_wrap(*plan.counting, milliseconds, plan.device.clock_khz);
     };
     pending.counters_may_have_wrapped =
-        may_wrap(passed.count()) && may_wrap(pending.readback->most_milliseconds().value_or(passed.count()));
+        may_wrap(passed.count()) && may_wrap(pending.readback->max_milliseconds().value_or(passed.count()));
     pending.indices_may_have_wrapped =
         engine::may_wrap_indices(*plan.counting, plan.layout.counters_of(bytes));
   }
@@ -208,7 +208,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
       plan.words == nullptr ||
       plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
   const bool words_may_have_wrapped = note_wrapped_words(
-      pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
+      pending, std::min(passed.count(), pending.readback->max_milliseconds().value_or(passed.count())));
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
   learn(*plan.seen, {may_have_wrapped && configuration_.counters != CounterWidth::narrow, replays, runs_pay});
