@@ -1,4 +1,6 @@
 // Implements device::Device with the executor; launch sessions run instrumented kernels through it.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -35,11 +37,29 @@ BoundedMemory& probe_memory() {
 }
 
 /// Frees the memory of a probe buffer.
+/// At least this much is mapped: the system provides zeros, and commits no page that nobody touches.
+constexpr std::size_t least_mapped = std::size_t{1} << 20;
+
+/// Returns null if there is no memory.
+void* zeros(std::size_t bytes, std::size_t alignment) {
+  if (bytes >= least_mapped) {
+    void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+  }
+  void* const memory = std::aligned_alloc(alignment, bytes);
+  if (memory != nullptr) std::memset(memory, 0, bytes);
+  return memory;
+}
+
 struct FreeMemory {
   std::size_t taken = 0;
   void operator()(void* memory) const {
     cpu::allocations().remove_foreign(memory, MemoryKind::probe);
-    std::free(memory);
+    if (taken >= least_mapped) {
+      ::munmap(memory, taken);
+    } else {
+      std::free(memory);
+    }
     probe_memory().release(taken);
   }
 };
@@ -311,12 +331,11 @@ class CpuDevice : public Device {
   Result<std::byte*> zeroed_memory(std::size_t bytes) const {
     const std::size_t taken = rounded(bytes);
     if (Status fits = probe_memory().reserve(taken); !fits) return fits.error();
-    void* memory = taken > bytes ? std::aligned_alloc(alignment, taken) : nullptr;
+    void* const memory = taken > bytes ? zeros(taken, alignment) : nullptr;
     if (memory == nullptr) {
       probe_memory().release(taken);
       return failure("no memory for probe buffers");
     }
-    std::memset(memory, 0, taken);
     Allocation probe{reinterpret_cast<std::uintptr_t>(memory), bytes, MemoryKind::probe};
     probe.device = info_.ordinal;
     if (bytes != 0) cpu::allocations().add_foreign(probe);
