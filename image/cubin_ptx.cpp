@@ -5,6 +5,7 @@
 #include "image/compiled_ptx.h"
 #include "image/debug_lines.h"
 #include "image/debug_ptx.h"
+#include "image/fatbinary.h"
 #include "image/targets.h"
 #include "support/text.h"
 

@@ -12,20 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "image/entry.h"
 #include "support/result.h"
 
 namespace lynxpp::image {
-
-enum class EntryKind { ptx, cubin, other };
-
-struct Entry {
-  EntryKind kind = EntryKind::other;
-  std::size_t container = 0;  ///< index of its container in the image
-  std::uint32_t sm = 0;       ///< compute capability × 10 (75, 90, …); 0: not in a fatbinary
-  std::uint64_t flags = 0;
-  std::span<const std::byte> payload;  ///< as stored (perhaps compressed), pointing into the image
-  std::uint64_t uncompressed_size = 0;
-};
 
 /// Returns the bytes of the image at `address`, as the driver would determine them: follows a wrapper, and
 /// measures PTX text and ELF by their own headers. The result points to the program's memory. Precondition:

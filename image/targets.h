@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "image/fatbinary.h"
+#include "image/entry.h"
 
 namespace lynxpp::image {
 
