@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "models/cumapz/execution.h"
 #include "models/cumapz/line_cache.h"
+#include "models/cumapz/traffic.h"
 #include "models/machine.h"
 
 namespace lynxpp::models::cumapz {
