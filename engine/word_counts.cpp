@@ -12,6 +12,7 @@
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_addresses.h"
+#include "ptx/replay/program_builder.h"
 #include "ptx/replay/word_counts.h"
 
 namespace lynxpp::engine {

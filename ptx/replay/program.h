@@ -18,7 +18,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -89,7 +88,7 @@ struct ReplayOperation {
   RegisterId guard = no_register;
   std::vector<RegisterId> destinations;  ///< for a comparison, the second is the negated result
   ReplayOperand source[3];
-  std::uint32_t function = 0;           ///< position in ReplayedFunctions::functions
+  std::uint32_t function = 0;           ///< position in ReplayedFunctions::functions (program_builder.h)
   std::uint32_t instruction = 0;        ///< index in the function's body
   std::uint32_t side = 0;               ///< access: index in memory_accesses(instruction)
   std::uint32_t bytes = 0;              ///< access: per thread; load_parameter: size of the parameter
@@ -128,22 +127,10 @@ struct ReplayProgram {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, bool> accesses;
 
   /// `side` is the index in memory_accesses(instruction); false if the instruction has no such access.
-  bool predicts(std::uint32_t function, std::uint32_t instruction, std::uint32_t side) const;
+  bool predicts(std::uint32_t function, std::uint32_t instruction, std::uint32_t side) const {
+    const auto found = accesses.find({function, instruction, side});
+    return found != accesses.end() && found->second;
+  }
 };
-
-/// The code that a kernel's threads execute.
-struct ReplayedFunctions {
-  const Module& module;
-  std::vector<FunctionAnalyses*> functions;  ///< the kernel first; not null
-  /// Returns the index of the called function; nullopt if it is not among `functions` or is unknown.
-  std::function<std::optional<std::uint32_t>(const Instruction& call)> callee;
-  bool follows_shared = true;      ///< accesses to shared memory are visited, too
-  bool may_exit_in_calls = false;  ///< a call that is not followed may end the thread
-};
-
-/// Limit on the registers of function copies in excess of the kernel's; further calls are not followed.
-inline constexpr std::uint32_t most_replayed_registers = 4096;
-
-ReplayProgram make_replay_program(const ReplayedFunctions& functions);
 
 }  // namespace lynxpp::ptx

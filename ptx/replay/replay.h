@@ -32,7 +32,7 @@ struct ReplayLaunch {
 
 /// One execution of a predictable access by the threads of a box.
 struct ReplayedAccess {
-  std::uint32_t function = 0;  ///< position in ReplayedFunctions::functions
+  std::uint32_t function = 0;  ///< position in ReplayedFunctions::functions (program_builder.h)
   std::uint32_t instruction = 0;
   std::uint32_t side = 0;
   std::uint32_t bytes = 0;  ///< accessed per thread

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "ptx/replay/program_builder.h"
 #include "ptx/replay/word_counts.h"
 #include "tests/ptx/parse.h"
 

@@ -1,4 +1,4 @@
-#include "ptx/replay/program.h"
+#include "ptx/replay/program_builder.h"
 
 #include <algorithm>
 #include <map>
@@ -260,11 +260,6 @@ class ProgramBuilder {
 };
 
 }  // namespace
-
-bool ReplayProgram::predicts(std::uint32_t function, std::uint32_t instruction, std::uint32_t side) const {
-  const auto found = accesses.find({function, instruction, side});
-  return found != accesses.end() && found->second;
-}
 
 ReplayProgram make_replay_program(const ReplayedFunctions& functions) {
   return ProgramBuilder(functions).build();
