@@ -6,6 +6,7 @@
 
 #include "report/coverage_share.h"
 #include "report/findings/findings.h"
+#include "report/hot_sites.h"
 #include "report/sites.h"
 #include "report/summary.h"
 #include "report/tables/bar_chart.h"

@@ -1,4 +1,4 @@
-// Results by instruction or basic block, with descriptions of the sites.
+// Kinds of sites that arrays are indexed by, and descriptions of sites.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "report/record.h"
-#include "report/totals.h"
 
 namespace lynxpp::report {
+
+/// The index kinds of arrays that the report can describe.
+enum class SiteKind { instruction, basic_block };
 
 /// Returns the array's index kind if it has exactly that one extent.
 std::optional<SiteKind> site_kind_of(const std::vector<std::string>& extent_names);
@@ -32,18 +34,5 @@ struct SiteLabel {
 
 /// If `sites` is null or `id` is out of range, the label has the id only.
 SiteLabel label_of(const SitesRecord* sites, SiteKind kind, std::uint64_t id);
-
-/// Arrays of one kernel over one kind of site, by row.
-struct HotSites {
-  SiteKind kind = SiteKind::basic_block;
-  std::vector<const ArrayTotals*> arrays;
-  /// sites with the largest values of the first array that has nonzero values, largest first
-  std::vector<SiteLabel> rows;
-  std::size_t further = 0;  ///< sites with a value that are not in `rows`
-};
-
-/// Returns the hot sites for every kind of site that the kernel has arrays over. Arrays whose sites changed
-/// from launch to launch are left out.
-std::vector<HotSites> hot_sites_of(const KernelTotals& kernel, const SitesRecord* sites, std::size_t most);
 
 }  // namespace lynxpp::report

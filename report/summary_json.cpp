@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/findings/findings.h"
+#include "report/hot_sites.h"
 #include "report/json/number.h"
 #include "report/sites.h"
 #include "report/summary.h"

@@ -13,12 +13,10 @@
 
 #include "report/number.h"
 #include "report/record.h"
+#include "report/sites.h"
 #include "report/tables/tables.h"
 
 namespace lynxpp::report {
-
-/// The index kinds of arrays that the report can describe.
-enum class SiteKind { instruction, basic_block };
 
 struct ArrayTotals {
   std::string name;

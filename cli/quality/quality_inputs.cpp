@@ -4,8 +4,10 @@
 #include <iterator>
 #include <set>
 
+#include "cli/diagnostics.h"
 #include "models/proplusplus/schedule.h"
 #include "report/kernel_name.h"
+#include "report/number.h"
 #include "report/sites.h"
 #include "support/text.h"
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "report/findings/flow.h"
+#include "report/findings/ratio.h"
 
 namespace lynxpp::report {
 namespace {

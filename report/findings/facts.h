@@ -31,9 +31,6 @@
 
 namespace lynxpp::report {
 
-/// Returns 0 if `b` is 0.
-inline double ratio(double a, double b) { return b > 0 ? a / b : 0; }
-
 class Facts {
  public:
   /// Ignores values that are not finite.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "report/findings/facts.h"
+#include "report/findings/ratio.h"
 
 namespace lynxpp::report {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/findings/ratio.h"
 #include "report/number.h"
 
 namespace lynxpp::report {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "report/summary.h"
-#include "report/tables/table_sink.h"
+#include "report/tables/table_options.h"
 
 namespace lynxpp::report {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "report/sites.h"
+#include "report/hot_sites.h"
 
 namespace lynxpp::report {
 

@@ -16,6 +16,7 @@
 
 #include "report/coverage_share.h"
 #include "report/findings/findings.h"
+#include "report/hot_sites.h"
 #include "report/kernel_name.h"
 #include "report/overhead/overhead.h"
 #include "report/summary.h"
