@@ -1,6 +1,7 @@
 // `lynxpp bench`: runs the program natively and with each set of specifications, in turn, and compares the
 // kernels' times.
 #include <unistd.h>
+#include <algorithm>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +17,10 @@
 #include "cli/compare/saved_bench.h"
 #include "cli/diagnostics.h"
 #include "cli/elapsed.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "cli/progress/progress.h"
+#include "cli/run_arguments.h"
 #include "report/overhead/overhead.h"
 #include "report/reader.h"
 #include "report/tables/table_sink.h"

@@ -4,6 +4,8 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/specification_arguments.h"
 #include "cli/texts/texts.h"
 #include "cod/specification.h"
 #include "instrumentors/catalogue.h"

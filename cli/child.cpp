@@ -14,8 +14,8 @@
 #include <cstring>
 #include <system_error>
 
-#include "cli/arguments.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "image/compiler_caches.h"
 #include "support/text.h"

@@ -1,9 +1,27 @@
 // One function per subcommand; each returns the process's exit code.
 #pragma once
 
-#include "cli/arguments.h"
-
 namespace lynxpp::cli {
+
+struct AdviseArguments;
+struct BandArguments;
+struct BenchArguments;
+struct CalibrateArguments;
+struct CharacterizeArguments;
+struct CheckArguments;
+struct CheckRunArguments;
+struct ControlArguments;
+struct DiffArguments;
+struct InstrumentArguments;
+struct ListArguments;
+struct LspArguments;
+struct MergeArguments;
+struct PtxArguments;
+struct QualityArguments;
+struct RecordArguments;
+struct ReportArguments;
+struct RunArguments;
+struct TraceArguments;
 
 /// Returns only if the program could not be started.
 int run(const RunArguments& arguments);

@@ -1,5 +1,6 @@
 #include "cli/common_options.h"
 
+#include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
@@ -45,6 +46,16 @@ void add_device(CLI::App& command, std::string& device) {
   command.add_option("-d,--device", device, "auto, cuda, or cpu (built in, for machines without a GPU)")
       ->type_name("DEVICE")
       ->check(one_of({"auto", "cuda", "cpu"}));
+}
+
+void add_words(CLI::App& command, std::string& words) {
+  command
+      .add_option("--words", words, "Counting scheme for memory words (default: exact), e.g. static,plain")
+      ->type_name("SCHEME");
+}
+
+void add_compute_capability(CLI::App& command, int& sm, const char* help) {
+  command.add_option("--sm", sm, help)->type_name("NUMBER")->check(CLI::Range(50, 200).description(""));
 }
 
 }  // namespace lynxpp::cli

@@ -1,9 +1,12 @@
 // Options that several commands share.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace lynxpp::cli {
 
@@ -21,5 +24,10 @@ void add_filters(CLI::App& command, std::string& kernels, std::string& launches)
 
 /// Adds -d.
 void add_device(CLI::App& command, std::string& device);
+
+/// Adds --words.
+void add_words(CLI::App& command, std::string& words);
+/// Adds --sm.
+void add_compute_capability(CLI::App& command, int& sm, const char* help);
 
 }  // namespace lynxpp::cli

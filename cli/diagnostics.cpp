@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "cli/arguments.h"
+#include "cli/exit_code.h"
 
 namespace lynxpp::cli {
 

@@ -9,8 +9,10 @@
 
 #include "cli/child.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "cli/progress/progress.h"
+#include "cli/run_arguments.h"
 #include "report/overhead/elapsed.h"
 #include "report/reader.h"
 #include "support/text.h"

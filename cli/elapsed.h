@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/arguments.h"
+#include "cli/run_arguments.h"
 
 namespace lynxpp::cli {
 

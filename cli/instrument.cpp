@@ -1,4 +1,6 @@
 #include "engine/instrument.h"
+#include "cli/exit_code.h"
+#include "cli/ptx/arguments.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -65,7 +67,7 @@ bool load_specifications(const std::vector<std::string>& names, LoadedSpecificat
 }
 
 /// Returns "first, second, third, …". Each pair is two spellings; the second is the readable one.
-std::string first_few(const std::vector<std::string>& spellings) {
+std::string first_demangled(const std::vector<std::string>& spellings) {
   constexpr std::size_t shown = 5;
   std::string text;
   for (std::size_t i = 1; i < spellings.size(); i += 2) {
@@ -95,7 +97,8 @@ Result<std::vector<std::string>> choose_kernels(const ptx::Module& module,
   const std::string close = closest_match(arguments.kernel, spellings);
   const std::string message = arguments.input + " defines no kernel '" + arguments.kernel + "'";
   if (!close.empty()) return failure(message, "did you mean '" + close + "'?");
-  return failure(message, spellings.empty() ? "it defines no kernel" : "it defines " + first_few(spellings));
+  return failure(message,
+                 spellings.empty() ? "it defines no kernel" : "it defines " + first_demangled(spellings));
 }
 
 /// Maps "out.ptx" to "out-KERNEL.ptx". File systems limit names to 255 bytes; longer names are cut and end in

@@ -7,6 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/specification_arguments.h"
 #include "instrumentors/catalogue.h"
 #include "report/tables/table_sink.h"
 #include "report/tables/text_table.h"

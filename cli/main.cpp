@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/terminal.h"

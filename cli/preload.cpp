@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/arguments.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cod/specification.h"
 #include "instrumentors/catalogue.h"
 #include "support/launch_filter.h"

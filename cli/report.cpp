@@ -6,7 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/progress/reading.h"
+#include "cli/reports/arguments.h"
 #include "report/cluster/by_place.h"
 #include "report/findings/findings.h"
 #include "report/page/page.h"

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "cli/advise/advice_page.h"
+#include "cli/advise/arguments.h"
 #include "cli/advise/bounds_output.h"
 #include "cli/advise/words.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "models/cumapz/exploration.h"
 #include "models/cumapz/terms.h"
 #include "models/machine.h"

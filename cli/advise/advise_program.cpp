@@ -18,10 +18,13 @@
 
 #include "cli/advise/advice_page.h"
 #include "cli/advise/advised_sharing.h"
+#include "cli/advise/arguments.h"
 #include "cli/advise/bounds_output.h"
 #include "cli/advise/words.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/run_arguments.h"
 #include "models/cumapz/observation.h"
 #include "models/cumapz/terms.h"
 #include "models/machine.h"

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/band/arguments.h"
 #include "cli/band/band_output.h"
 #include "cli/band/calibrations.h"
 #include "cli/band/program_runs.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/modelled/caches.h"
 #include "cli/modelled/kernels.h"
 #include "cli/preload.h"

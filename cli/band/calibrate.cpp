@@ -6,10 +6,12 @@
 #include <sstream>
 #include <string>
 
+#include "cli/band/arguments.h"
 #include "cli/band/calibrations.h"
 #include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "cli/program.h"
 #include "models/campprof/calibration.h"

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <variant>
 
+#include "cli/band/arguments.h"
 #include "cli/child.h"
+#include "cli/diagnostics.h"
 #include "cli/modelled/kernels.h"
 #include "cli/preload.h"
 #include "observe/added_arithmetic.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/arguments.h"
+#include "cli/band/arguments.h"
 #include "models/campprof/calibration.h"
 #include "models/clock/kernel_time.h"
 #include "report/record.h"

@@ -9,11 +9,13 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/characterize/arguments.h"
 #include "cli/characterize/kernels.h"
 #include "cli/characterize/output.h"
 #include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "cli/program.h"
 #include "cli/progress/progress.h"

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/checked/arguments.h"
 #include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "cli/program.h"
 #include "image/compiler_caches.h"

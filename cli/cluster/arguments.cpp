@@ -1,21 +1,10 @@
 #include "cli/cluster/arguments.h"
 
+#include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "cli/completion/complete.h"
-
 namespace lynxpp::cli {
-
-void add_place(CLI::App& report, ReportArguments& arguments) {
-  report.add_option("--by", arguments.by, "Group results by rank, host, process or device, side by side")
-      ->type_name("GROUP")
-      ->check(one_of({"rank", "host", "process", "device"}));
-  report.callback([&arguments] {
-    if (!arguments.by.empty() && arguments.format != "table" && arguments.format != "csv")
-      throw CLI::ValidationError("--by requires the format table or csv");
-  });
-}
 
 CLI::App* add_merge(CLI::App& app, MergeArguments& arguments) {
   CLI::App* const merge = app.add_subcommand("merge", "Merge the records of many processes into one file");

@@ -1,14 +1,21 @@
-// The command line of `lynxpp merge`, and the options of `lynxpp report` about ranks and devices.
+// The command line of `lynxpp merge`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <string>
+#include <vector>
 
-#include "cli/arguments.h"
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace lynxpp::cli {
 
+/// `lynxpp merge`.
+struct MergeArguments {
+  std::vector<std::string> files;
+  std::string output;  ///< empty or "-": standard output
+};
+
 CLI::App* add_merge(CLI::App& app, MergeArguments& arguments);
-/// Adds `lynxpp report --by`.
-void add_place(CLI::App& report, ReportArguments& arguments);
 
 }  // namespace lynxpp::cli

@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "cli/cluster/arguments.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "report/cluster/merge.h"
 
 namespace lynxpp::cli {

@@ -5,6 +5,8 @@
 #include "cli/commands.h"
 #include "cli/compare/output.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/reports/arguments.h"
 #include "report/reader.h"
 #include "report/summary.h"
 

@@ -1,11 +1,26 @@
 // The command lines of `lynxpp attach`, `detach`, `status` and `top`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "cli/arguments.h"
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace lynxpp::cli {
+
+/// `lynxpp attach`, `detach`, `status` and `top`.
+struct ControlArguments {
+  enum class Command { attach, detach, status, top };
+  std::optional<Command> command;
+  int process = 0;
+  std::vector<std::string> specifications;  ///< attach
+  std::vector<std::string> one_liners;      ///< attach: specification texts
+  std::string kernels;                      ///< attach
+  bool once = false;                        ///< top
+};
 
 /// Adds the four commands; parsing one of them sets `arguments.command`.
 void add_control(CLI::App& app, ControlArguments& arguments);

@@ -3,8 +3,10 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/control/arguments.h"
 #include "cli/control/client.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "cli/texts/texts.h"
 #include "support/control_socket.h"

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/control/arguments.h"
 #include "cli/control/control.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "support/text.h"
 

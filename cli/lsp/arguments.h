@@ -1,11 +1,16 @@
 // The command line of `lynxpp lsp`.
 #pragma once
 
-#include <CLI/App.hpp>
-
-#include "cli/arguments.h"
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace lynxpp::cli {
+
+/// `lynxpp lsp`.
+struct LspArguments {
+  bool stdio = false;  ///< ignored: standard input and output are always used
+};
 
 CLI::App* add_lsp(CLI::App& app, LspArguments& arguments);
 

@@ -2,6 +2,8 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/lsp/arguments.h"
 #include "cli/lsp/messages.h"
 #include "cli/lsp/server.h"
 

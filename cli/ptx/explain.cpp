@@ -4,7 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/ptx/ptx_input.h"
+#include "cli/specification_arguments.h"
 #include "cli/texts/texts.h"
 #include "engine/places.h"
 #include "instrumentors/catalogue.h"

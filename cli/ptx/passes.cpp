@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/diagnostics.h"
+#include "cli/ptx/arguments.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/passes/pipeline.h"
 #include "support/text.h"

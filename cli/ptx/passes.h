@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/arguments.h"
+#include "cli/ptx/arguments.h"
 #include "engine/instrument.h"
 
 namespace lynxpp::cli {

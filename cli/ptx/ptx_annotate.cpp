@@ -4,6 +4,8 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/ptx/arguments.h"
 #include "cli/ptx/ptx_diff.h"
 #include "cli/ptx/ptx_input.h"
 #include "cli/texts/texts.h"

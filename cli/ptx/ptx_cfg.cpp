@@ -3,6 +3,8 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/ptx/arguments.h"
 #include "cli/ptx/ptx_input.h"
 #include "ptx/analysis/analyses.h"
 

@@ -7,6 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/ptx/arguments.h"
 #include "cli/ptx/ptx_input.h"
 #include "ptx/analysis/analyses.h"
 #include "ptx/analysis/calls/call_graph.h"

@@ -1,13 +1,27 @@
 #include "cli/reports/arguments.h"
 
+#include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "cli/cluster/arguments.h"
 #include "cli/common_options.h"
 #include "cli/completion/complete.h"
 
 namespace lynxpp::cli {
+namespace {
+
+/// Adds --by.
+void add_grouping(CLI::App& report, ReportArguments& arguments) {
+  report.add_option("--by", arguments.by, "Group results by rank, host, process or device, side by side")
+      ->type_name("GROUP")
+      ->check(one_of({"rank", "host", "process", "device"}));
+  report.callback([&arguments] {
+    if (!arguments.by.empty() && arguments.format != "table" && arguments.format != "csv")
+      throw CLI::ValidationError("--by requires the format table or csv");
+  });
+}
+
+}  // namespace
 
 CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   CLI::App* record = app.add_subcommand("record", "Run a program and report where to optimize");
@@ -41,7 +55,7 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
       ->check(one_of({"table", "summary", "csv", "json", "html", "plain-html", "svg", "perfetto"}));
   report->add_option("-o,--output", arguments.output, "Output file (default: standard output)")
       ->type_name("FILE");
-  add_place(*report, arguments);
+  add_grouping(*report, arguments);
   report
       ->add_option("-w,--width", arguments.width,
                    "Width of the table in characters (default: the terminal's)")

@@ -1,11 +1,42 @@
 // The command lines of `lynxpp record`, `lynxpp report` and `lynxpp diff`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "cli/arguments.h"
+#include "cli/run_arguments.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace lynxpp::cli {
+
+/// `lynxpp record`.
+struct RecordArguments {
+  RunArguments run;  ///< defaults: the usual specifications, and an output file named after the program
+};
+
+/// `lynxpp report`.
+struct ReportArguments {
+  std::vector<std::string> files;
+  std::string format = "table";
+  std::string output;      ///< empty or "-": standard output
+  std::string by;          ///< "rank", "host", "process", "device"; empty: all combined
+  int width = 0;           ///< columns of the table; 0: the terminal's width
+  bool all = false;        ///< table: show every row, element and site
+  bool no_source = false;  ///< page: omit the text of source files
+};
+
+/// `lynxpp diff`.
+struct DiffArguments {
+  std::string a;  ///< record files
+  std::string b;
+  std::optional<std::size_t> top;  ///< rows of each list; 0: all; nullopt: the format's default
+  bool json = false;
+};
 
 CLI::App* add_record(CLI::App& app, RecordArguments& arguments);
 CLI::App* add_report(CLI::App& app, ReportArguments& arguments);

@@ -12,6 +12,9 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
+#include "cli/reports/arguments.h"
+#include "cli/run_arguments.h"
 #include "report/findings/findings.h"
 #include "report/reader.h"
 #include "report/tables/table_sink.h"

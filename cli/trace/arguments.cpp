@@ -1,5 +1,6 @@
 #include "cli/trace/arguments.h"
 
+#include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 

@@ -1,11 +1,24 @@
 // The command line of `lynxpp trace`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <string>
+#include <vector>
 
-#include "cli/arguments.h"
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace lynxpp::cli {
+
+/// `lynxpp trace`.
+struct TraceArguments {
+  std::vector<std::string> paths;  ///< folders, or files in them
+  std::string trace;               ///< the trace's name; empty: all
+  std::string kernels;
+  std::string launches;
+  std::string format = "csv";
+  bool list = false;
+};
 
 CLI::App* add_trace(CLI::App& app, TraceArguments& arguments);
 

@@ -14,7 +14,9 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/exit_code.h"
 #include "cli/preload.h"
+#include "cli/trace/arguments.h"
 #include "report/tables/csv.h"
 #include "report/trace/trace_file.h"
 #include "support/launch_filter.h"

@@ -1,0 +1,58 @@
+#include "cli/quality/arguments.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/common_options.h"
+
+namespace lynxpp::cli {
+
+CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
+  CLI::App* quality =
+      app.add_subcommand("quality", "Rate how well a program's kernels and ranges use the device (Pro++)");
+  add_filters(*quality, arguments.kernels, arguments.launches);
+  add_device(*quality, arguments.device);
+  quality
+      ->add_option("-w,--weights", arguments.weights,
+                   "Weights as JSON, or paper (default: the device's, else the paper's)")
+      ->type_name("FILE");
+  CLI::Option* const fit = quality->add_flag("--fit", arguments.fit,
+                                             "Fit weights to the device, by ranges PRIMITIVE/IMPLEMENTATION");
+  quality
+      ->add_option("-o,--output", arguments.output, "Where to store them (default: the user's data folder)")
+      ->type_name("FILE")
+      ->needs(fit);
+  quality
+      ->add_option("-m,--machine", arguments.machine,
+                   "Modelled clock on cpu (default: LYNXPP_CPU_CLOCK, else compute_9_0)")
+      ->type_name("MACHINE");
+  quality
+      ->add_option("-r,--range", arguments.ranges,
+                   "Only this range and those in it, as \"outer/inner\"; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  quality
+      ->add_option("--function", arguments.functions,
+                   "Functions, comma-separated, whose launches are also a range")
+      ->type_name("NAMES");
+  quality
+      ->add_option("--problem-bytes", arguments.problem_bytes,
+                   "Bytes that the computation needs (default: the launches' arrays)")
+      ->type_name("NUMBER");
+  quality->add_flag("--inputs", arguments.inputs, "Show every raw input with its source");
+  quality->add_flag("--json", arguments.json, "Print one JSON object");
+  quality->footer(
+      "The criteria range from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
+      "synchronization (SO), instructions (IO), memory hierarchy (MH), memory coalescing (MC), data\n"
+      "transfer (DT); QM is their weighted mean. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
+      "The program runs twice; its output is discarded. The exit code is 1 if it fails; 2: wrong usage, or\n"
+      "errors in the file of weights; 3: it launches no kernel or does not enter a range.\n\n"
+      "Example: lynxpp quality --range reduction -- ./primitives reduction\n"
+      "Example: lynxpp quality --fit -- ./primitives 100000");
+  return quality;
+}
+
+}  // namespace lynxpp::cli
