@@ -1,10 +1,7 @@
 // Compares elements of arrays and rows of maps in two files, paired by key.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "cli/compare/comparison.h"
+#include "cli/compare/changes.h"
 
 namespace lynxpp::cli {
 
