@@ -9,7 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/progress/reading.h"
 #include "cli/reports/arguments.h"
-#include "report/cluster/by_place.h"
+#include "report/cluster/by_group.h"
 #include "report/findings/findings.h"
 #include "report/page/page.h"
 #include "report/reader.h"
@@ -71,8 +71,8 @@ std::size_t width_of(const ReportArguments& arguments) {
                              : report::terminal_width(STDOUT_FILENO);
 }
 
-bool render_by_place(const ReportArguments& arguments, const Write& write) {
-  report::PlaceSink sink(*report::find_grouping(arguments.by));
+bool render_by_group(const ReportArguments& arguments, const Write& write) {
+  report::GroupSink sink(*report::find_grouping(arguments.by));
   const bool is_good = read_into(sink, arguments.files);
   if (arguments.format == "csv") {
     sink.write_csv(write);
@@ -83,7 +83,7 @@ bool render_by_place(const ReportArguments& arguments, const Write& write) {
 }
 
 bool render(const ReportArguments& arguments, const Write& write) {
-  if (!arguments.by.empty()) return render_by_place(arguments, write);
+  if (!arguments.by.empty()) return render_by_group(arguments, write);
   if (arguments.format == "csv") return read_into(*report::make_csv_sink(write), arguments.files);
   const std::size_t width = width_of(arguments);
   if (arguments.format == "table") {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "report/cluster/by_place.h"
+#include "report/cluster/by_group.h"
 #include "report/cluster/json_members.h"
 #include "report/findings/findings.h"
 #include "report/reader.h"
@@ -41,7 +41,7 @@ void show(const std::vector<Record>& records) {
   replay(records, *make_csv_sink(drop));
   replay(records, *make_perfetto_sink(drop));
   for (const Grouping grouping : {Grouping::rank, Grouping::device}) {
-    PlaceSink sink(grouping);
+    GroupSink sink(grouping);
     replay(records, sink);
     (void)sink.to_text(100);
   }

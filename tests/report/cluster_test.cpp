@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "report/cluster/by_place.h"
+#include "report/cluster/by_group.h"
 #include "report/cluster/device_files.h"
 #include "report/cluster/json_members.h"
 #include "report/cluster/merge.h"
@@ -257,8 +257,8 @@ TEST_F(Cluster, UnreadableFileIsAFailure) {
   EXPECT_FALSE(merger.add(folder_.path(), problems_).ok());
 }
 
-TEST(ByPlace, GroupsHaveAColumnEach) {
-  PlaceSink sink(Grouping::rank);
+TEST(ByGroup, GroupsHaveAColumnEach) {
+  GroupSink sink(Grouping::rank);
   for (const std::uint64_t rank : {10u, 2u}) {
     sink.process(process_of(rank));
     LaunchRecord launch = launch_of(100 * rank);
@@ -277,8 +277,8 @@ TEST(ByPlace, GroupsHaveAColumnEach) {
   EXPECT_NE(csv.find(",thread_instructions,,rank 10,2,2000\n"), std::string::npos) << csv;
 }
 
-TEST(ByPlace, MeanIgnoresGroupsWithoutAValue) {
-  PlaceSink sink(Grouping::rank);
+TEST(ByGroup, MeanIgnoresGroupsWithoutAValue) {
+  GroupSink sink(Grouping::rank);
   for (const std::uint64_t rank : {0u, 1u, 2u}) {
     sink.process(process_of(rank));
     LaunchRecord launch = launch_of(0);
@@ -291,8 +291,8 @@ TEST(ByPlace, MeanIgnoresGroupsWithoutAValue) {
   EXPECT_NE(text.find("1.500"), std::string::npos) << text << "greatest over mean";
 }
 
-TEST(ByPlace, ManyGroupsAreReducedToTheirExtremes) {
-  PlaceSink sink(Grouping::process);
+TEST(ByGroup, ManyGroupsAreReducedToTheirExtremes) {
+  GroupSink sink(Grouping::process);
   for (std::uint64_t rank = 0; rank < 9; ++rank) {
     sink.process(process_of(rank));
     LaunchRecord launch = launch_of(rank == 4 ? 1000 : 100);

@@ -1,4 +1,4 @@
-#include "report/cluster/by_place.h"
+#include "report/cluster/by_group.h"
 
 #include <algorithm>
 #include <charconv>
@@ -14,7 +14,7 @@ namespace lynxpp::report {
 namespace {
 
 /// Up to this many groups get a column each.
-constexpr std::size_t listed_places = 8;
+constexpr std::size_t listed_groups = 8;
 
 /// Compares trailing numbers by value: rank 2 precedes rank 10.
 bool is_before(std::string_view a, std::string_view b) {
@@ -30,16 +30,16 @@ bool is_before(std::string_view a, std::string_view b) {
 }  // namespace
 
 /// A result's distribution over the groups.
-struct PlaceSink::Spread {
+struct GroupSink::Spread {
   std::size_t least = 0, greatest = 0;  ///< groups
   double mean = 0;
   double imbalance = 0;  ///< the maximum over the mean
 };
 
-struct PlaceSink::Columns {
+struct GroupSink::Columns {
   std::vector<std::string> kernels;
   TextColumn result{{"result"}, {}, false};
-  std::vector<TextColumn> places;  ///< one per group, if there are few
+  std::vector<TextColumn> groups;  ///< one per group, if there are few
   TextColumn least{{"least"}, {}}, greatest{{"greatest"}, {}};
   TextColumn count{{"groups"}, {}}, mean{{"mean"}, {}}, imbalance{{"greatest", "/ mean"}, {}};
 };
@@ -52,7 +52,7 @@ std::optional<Grouping> find_grouping(std::string_view name) {
   return std::nullopt;
 }
 
-std::string PlaceSink::label_of(const LaunchRecord& record) const {
+std::string GroupSink::label_of(const LaunchRecord& record) const {
   const auto known = processes_.find(record.process);
   const ProcessRecord process = known != processes_.end() ? known->second : ProcessRecord{};
   const std::string host = !process.host.empty() ? process.host : "unknown host";
@@ -67,14 +67,14 @@ std::string PlaceSink::label_of(const LaunchRecord& record) const {
   return process.host.empty() ? "unknown process" : host + " " + std::to_string(process.pid);
 }
 
-std::size_t PlaceSink::place_of(const LaunchRecord& record) {
-  const auto [known, is_new] = numbers_.try_emplace(label_of(record), places_.size());
-  if (is_new) places_.push_back(known->first);
+std::size_t GroupSink::group_of(const LaunchRecord& record) {
+  const auto [known, is_new] = numbers_.try_emplace(label_of(record), groups_.size());
+  if (is_new) groups_.push_back(known->first);
   return known->second;
 }
 
-void PlaceSink::launch(const LaunchRecord& record) {
-  const std::size_t place = place_of(record);
+void GroupSink::launch(const LaunchRecord& record) {
+  const std::size_t group = group_of(record);
   for (const ResultValue& result : record.results) {
     if (!result.extents.empty() || size_of(result.values) == 0) continue;
     const Fold fold = fold_of(result);
@@ -84,32 +84,32 @@ void PlaceSink::launch(const LaunchRecord& record) {
       line.unit = result.unit;
       line.total = FoldedNumber(fold);
     }
-    Cell& cell = line.cells.try_emplace(place, Cell{0, FoldedNumber(fold)}).first->second;
+    Cell& cell = line.cells.try_emplace(group, Cell{0, FoldedNumber(fold)}).first->second;
     ++cell.launches;
     cell.value.add(result, 0);
     line.total.add(result, 0);
   }
 }
 
-std::vector<std::size_t> PlaceSink::sorted_places() const {
-  std::vector<std::size_t> order(places_.size());
+std::vector<std::size_t> GroupSink::sorted_groups() const {
+  std::vector<std::size_t> order(groups_.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, is_before, [&](std::size_t place) { return std::string_view(places_[place]); });
+  std::ranges::sort(order, is_before, [&](std::size_t group) { return std::string_view(groups_[group]); });
   return order;
 }
 
-PlaceSink::Spread PlaceSink::spread_of(const Line& line) const {
+GroupSink::Spread GroupSink::spread_of(const Line& line) const {
   Spread spread;
   double sum = 0, greatest = 0;
   std::optional<Number> least_value, greatest_value;
   std::size_t count = 0;
-  for (const auto& [place, cell] : line.cells) {
+  for (const auto& [group, cell] : line.cells) {
     const Number value = cell.value.value();
     if (value.is_nan()) continue;
     ++count;
     sum += value.as_double();
-    if (!least_value || value < *least_value) least_value = value, spread.least = place;
-    if (!greatest_value || *greatest_value < value) greatest_value = value, spread.greatest = place;
+    if (!least_value || value < *least_value) least_value = value, spread.least = group;
+    if (!greatest_value || *greatest_value < value) greatest_value = value, spread.greatest = group;
     greatest = greatest_value->as_double();
   }
   spread.mean = count != 0 ? sum / static_cast<double>(count) : std::nan("");
@@ -117,19 +117,19 @@ PlaceSink::Spread PlaceSink::spread_of(const Line& line) const {
   return spread;
 }
 
-void PlaceSink::add_row(const Key& key, const Line& line, Columns& columns) const {
+void GroupSink::add_row(const Key& key, const Line& line, Columns& columns) const {
   const auto& [spec, kernel, result] = key;
   const Spread spread = spread_of(line);
-  const auto text_of = [&](std::size_t place) {
-    const auto cell = line.cells.find(place);
+  const auto text_of = [&](std::size_t group) {
+    const auto cell = line.cells.find(group);
     return cell == line.cells.end() ? "-" : report::to_text(cell->second.value);
   };
-  const auto named = [&](std::size_t place) { return text_of(place) + " (" + places_[place] + ")"; };
+  const auto named = [&](std::size_t group) { return text_of(group) + " (" + groups_[group] + ")"; };
   columns.kernels.push_back(demangle(kernel));
   columns.result.cells.push_back(printable(result + (line.unit.empty() ? "" : " (" + line.unit + ")")));
-  if (!columns.places.empty()) {
-    const std::vector<std::size_t> order = sorted_places();
-    for (std::size_t i = 0; i < order.size(); ++i) columns.places[i].cells.push_back(text_of(order[i]));
+  if (!columns.groups.empty()) {
+    const std::vector<std::size_t> order = sorted_groups();
+    for (std::size_t i = 0; i < order.size(); ++i) columns.groups[i].cells.push_back(text_of(order[i]));
   } else {
     columns.count.cells.push_back(std::to_string(line.cells.size()));
     columns.least.cells.push_back(named(spread.least));
@@ -139,44 +139,44 @@ void PlaceSink::add_row(const Key& key, const Line& line, Columns& columns) cons
   columns.imbalance.cells.push_back(report::to_text(Number::of_real(spread.imbalance)));
 }
 
-std::string PlaceSink::to_text(std::size_t width) const {
+std::string GroupSink::to_text(std::size_t width) const {
   std::string text;
   for (auto entry = lines_.begin(); entry != lines_.end();) {
     const std::string spec = std::get<0>(entry->first);
     Columns columns;
-    if (places_.size() <= listed_places) {
-      for (const std::size_t place : sorted_places())
-        columns.places.push_back({{printable(places_[place])}, {}});
+    if (groups_.size() <= listed_groups) {
+      for (const std::size_t group : sorted_groups())
+        columns.groups.push_back({{printable(groups_[group])}, {}});
     }
     for (; entry != lines_.end() && std::get<0>(entry->first) == spec; ++entry)
       add_row(entry->first, entry->second, columns);
     std::vector<TextColumn> table{std::move(columns.result)};
-    if (columns.places.empty()) {
+    if (columns.groups.empty()) {
       for (TextColumn* each : {&columns.count, &columns.least, &columns.greatest}) table.push_back(*each);
     } else {
-      table.insert(table.end(), columns.places.begin(), columns.places.end());
+      table.insert(table.end(), columns.groups.begin(), columns.groups.end());
     }
     table.push_back(columns.mean);
     table.push_back(columns.imbalance);
     ShortNames names = short_kernel_names(columns.kernels, std::max<std::size_t>(width / 4, 16));
     table.insert(table.begin(), TextColumn{{"kernel"}, std::move(names.names), false});
     text += (text.empty() ? "" : "\n") + std::string("== lynxpp: ") + printable(spec) + ", " +
-            std::to_string(places_.size()) + (places_.size() == 1 ? " group" : " groups") + " ==\n" +
+            std::to_string(groups_.size()) + (groups_.size() == 1 ? " group" : " groups") + " ==\n" +
             render_columns(table);
     for (const std::string& line : names.legend) text += "  " + line + "\n";
   }
   return text.empty() ? "no numeric results\n" : text;
 }
 
-void PlaceSink::write_csv(const std::function<void(std::string_view)>& write) const {
+void GroupSink::write_csv(const std::function<void(std::string_view)>& write) const {
   write("kernel,demangled,spec,result,unit,place,launches,value\n");  // english: ok
-  const std::vector<std::size_t> order = sorted_places();
+  const std::vector<std::size_t> order = sorted_groups();
   for (const auto& [key, line] : lines_) {
     const auto& [spec, kernel, result] = key;
     const std::string front = csv_cell(kernel) + ',' + csv_cell(demangle(kernel)) + ',' + csv_cell(spec) +
                               ',' + csv_cell(result) + ',' + csv_cell(line.unit) + ',';
-    for (const std::size_t place : order) {
-      const auto cell = line.cells.find(place);
+    for (const std::size_t group : order) {
+      const auto cell = line.cells.find(group);
       if (cell == line.cells.end()) continue;
       const Number value = cell->second.value.value();
       std::string digits;
@@ -187,7 +187,7 @@ void PlaceSink::write_csv(const std::function<void(std::string_view)>& write) co
                                                        static_cast<long long>(value.integer));
         digits.assign(buffer, end.ptr);
       }
-      write(front + csv_cell(places_[place]) + ',' + std::to_string(cell->second.launches) + ',' + digits +
+      write(front + csv_cell(groups_[group]) + ',' + std::to_string(cell->second.launches) + ',' + digits +
             '\n');
     }
   }

@@ -22,9 +22,9 @@ enum class Grouping { rank, host, process, device };
 std::optional<Grouping> find_grouping(std::string_view name);
 
 /// Collects numeric results, folded over the launches of each group.
-class PlaceSink : public Sink {
+class GroupSink : public Sink {
  public:
-  explicit PlaceSink(Grouping kind) : grouping_(kind) {}
+  explicit GroupSink(Grouping kind) : grouping_(kind) {}
   void process(const ProcessRecord& record) override { processes_.insert_or_assign(record.process, record); }
   void sites(const SitesRecord& /*record*/) override {}
   void launch(const LaunchRecord& record) override;
@@ -53,15 +53,15 @@ class PlaceSink : public Sink {
   struct Spread;
   struct Columns;
 
-  std::size_t place_of(const LaunchRecord& record);
+  std::size_t group_of(const LaunchRecord& record);
   std::string label_of(const LaunchRecord& record) const;
-  std::vector<std::size_t> sorted_places() const;
+  std::vector<std::size_t> sorted_groups() const;
   Spread spread_of(const Line& line) const;
   void add_row(const Key& key, const Line& line, Columns& columns) const;
 
   Grouping grouping_;
   std::unordered_map<std::string, ProcessRecord> processes_;
-  std::vector<std::string> places_;
+  std::vector<std::string> groups_;
   std::unordered_map<std::string, std::size_t> numbers_;  ///< of groups, by label
   std::map<Key, Line> lines_;
 };
