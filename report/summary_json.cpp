@@ -172,7 +172,7 @@ Json json_of(const KernelFinding& finding) {
               {"demangled", demangle(finding.kernel)},
               {"device", finding.device}};
   if (!finding.ranges.empty()) object["ranges"] = finding.ranges;
-  if (finding.place) object["place"] = json_of(*finding.place);  // english: ok
+  if (finding.location) object["place"] = json_of(*finding.location);  // english: ok
   object["benefit"] = finding.benefit ? Json(*finding.benefit) : Json(nullptr);
   object["weight"] = finding.weight;
   object["sentence"] = finding.sentence;

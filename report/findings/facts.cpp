@@ -28,13 +28,13 @@ bool is_like_a_gpu(const std::string& device) { return device != "cpu"; }
 
 double value_of(const FoldedNumber& number) { return number.value().as_double(); }
 
-std::optional<PlaceKind> kind_of(const std::vector<std::string>& labels) {
+std::optional<LocationKind> kind_of(const std::vector<std::string>& labels) {
   const auto has = [&labels](std::string_view label) { return std::ranges::count(labels, label) != 0; };
-  if (has("ASYNC_COPY")) return PlaceKind::copy;
-  if (has("ATOMIC")) return PlaceKind::atomic;
-  if (has("MEM_WRITE")) return PlaceKind::store;
-  if (has("MEM_READ")) return PlaceKind::load;
-  if (has("BRANCH")) return PlaceKind::branch;
+  if (has("ASYNC_COPY")) return LocationKind::copy;
+  if (has("ATOMIC")) return LocationKind::atomic;
+  if (has("MEM_WRITE")) return LocationKind::store;
+  if (has("MEM_READ")) return LocationKind::load;
+  if (has("BRANCH")) return LocationKind::branch;
   return std::nullopt;
 }
 
@@ -91,13 +91,13 @@ class Collector {
   /// Instructions of one kind, line and call are merged if their addresses point to one object with one
   /// stride, for example copies in an unrolled loop. Without lines, this applies to the whole kernel, and
   /// instructions without an object stay separate.
-  struct PlaceKey {
-    PlaceKind kind = PlaceKind::load;
+  struct LocationKey {
+    LocationKind kind = LocationKind::load;
     std::uint32_t file = 0, line = 0, call_site = 0, object = 0, stride = 0, opcode = 0;
     std::uint64_t id = 0;  ///< set if the instruction has neither line nor object
-    auto operator<=>(const PlaceKey&) const = default;
+    auto operator<=>(const LocationKey&) const = default;
   };
-  using PlaceIndex = std::map<PlaceKey, std::size_t>;
+  using LocationIndex = std::map<LocationKey, std::size_t>;
 
   std::size_t index_of(const std::string& device, const KernelTotals& kernel) {
     const auto [known, is_new] =
@@ -107,7 +107,7 @@ class Collector {
     made.kernel = kernel.kernel;
     made.device = device;
     made.ranges = kernel.ranges;
-    places_.emplace_back();
+    locations_.emplace_back();
     flow_.emplace_back();
     return known->second;
   }
@@ -127,7 +127,7 @@ class Collector {
       const std::string name = full_name(totals, array.name);
       if (array.site_kind && sites != nullptr && sites == of.sites) keep_counts(index, name, array);
       if (array.site_kind == SiteKind::instruction && sites != nullptr && sites == of.sites)
-        add_places(index, name, array);
+        add_locations(index, name, array);
       if (!array.site_kind) add_array(of.facts, name, array);
     }
   }
@@ -139,60 +139,60 @@ class Collector {
     facts.set(name + ".mean", value_of(array.sum) / static_cast<double>(array.summed_elements));
   }
 
-  void add_places(std::size_t index, const std::string& name, const ArrayTotals& array) {
+  void add_locations(std::size_t index, const std::string& name, const ArrayTotals& array) {
     KernelFacts& kernel = run_.kernels[index];
     const SitesRecord& sites = *kernel.sites;
     const std::size_t count = std::min(array.each.size(), sites.instructions.size());
     for (std::size_t id = 0; id < count; ++id) {
       const double value = value_of(array.each[id]);
       const SitesRecord::Instruction& instruction = sites.instructions[id];
-      const std::optional<PlaceKind> kind = kind_of(sites.labels[instruction.labels]);
+      const std::optional<LocationKind> kind = kind_of(sites.labels[instruction.labels]);
       if (!(value > 0) || !kind) continue;
-      place_of(index, id, *kind).facts.add(name, value);
+      location_of(index, id, *kind).facts.add(name, value);
     }
   }
 
-  PlaceFacts& place_of(std::size_t index, std::uint64_t id, PlaceKind kind) {
+  LocationFacts& location_of(std::size_t index, std::uint64_t id, LocationKind kind) {
     KernelFacts& kernel = run_.kernels[index];
     const SitesRecord& sites = *kernel.sites;
     const SitesRecord::Instruction& instruction = sites.instructions[id];
-    PlaceKey key{kind, instruction.file, instruction.line, instruction.call_site};
-    const bool is_access = kind != PlaceKind::branch && kind != PlaceKind::loop;
+    LocationKey key{kind, instruction.file, instruction.line, instruction.call_site};
+    const bool is_access = kind != LocationKind::branch && kind != LocationKind::loop;
     if (is_access) {
       key.object = instruction.object;
       key.stride = instruction.stride;
     }
     const bool has_object = is_access && instruction.object != SitesRecord::unknown;
     // On a line, operands with unknown objects differ only in the opcode.
-    const bool needs_opcode = !has_object || instruction.line == 0 || kind == PlaceKind::atomic;
+    const bool needs_opcode = !has_object || instruction.line == 0 || kind == LocationKind::atomic;
     if (is_access && needs_opcode) key.opcode = instruction.opcode + 1;
     if (instruction.line == 0 && !has_object) key.id = id + 1;
-    const auto [known, is_new] = places_[index].try_emplace(key, kernel.places.size());
-    if (is_new) kernel.places.push_back(new_place(sites, id, kind));
-    PlaceFacts& place = kernel.places[known->second];
-    place.instruction = std::min<std::uint64_t>(place.instruction, id);
-    place.instructions.insert(id);
-    return place;
+    const auto [known, is_new] = locations_[index].try_emplace(key, kernel.locations.size());
+    if (is_new) kernel.locations.push_back(new_location(sites, id, kind));
+    LocationFacts& location = kernel.locations[known->second];
+    location.instruction = std::min<std::uint64_t>(location.instruction, id);
+    location.instructions.insert(id);
+    return location;
   }
 
-  static PlaceFacts new_place(const SitesRecord& sites, std::uint64_t id, PlaceKind kind) {
+  static LocationFacts new_location(const SitesRecord& sites, std::uint64_t id, LocationKind kind) {
     const SitesRecord::Instruction& instruction = sites.instructions[id];
     const std::vector<std::string>& labels = sites.labels[instruction.labels];
-    PlaceFacts place;
-    place.kind = kind;
-    place.instruction = id;
-    place.bytes = bytes_of(sites.opcodes[instruction.opcode]);
-    place.is_shared = std::ranges::count(labels, "SHARED") != 0;
-    if (instruction.stride == SitesRecord::unknown) return place;
+    LocationFacts location;
+    location.kind = kind;
+    location.instruction = id;
+    location.bytes = bytes_of(sites.opcodes[instruction.opcode]);
+    location.is_shared = std::ranges::count(labels, "SHARED") != 0;
+    if (instruction.stride == SitesRecord::unknown) return location;
     const std::string& text = sites.strides[instruction.stride];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place.stride);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), location.stride);
     const bool is_number = error == std::errc() && end == text.data() + text.size();
-    place.lanes = is_number ? LanePattern::constant : LanePattern::run_time;
+    location.lanes = is_number ? LanePattern::constant : LanePattern::run_time;
     const std::string& opcode = sites.opcodes[instruction.opcode];
     const auto has = [&opcode](const char* part) { return opcode.find(part) != std::string::npos; };
-    place.is_combined = is_number && place.stride == 0 && kind == PlaceKind::atomic && !has(".cas") &&
-                        !has(".exch") && (has(".u32") || has(".s32") || has(".b32"));
-    return place;
+    location.is_combined = is_number && location.stride == 0 && kind == LocationKind::atomic &&
+                           !has(".cas") && !has(".exch") && (has(".u32") || has(".s32") || has(".b32"));
+    return location;
   }
 
   /// Stores counts by site for the costs of control flow.
@@ -217,7 +217,7 @@ class Collector {
     const FlowCosts costs = flow_costs_of(*kernel.sites, counts);
     for (const BranchCost& each : costs.branches) {
       if (is_part_of_a_loop(each, costs, *kernel.sites)) continue;
-      Facts& facts = place_of(index, each.instruction, PlaceKind::branch).facts;
+      Facts& facts = location_of(index, each.instruction, LocationKind::branch).facts;
       facts.add("flow.branches", each.branches);
       facts.add("flow.divergent", each.divergent);
       facts.add("flow.warp_instructions", each.warp_instructions);
@@ -225,7 +225,7 @@ class Collector {
       facts.add("flow.lost", each.lost);
     }
     for (const LoopCost& each : costs.loops) {
-      Facts& facts = place_of(index, each.instruction, PlaceKind::loop).facts;
+      Facts& facts = location_of(index, each.instruction, LocationKind::loop).facts;
       facts.add("flow.warp_entries", each.warp_entries);
       facts.add("flow.thread_entries", each.thread_entries);
       facts.add("flow.warp_iterations", each.warp_iterations);
@@ -251,14 +251,14 @@ class Collector {
   /// concurrently.
   static void add_atomics(KernelFacts& kernel) {
     double most = 0;
-    for (PlaceFacts& place : kernel.places) {
-      double operations = place.facts.get("atomic_contention.hottest_word");
-      const double lanes = place.facts.get("atomic_contention.lanes");
+    for (LocationFacts& location : kernel.locations) {
+      double operations = location.facts.get("atomic_contention.hottest_word");
+      const double lanes = location.facts.get("atomic_contention.lanes");
       if (operations <= 0 || lanes <= 0) continue;
-      if (place.is_combined)
-        operations = std::ceil(operations * place.facts.get("atomic_contention.requests") / lanes);
-      place.facts.set("atomic.operations", operations);
-      place.facts.set("atomic.cycles", cycles_of_hot_operation * operations);
+      if (location.is_combined)
+        operations = std::ceil(operations * location.facts.get("atomic_contention.requests") / lanes);
+      location.facts.set("atomic.operations", operations);
+      location.facts.set("atomic.cycles", cycles_of_hot_operation * operations);
       most = std::max(most, operations);
     }
     kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
@@ -363,8 +363,8 @@ class Collector {
   std::map<std::string, Entries> entries_;  ///< of a kernel, over its ranges
   std::map<std::string, const TimingRecord*> timings_;
   std::map<std::tuple<std::string, std::string, std::string, std::vector<std::string>>, std::size_t> index_;
-  std::vector<PlaceIndex> places_;  ///< one per kernel of run_
-  std::vector<FlowCounts> flow_;    ///< one per kernel of run_
+  std::vector<LocationIndex> locations_;  ///< one per kernel of run_
+  std::vector<FlowCounts> flow_;          ///< one per kernel of run_
   bool is_modelled_ = false;
 };
 

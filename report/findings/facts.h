@@ -45,17 +45,17 @@ class Facts {
   std::map<std::string, double, std::less<>> numbers_;
 };
 
-enum class PlaceKind { load, store, copy, atomic, branch, loop };
+enum class LocationKind { load, store, copy, atomic, branch, loop };
 
 /// How the addresses of neighbouring lanes differ.
 enum class LanePattern {
   unknown,   ///< e.g. if the index is data
-  constant,  ///< by PlaceFacts::stride bytes
+  constant,  ///< by LocationFacts::stride bytes
   run_time,  ///< by a product with a run-time value
 };
 
-struct PlaceFacts {
-  PlaceKind kind = PlaceKind::load;
+struct LocationFacts {
+  LocationKind kind = LocationKind::load;
   std::uint64_t instruction = 0;  ///< the first of its instructions with a count
   std::set<std::uint64_t> instructions = {};
   LanePattern lanes = LanePattern::unknown;
@@ -73,7 +73,7 @@ struct KernelFacts {
   const SitesRecord* sites = nullptr;
   double weight = 0;  ///< share of the run; the sum over all kernels is 1
   Facts facts;
-  std::vector<PlaceFacts> places;
+  std::vector<LocationFacts> locations;
 };
 
 /// The unit of shares of the run.

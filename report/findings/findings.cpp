@@ -19,14 +19,14 @@ std::string text_of(double value) {
   return digits;
 }
 
-std::string_view text_of(PlaceKind kind) {
+std::string_view text_of(LocationKind kind) {
   switch (kind) {
-    case PlaceKind::load: return "loads";
-    case PlaceKind::store: return "stores";
-    case PlaceKind::copy: return "asynchronous copies";
-    case PlaceKind::atomic: return "atomics";
-    case PlaceKind::loop: return "loops";
-    case PlaceKind::branch: break;
+    case LocationKind::load: return "loads";
+    case LocationKind::store: return "stores";
+    case LocationKind::copy: return "asynchronous copies";
+    case LocationKind::atomic: return "atomics";
+    case LocationKind::loop: return "loops";
+    case LocationKind::branch: break;
   }
   return "branches";
 }
@@ -62,8 +62,8 @@ std::string filled(const FindingRule& rule, const View& view) {
 }
 
 std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& kernel,
-                                   const PlaceFacts* place) {
-  const View view(kernel, place);
+                                   const LocationFacts* location) {
+  const View view(kernel, location);
   const bool has_all = std::ranges::all_of(rule.needs, [&](std::string_view name) { return view.has(name); });
   if (!has_all || !(rule.measure(view) >= rule.threshold)) return std::nullopt;
   KernelFinding finding;
@@ -72,8 +72,9 @@ std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& k
   finding.device = kernel.device;
   finding.ranges = kernel.ranges;
   finding.weight = kernel.weight;
-  if (place != nullptr) finding.instructions = place->instructions.size();
-  if (place != nullptr) finding.place = label_of(kernel.sites, SiteKind::instruction, place->instruction);
+  if (location != nullptr) finding.instructions = location->instructions.size();
+  if (location != nullptr)
+    finding.location = label_of(kernel.sites, SiteKind::instruction, location->instruction);
   if (rule.saving != nullptr) finding.benefit = kernel.weight * std::clamp(rule.saving(view), 0.0, 1.0);
   finding.sentence = filled(rule, view);
   finding.why = rule.why;
@@ -98,8 +99,8 @@ std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const Fi
   for (const KernelFacts& kernel : facts.kernels) {
     for (const FindingRule& rule : rules) {
       if (rule.kinds.empty()) keep(apply(rule, kernel, nullptr));
-      for (const PlaceFacts& place : kernel.places) {
-        if (std::ranges::count(rule.kinds, place.kind) != 0) keep(apply(rule, kernel, &place));
+      for (const LocationFacts& location : kernel.locations) {
+        if (std::ranges::count(rule.kinds, location.kind) != 0) keep(apply(rule, kernel, &location));
       }
     }
   }
@@ -110,11 +111,11 @@ std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const Fi
   return findings;
 }
 
-std::string place_text(const SiteLabel& place) {
-  std::string text = place.source();
-  for (const std::string& call : place.inlined_at) text += ", inlined at " + call;
-  if (place.line != 0) return text;
-  return place.ptx_line == 0 ? "" : "PTX line " + std::to_string(place.ptx_line);
+std::string location_text(const SiteLabel& location) {
+  std::string text = location.source();
+  for (const std::string& call : location.inlined_at) text += ", inlined at " + call;
+  if (location.line != 0) return text;
+  return location.ptx_line == 0 ? "" : "PTX line " + std::to_string(location.ptx_line);
 }
 
 }  // namespace lynxpp::report

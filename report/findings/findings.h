@@ -18,8 +18,8 @@ struct KernelFinding {
   std::string kernel;  ///< mangled
   std::string device;
   std::vector<std::string> ranges;
-  std::optional<SiteLabel> place;  ///< of the first instruction; nullopt: the kernel itself
-  std::size_t instructions = 0;    ///< instructions that were merged
+  std::optional<SiteLabel> location;  ///< of the first instruction; nullopt: the kernel itself
+  std::size_t instructions = 0;       ///< instructions that were merged
   /// Estimated upper bound of the saving, as a share of the run (in units of RunFacts::weight).
   std::optional<double> benefit;
   double weight = 0;  ///< the kernel's share of the run
@@ -33,7 +33,7 @@ std::vector<KernelFinding> findings_of(const RunFacts& facts,
                                        std::span<const FindingRule> rules = finding_rules());
 
 /// Returns "transpose.cu:24" or "PTX line 31"; empty if unknown.
-std::string place_text(const SiteLabel& place);
+std::string location_text(const SiteLabel& location);
 
 /// Returns "38 %", "0.4 %".
 std::string percent_text(double share);

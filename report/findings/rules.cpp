@@ -9,7 +9,7 @@
 namespace lynxpp::report {
 namespace {
 
-using enum PlaceKind;
+using enum LocationKind;
 
 constexpr double warp = 32;
 constexpr double sector = 32;
@@ -43,8 +43,8 @@ double unused_by_scatter(const View& v) { return v.lanes() == LanePattern::unkno
 double wavefronts(const View& v) { return v("shared_bank_conflicts.wavefronts"); }
 /// Atomic operations of lanes that share a word take extra wavefronts but are not bank conflicts.
 double conflicts(const View& v) {
-  return v.kind() == PlaceKind::atomic ? v("atomic_contention.bank_conflicts")
-                                       : v("shared_bank_conflicts.conflicts");
+  return v.kind() == LocationKind::atomic ? v("atomic_contention.bank_conflicts")
+                                          : v("shared_bank_conflicts.conflicts");
 }
 double conflict_share(const View& v) { return ratio(conflicts(v), wavefronts(v)); }
 double conflicts_by_stride(const View& v) {
@@ -405,13 +405,13 @@ double View::operator()(std::string_view name) const {
 }
 
 const double* View::find(std::string_view name) const {
-  const double* const own = place_ == nullptr ? nullptr : place_->facts.find(name);
+  const double* const own = location_ == nullptr ? nullptr : location_->facts.find(name);
   return own != nullptr ? own : kernel_.facts.find(name);
 }
 
 std::string View::distance() const {
-  if (place_ == nullptr || kernel_.sites == nullptr) return {};
-  const std::uint32_t stride = kernel_.sites->instructions[place_->instruction].stride;
+  if (location_ == nullptr || kernel_.sites == nullptr) return {};
+  const std::uint32_t stride = kernel_.sites->instructions[location_->instruction].stride;
   if (stride == SitesRecord::unknown) return {};
   const std::string& text = kernel_.sites->strides[stride];
   return text.starts_with('-') ? text.substr(1) : text;

@@ -14,29 +14,29 @@ namespace lynxpp::report {
 /// Facts that a rule reads: those of a location, then those of its kernel.
 class View {
  public:
-  View(const KernelFacts& kernel, const PlaceFacts* place) : kernel_(kernel), place_(place) {}
+  View(const KernelFacts& kernel, const LocationFacts* location) : kernel_(kernel), location_(location) {}
   /// Returns 0 if the fact is unknown.
   double operator()(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  PlaceKind kind() const { return place_ == nullptr ? PlaceKind::load : place_->kind; }
-  LanePattern lanes() const { return place_ == nullptr ? LanePattern::unknown : place_->lanes; }
+  LocationKind kind() const { return location_ == nullptr ? LocationKind::load : location_->kind; }
+  LanePattern lanes() const { return location_ == nullptr ? LanePattern::unknown : location_->lanes; }
   /// True if neighbouring lanes leave bytes between them.
   bool has_gaps() const {
     return lanes() == LanePattern::run_time ||
-           (place_ != nullptr && std::fabs(place_->stride) > place_->bytes);
+           (location_ != nullptr && std::fabs(location_->stride) > location_->bytes);
   }
   /// Bytes between neighbouring lanes, as text.
   std::string distance() const;
   /// For atomic operations that compilers combine, the number that remains, as text; else empty.
   std::string combined() const;
-  bool is_combined() const { return place_ != nullptr && place_->is_combined; }
+  bool is_combined() const { return location_ != nullptr && location_->is_combined; }
 
  private:
   const double* find(std::string_view name) const;
 
   const KernelFacts& kernel_;
-  const PlaceFacts* place_;
+  const LocationFacts* location_;
 };
 
 using Measure = double (*)(const View&);
@@ -49,7 +49,7 @@ struct NamedMeasure {
 
 struct FindingRule {
   std::string_view name;                ///< a short description
-  std::vector<PlaceKind> kinds;         ///< kinds of locations that it is about; empty: about the kernel
+  std::vector<LocationKind> kinds;      ///< kinds of locations that it is about; empty: about the kernel
   std::vector<std::string_view> needs;  ///< facts that the rule requires
   Measure measure;                      ///< the rule applies if this is at least `threshold`
   double threshold = 0;

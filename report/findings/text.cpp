@@ -36,13 +36,13 @@ std::string kernel_of(const KernelFinding& finding) {
 }
 
 /// Returns "transpose.cu:24 (st.global.f32, argument 1 (float*))".
-std::string place_of(const KernelFinding& finding) {
-  std::string text = finding.place ? place_text(*finding.place) : "";
-  if (text.empty() || finding.place->opcode.empty()) return text;
-  if (finding.place->line == 0 && finding.instructions > 1)
+std::string location_of(const KernelFinding& finding) {
+  std::string text = finding.location ? location_text(*finding.location) : "";
+  if (text.empty() || finding.location->opcode.empty()) return text;
+  if (finding.location->line == 0 && finding.instructions > 1)
     text += " and " + std::to_string(finding.instructions - 1) + " more";
-  text += " (" + finding.place->opcode;
-  return text + (finding.place->object.empty() ? ")" : ", " + finding.place->object + ")");
+  text += " (" + finding.location->opcode;
+  return text + (finding.location->object.empty() ? ")" : ", " + finding.location->object + ")");
 }
 
 std::string benefit_of(const KernelFinding& finding) {
@@ -53,13 +53,14 @@ std::string benefit_of(const KernelFinding& finding) {
 std::string entry(const KernelFinding& finding, std::size_t number, std::size_t same_rule,
                   std::size_t width) {
   constexpr std::size_t indent = 4;
-  const std::string place = place_of(finding);
+  const std::string location = location_of(finding);
   std::string text = std::to_string(number) + ". ";
   text += std::string(indent > text.size() ? indent - text.size() : 0, ' ') + finding.rule + ", " +
           benefit_of(finding) + ": ";
-  const std::size_t taken = width_of(text) + (place.empty() ? 0 : 2 + width_of(place));
+  const std::size_t taken = width_of(text) + (location.empty() ? 0 : 2 + width_of(location));
   const std::size_t room = width > taken + 20 ? width - taken : 20;
-  text += short_kernel_name(kernel_of(finding), room) + (place.empty() ? "" : ", " + printable(place)) + "\n";
+  text += short_kernel_name(kernel_of(finding), room) + (location.empty() ? "" : ", " + printable(location)) +
+          "\n";
   text += wrapped(sentence_of(finding.sentence), indent, width);
   if (same_rule != number) return text + "    Why, and what to try: see " + std::to_string(same_rule) + ".\n";
   return text + wrapped("Why: " + finding.why + ".", indent, width) +
@@ -71,14 +72,14 @@ std::string others_text(const std::vector<const KernelFinding*>& others, const s
   constexpr std::size_t most = 3;
   std::string text = "… " + std::to_string(others.size()) + " more with " + share + ", see an HTML report: ";
   for (std::size_t i = 0; i < std::min(most, others.size()); ++i) {
-    const std::string place = others[i]->place ? place_text(*others[i]->place) : "";
+    const std::string location = others[i]->location ? location_text(*others[i]->location) : "";
     text += (i == 0 ? "" : ", ") + others[i]->rule + " (" +
-            printable(place.empty() ? short_kernel_name(kernel_of(*others[i]), 40) : place) + ")";
+            printable(location.empty() ? short_kernel_name(kernel_of(*others[i]), 40) : location) + ")";
   }
   return text + (others.size() > most ? ", …" : "");
 }
 
-bool lacks_line(const KernelFinding& finding) { return finding.place && finding.place->line == 0; }
+bool lacks_line(const KernelFinding& finding) { return finding.location && finding.location->line == 0; }
 
 // ---------------------------------------------------------------- overview
 
@@ -285,10 +286,11 @@ std::string findings_html(const std::vector<KernelFinding>& findings, Weight wei
                      " that could be saved at most (estimated)</span></h2>\n<ol>\n";
   for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
     const KernelFinding& each = findings[i];
-    const std::string place = place_of(each);
+    const std::string location = location_of(each);
     html += "<li><b>" + escaped(each.rule + ", " + benefit_of(each)) + "</b>: " + escaped(kernel_of(each)) +
-            (place.empty() ? "" : ", " + escaped(place)) + "<br>" + escaped(sentence_of(each.sentence)) +
-            "<br>Why: " + escaped(each.why) + ".<br>Try: " + escaped(each.what_to_try) + ".</li>\n";
+            (location.empty() ? "" : ", " + escaped(location)) + "<br>" +
+            escaped(sentence_of(each.sentence)) + "<br>Why: " + escaped(each.why) +
+            ".<br>Try: " + escaped(each.what_to_try) + ".</li>\n";
   }
   html += "</ol>\n";
   if (findings.size() > most) html += "<p>and " + std::to_string(findings.size() - most) + " more</p>\n";

@@ -319,7 +319,7 @@ TEST_F(Findings, NameTheLineOfTheSource) {
   const KernelFinding* const finding = find(cases()[0].fires, "uncoalesced access");
   ASSERT_NE(finding, nullptr);
   ASSERT_TRUE(finding->place);
-  EXPECT_EQ(place_text(*finding->place), "a.cu:10");
+  EXPECT_EQ(location_text(*finding->location), "a.cu:10");
   EXPECT_EQ(finding->place->opcode, "ld.global.f32");
 }
 
@@ -349,7 +349,7 @@ TEST_F(Findings, CopiesOfAnUnrolledLoopAreMerged) {
       findings({unrolled(), memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0})});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].sentence, HasSubstr("204,800 bytes of sectors"));
-  EXPECT_EQ(found[0].place->object, "argument 1") << "the signature of k is not known";
+  EXPECT_EQ(found[0].location->object, "argument 1") << "the signature of k is not known";
 }
 
 TEST_F(Findings, OperandsAndCallsOfOneLineAreSeparate) {
@@ -362,8 +362,8 @@ TEST_F(Findings, OperandsAndCallsOfOneLineAreSeparate) {
   EXPECT_EQ(findings({operands, both}).size(), 2u);
   const std::vector<KernelFinding> found = findings({calls, both});
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(place_text(*found[0].place), "a.cu:10, inlined at a.cu:40");
-  EXPECT_EQ(place_text(*found[1].place), "a.cu:10, inlined at a.cu:41, inlined at a.cu:40");
+  EXPECT_EQ(location_text(*found[0].location), "a.cu:10, inlined at a.cu:40");
+  EXPECT_EQ(location_text(*found[1].location), "a.cu:10, inlined at a.cu:41, inlined at a.cu:40");
 }
 
 TEST_F(Findings, ContiguousLanesAreNotUncoalesced) {
