@@ -49,8 +49,8 @@ struct ResultChange {
 
 /// An element of an array, a row of a map, or a site in the program.
 struct ElementChange {
-  std::string key;                         ///< "[3]", a label, bins, or the map's keys; empty for a site
-  std::optional<report::SiteLabel> place;  ///< as in the second file, else as in the first
+  std::string key;                        ///< "[3]", a label, bins, or the map's keys; empty for a site
+  std::optional<report::SiteLabel> site;  ///< as in the second file, else as in the first
   Change change;
 };
 

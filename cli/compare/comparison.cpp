@@ -24,10 +24,10 @@ struct Pairing {
 
 template <typename T, typename Key>
 void pair_by(const Both<const std::vector<T>*>& all, Key key, Pairing& pairing) {
-  std::map<decltype(key(all.a->front())), Both<std::vector<std::size_t>>> places;
-  for (const std::size_t each : pairing.only.a) places[key((*all.a)[each])].a.push_back(each);
-  for (const std::size_t each : pairing.only.b) places[key((*all.b)[each])].b.push_back(each);
-  for (const auto& [name, found] : places) {
+  std::map<decltype(key(all.a->front())), Both<std::vector<std::size_t>>> by_key;
+  for (const std::size_t each : pairing.only.a) by_key[key((*all.a)[each])].a.push_back(each);
+  for (const std::size_t each : pairing.only.b) by_key[key((*all.b)[each])].b.push_back(each);
+  for (const auto& [name, found] : by_key) {
     if (found.a.size() != 1 || found.b.size() != 1) continue;
     pairing.pairs.emplace_back(found.a[0], found.b[0]);
     std::erase(pairing.only.a, found.a[0]);

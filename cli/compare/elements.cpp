@@ -23,11 +23,11 @@ class Elements {
   explicit Elements(report::Fold fold) : fold_(fold) {}
 
   void add(std::optional<FoldedNumber> Change::*side, const std::string& key, const FoldedNumber& value,
-           const std::optional<report::SiteLabel>& place = {}) {
+           const std::optional<report::SiteLabel>& site = {}) {
     const auto [known, is_new] = index_.try_emplace(key, elements_.size());
-    if (is_new) elements_.push_back({place ? "" : key, place, {{}, {}, fold_}});
+    if (is_new) elements_.push_back({site ? "" : key, site, {{}, {}, fold_}});
     ElementChange& element = elements_[known->second];
-    if (place && place->ptx_line != 0) element.place = place;
+    if (site && site->ptx_line != 0) element.site = site;
     std::optional<FoldedNumber>& sum = element.change.*side;
     if (!sum) sum.emplace(fold_);
     sum->add(value);
@@ -69,13 +69,13 @@ bool is_same_code(const SitesRecord* a, const SitesRecord* b) {
          });
 }
 
-void add_places(const ArrayTotals& array, const SitesRecord* sites, bool is_by_line,
-                std::optional<FoldedNumber> Change::*side, Elements& elements) {
+void add_sites(const ArrayTotals& array, const SitesRecord* sites, bool is_by_line,
+               std::optional<FoldedNumber> Change::*side, Elements& elements) {
   for (std::size_t id = 0; id < array.each.size(); ++id) {
-    report::SiteLabel place = report::label_of(sites, *array.site_kind, id);
+    report::SiteLabel site = report::label_of(sites, *array.site_kind, id);
     std::string key = std::to_string(id);
-    if (is_by_line) key = place.function + "\n" + place.source() + "\n" + place.opcode;
-    elements.add(side, key, array.each[id], std::move(place));
+    if (is_by_line) key = site.function + "\n" + site.source() + "\n" + site.opcode;
+    elements.add(side, key, array.each[id], std::move(site));
   }
 }
 
@@ -130,8 +130,8 @@ void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const 
   }
   Elements elements(a.fold);
   if (array.kind) {
-    add_places(a, sites.a, array.is_by_line, &Change::a, elements);
-    add_places(b, sites.b, array.is_by_line, &Change::b, elements);
+    add_sites(a, sites.a, array.is_by_line, &Change::a, elements);
+    add_sites(b, sites.b, array.is_by_line, &Change::b, elements);
   } else {
     add_elements(a, &Change::a, elements);
     add_elements(b, &Change::b, elements);

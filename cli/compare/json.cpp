@@ -29,13 +29,13 @@ void put_change(Json& object, const Change& change) {
   object["difference"] = report::json_number<Json>(change.difference());
 }
 
-void put_place(Json& object, const report::SiteLabel& place, bool is_by_line) {
-  if (!is_by_line) object["id"] = place.id;
-  if (!place.function.empty()) object["function"] = place.function;
-  if (!place.opcode.empty()) object["opcode"] = place.opcode;
-  if (place.ptx_line != 0 && !is_by_line) object["ptx_line"] = place.ptx_line;
-  if (!place.file.empty()) object["file"] = place.file;
-  if (place.line != 0) object["line"] = place.line;
+void put_site(Json& object, const report::SiteLabel& site, bool is_by_line) {
+  if (!is_by_line) object["id"] = site.id;
+  if (!site.function.empty()) object["function"] = site.function;
+  if (!site.opcode.empty()) object["opcode"] = site.opcode;
+  if (site.ptx_line != 0 && !is_by_line) object["ptx_line"] = site.ptx_line;
+  if (!site.file.empty()) object["file"] = site.file;
+  if (site.line != 0) object["line"] = site.line;
 }
 
 /// Adds the first `top` of them, and the number of the rest.
@@ -54,8 +54,8 @@ Json json_of(const ArrayChange& array, std::size_t top) {
   if (array.kind) object["same_code"] = !array.is_by_line;
   put_list(object, "elements", array.elements, top, [&](const ElementChange& element) {
     Json entry = Json::object();
-    if (element.place) {
-      put_place(entry, *element.place, array.is_by_line);
+    if (element.site) {
+      put_site(entry, *element.site, array.is_by_line);
     } else {
       entry["key"] = element.key;
     }

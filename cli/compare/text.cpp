@@ -91,14 +91,14 @@ std::vector<TextColumn> key_columns(const ArrayChange& array, std::size_t shown)
   TextColumn line{{"PTX line"}, {}}, source{{"source"}, {}, false};
   for (std::size_t i = 0; i < shown; ++i) {
     const ElementChange& element = array.elements[i];
-    const report::SiteLabel place = element.place.value_or(report::SiteLabel());
+    const report::SiteLabel site = element.site.value_or(report::SiteLabel());
     key.cells.push_back(printable(element.key));
-    id.cells.push_back(element.place && !array.is_by_line ? std::to_string(place.id) : "");
-    opcode.cells.push_back(printable(place.opcode));
-    function.cells.push_back(printable(place.function));
-    const bool has_line = place.ptx_line != 0 && !array.is_by_line;
-    line.cells.push_back(has_line ? std::to_string(place.ptx_line) : "");
-    source.cells.push_back(printable(place.source()));
+    id.cells.push_back(element.site && !array.is_by_line ? std::to_string(site.id) : "");
+    opcode.cells.push_back(printable(site.opcode));
+    function.cells.push_back(printable(site.function));
+    const bool has_line = site.ptx_line != 0 && !array.is_by_line;
+    line.cells.push_back(has_line ? std::to_string(site.ptx_line) : "");
+    source.cells.push_back(printable(site.source()));
   }
   // If all cells name the same function, it is the kernel, which the heading names.
   const std::set<std::string> functions(function.cells.begin(), function.cells.end());
