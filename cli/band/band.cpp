@@ -30,7 +30,7 @@ struct Measured {
   Kernel kernel;
   std::vector<std::string> notes;
   std::optional<models::clock::Traffic> traffic;
-  std::vector<HotSpot> hot;
+  std::vector<NamedHotSpot> hot;
   std::optional<AddedArithmetic> arithmetic;
 };
 
@@ -165,11 +165,11 @@ Result<Measured> measured_of(const std::string& kernel, const Launches& launches
   double atomics = 0;
   for (const report::LaunchRecord& launch : counted) atomics += value_of(launch, "atomic_transactions");
   if (atomics > 0) measured.notes.emplace_back("it makes atomic operations, which the band does not include");
-  std::vector<const report::LaunchRecord*> with_places;
-  for (const report::LaunchRecord& launch : launches.with_places) with_places.push_back(&launch);
+  std::vector<const report::LaunchRecord*> with_hot_spots;
+  for (const report::LaunchRecord& launch : launches.with_hot_spots) with_hot_spots.push_back(&launch);
   std::string note;
-  Result<std::vector<HotSpot>> hot =
-      hot_spots_of(with_places, launches.sites ? &*launches.sites : nullptr, note);
+  Result<std::vector<NamedHotSpot>> hot =
+      named_hot_spots_of(with_hot_spots, launches.sites ? &*launches.sites : nullptr, note);
   if (!hot) return hot.error();
   measured.hot = std::move(*hot);
   if (!note.empty()) measured.notes.push_back(note);
@@ -250,7 +250,7 @@ Status show_bands(const BandArguments& arguments) {
     if (!band) {
       for (const Diagnostic& problem : band.error().diagnostics)
         print_error(each.name + ": " + problem.message, problem.hint);
-      for (const HotSpot& spot : each.hot) print_warning(each.name + ": " + sentence_of(spot));
+      for (const NamedHotSpot& spot : each.hot) print_warning(each.name + ": " + sentence_of(spot));
       continue;
     }
     bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes),

@@ -113,7 +113,7 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
       list += (list.empty() ? "" : ", ") + std::to_string(warps);
     lines.push_back("the equations yield no time at " + list + " active warps");
   }
-  for (const HotSpot& spot : each.hot) lines.push_back(sentence_of(spot));
+  for (const NamedHotSpot& spot : each.hot) lines.push_back(sentence_of(spot));
   lines.insert(lines.end(), each.notes.begin(), each.notes.end());
   return lines;
 }
@@ -137,18 +137,18 @@ Json json_of(const std::optional<AddedArithmetic>& arithmetic) {
           {"part_of_instructions", *part_of_instructions(*arithmetic)}};
 }
 
-Json json_of(const std::vector<HotSpot>& spots) {
+Json json_of(const std::vector<NamedHotSpot>& spots) {
   Json all = Json::array();
-  for (const HotSpot& spot : spots) {
-    const observe::HotPlace& place = spot.place;
-    const bool is_region = place.kind == observe::HotPlace::Kind::region;
+  for (const NamedHotSpot& named : spots) {
+    const observe::HotSpot& spot = named.spot;
+    const bool is_region = spot.kind == observe::HotSpot::Kind::region;
     Json entry = {{"kind", is_region ? "line" : "atomics"},
-                  {"array", place.array.empty() ? Json(nullptr) : Json(place.array)},
-                  {"offset", place.offset},
-                  {"count", place.count},
-                  {"share", place.share},
+                  {"array", spot.array.empty() ? Json(nullptr) : Json(spot.array)},
+                  {"offset", spot.offset},
+                  {"count", spot.count},
+                  {"share", spot.share},
                   {"sites", Json::array()}};
-    for (const HotSpot::Site& each : spot.sites)
+    for (const NamedHotSpot::Site& each : named.sites)
       entry["sites"].push_back({{"site", each.text}, {"count", each.count}});
     all.push_back(std::move(entry));
   }

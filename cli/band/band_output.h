@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/hot/places.h"
+#include "cli/hot/hot_spots.h"
 #include "models/campprof/arithmetic.h"
 #include "models/campprof/band.h"
 #include "models/campprof/calibration.h"
@@ -18,7 +18,7 @@ struct KernelBand {
   models::campprof::Kernel kernel;
   models::campprof::Band band;
   std::vector<std::string> notes;
-  std::vector<HotSpot> hot;
+  std::vector<NamedHotSpot> hot;
   /// of the first launch, if the device is modelled
   std::optional<models::clock::Traffic> traffic;
   double core_mhz = 1;                                          ///< converts `traffic`'s cycles

@@ -9,7 +9,7 @@
 #include "cli/modelled/kernels.h"
 #include "cli/preload.h"
 #include "observe/added_arithmetic.h"
-#include "observe/hot_places.h"
+#include "observe/hot_spots.h"
 #include "report/reader.h"
 #include "support/text.h"
 
@@ -25,7 +25,7 @@ const std::string transactions = "memory_transactions";
 
 const char* name_of(Purpose purpose) {
   switch (purpose) {
-    case Purpose::counts: return "with memory_transactions and hot_places";
+    case Purpose::counts: return "with memory_transactions and hot_spots";
     case Purpose::times: return "uninstrumented";
     case Purpose::before:
     case Purpose::after: break;
@@ -37,9 +37,9 @@ void take(const report::Record& record, Purpose purpose, std::map<std::string, L
   if (const auto* launch = std::get_if<report::LaunchRecord>(&record);
       launch != nullptr && purpose == Purpose::counts) {
     Launches& launches = kernels[launch->kernel];
-    (launch->spec == transactions   ? launches.counted
-     : launch->spec == "hot_places" ? launches.with_places
-                                    : launches.with_instructions)
+    (launch->spec == transactions  ? launches.counted
+     : launch->spec == "hot_spots" ? launches.with_hot_spots
+                                   : launches.with_instructions)
         .push_back(*launch);
   }
   if (const auto* sites = std::get_if<report::SitesRecord>(&record);
@@ -81,7 +81,7 @@ class ProgramRuns {
   Status write_specifications() const {
     const std::uint32_t added = arguments_.added_arithmetic;
     const std::pair<const char*, std::string> texts[] = {
-        {"hot_places.cod", observe::hot_places_specification()},
+        {"hot_spots.cod", observe::hot_spots_specification()},
         {"access_counts.cod", observe::access_counts_specification()},
         {"before.cod", observe::added_arithmetic_specification(1)},
         {"after.cod", observe::added_arithmetic_specification(1 + added)}};
@@ -94,7 +94,7 @@ class ProgramRuns {
   std::string specifications(Purpose purpose) const {
     switch (purpose) {
       case Purpose::counts:
-        return transactions + "," + folder_.file("hot_places.cod") +
+        return transactions + "," + folder_.file("hot_spots.cod") +
                (arguments_.added_arithmetic != 0 ? "," + folder_.file("access_counts.cod") : "");
       case Purpose::times: return transactions;
       case Purpose::before: return folder_.file("before.cod");

@@ -17,8 +17,8 @@ namespace lynxpp::cli {
 
 /// The launches of one kernel.
 struct Launches {
-  std::vector<report::LaunchRecord> counted;      ///< by memory_transactions
-  std::vector<report::LaunchRecord> with_places;  ///< the same launches, by observe/hot_places.cod
+  std::vector<report::LaunchRecord> counted;         ///< by memory_transactions
+  std::vector<report::LaunchRecord> with_hot_spots;  ///< the same launches, by observe/hot_spots.cod
   std::vector<report::LaunchRecord>
       with_instructions;  ///< the same launches, by observe/access_counts.cod; empty unless requested
   std::optional<report::SitesRecord> sites;

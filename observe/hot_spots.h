@@ -1,7 +1,7 @@
 // Hot spots despite hashed partitions: a region of 256 bytes that receives a large share of a kernel's
 // accesses, or an address that receives a large share of its atomic operations.
 //
-//   run with hot_places_specification(), then hot_places_of(launches, sites)
+//   run with hot_spots_specification(), then hot_spots_of(launches, sites)
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace lynxpp::observe {
 
-std::string hot_places_specification();
+std::string hot_spots_specification();
 
-struct HotPlace {
+struct HotSpot {
   enum class Kind { region, address };
   struct Site {
     std::uint32_t instruction = 0;
@@ -34,13 +34,13 @@ struct HotPlace {
 inline constexpr double least_hot_share = 0.1;
 inline constexpr std::uint64_t least_hot_count = 1000;
 
-struct HotPlaces {
-  std::vector<HotPlace> places;   ///< by kind, in descending order of count
+struct HotSpots {
+  std::vector<HotSpot> spots;     ///< by kind, in descending order of count
   std::uint64_t not_counted = 0;  ///< accesses dropped because the table was full
 };
 
 /// Aggregates the launches of one kernel; arrays are identified by name. Fails if a record is not from this
 /// specification.
-Result<HotPlaces> hot_places_of(const std::vector<const report::LaunchRecord*>& launches);
+Result<HotSpots> hot_spots_of(const std::vector<const report::LaunchRecord*>& launches);
 
 }  // namespace lynxpp::observe

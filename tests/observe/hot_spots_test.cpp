@@ -1,5 +1,5 @@
 // Hot spots of a kernel's accesses, from records of the specification that counts them.
-#include "observe/hot_places.h"
+#include "observe/hot_spots.h"
 
 #include <gtest/gtest.h>
 
@@ -38,19 +38,19 @@ report::LaunchRecord launch(Numbers regions, Numbers visits, std::uint64_t opera
   return record;
 }
 
-TEST(HotPlaces, BelongToTheArraysOfTheirMemory) {
+TEST(HotSpots, BelongToTheArraysOfTheirMemory) {
   const report::LaunchRecord first = launch({0x10, 0x20}, {600, 2000}, 3000);
   const report::LaunchRecord second = launch({0x10, 0x10}, {500, 700}, 1);
-  const Result<HotPlaces> found = hot_places_of({&first, &second});
+  const Result<HotSpots> found = hot_spots_of({&first, &second});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->not_counted, 4u);
-  ASSERT_EQ(found->places.size(), 3u);
-  const HotPlace& outside = found->places[0];
+  ASSERT_EQ(found->spots.size(), 3u);
+  const HotSpot& outside = found->spots[0];
   EXPECT_EQ(outside.array, "") << "a shared array has no global addresses";
   EXPECT_EQ(outside.offset, 0x2000u);
   EXPECT_EQ(outside.count, 2000u);
   EXPECT_EQ(outside.bytes, 256u);
-  const HotPlace& begin = found->places[1];
+  const HotSpot& begin = found->spots[1];
   EXPECT_EQ(begin.array, "A") << "the region begins before it";
   EXPECT_EQ(begin.offset, 0u);
   EXPECT_EQ(begin.count, 1800u);
@@ -59,18 +59,18 @@ TEST(HotPlaces, BelongToTheArraysOfTheirMemory) {
   EXPECT_EQ(begin.sites[0].instruction, 3u);
   EXPECT_EQ(begin.sites[0].count, 1100u);
   EXPECT_EQ(begin.sites[1].count, 700u);
-  const HotPlace& word = found->places[2];
-  EXPECT_EQ(word.kind, HotPlace::Kind::address);
+  const HotSpot& word = found->spots[2];
+  EXPECT_EQ(word.kind, HotSpot::Kind::address);
   EXPECT_EQ(word.array, "A");
   EXPECT_EQ(word.offset, 8u);
   EXPECT_EQ(word.count, 3001u);
 }
 
-TEST(HotPlaces, HaveATenthOfTheTotalAndManyAccesses) {
+TEST(HotSpots, HaveATenthOfTheTotalAndManyAccesses) {
   const auto counts = [](Numbers visits) {
     const report::LaunchRecord record = launch({0x11, 0x12}, std::move(visits), 0);
     std::vector<std::uint64_t> found;
-    for (const HotPlace& each : hot_places_of({&record})->places) found.push_back(each.count);
+    for (const HotSpot& each : hot_spots_of({&record})->spots) found.push_back(each.count);
     return found;
   };
   EXPECT_EQ(counts({999, 1000}), Numbers{1000});
@@ -78,9 +78,9 @@ TEST(HotPlaces, HaveATenthOfTheTotalAndManyAccesses) {
   EXPECT_EQ(counts({1000, 9000}), (Numbers{9000, 1000}));
 }
 
-TEST(HotPlaces, RequireTheirSpecification) {
+TEST(HotSpots, RequireTheirSpecification) {
   report::LaunchRecord other;
-  EXPECT_FALSE(hot_places_of({&other}));
+  EXPECT_FALSE(hot_spots_of({&other}));
 }
 
 }  // namespace

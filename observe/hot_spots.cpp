@@ -1,4 +1,4 @@
-#include "observe/hot_places.h"
+#include "observe/hot_spots.h"
 
 #include <algorithm>
 #include <functional>
@@ -87,54 +87,54 @@ void add_rows(const LaunchRecord& record, const std::string& table, std::uint64_
   const auto where = whole_numbers(record, table + ".where");
   const auto values = whole_numbers(record, table + ".value");
   for (std::size_t i = 0; i < where.size() && i < values.size() && i < instructions.size(); ++i) {
-    Located place = arrays.locate(where[i] * unit);
-    if (place.array.empty()) place = arrays.begins_within(where[i] * unit, unit).value_or(place);
-    counts[place][static_cast<std::uint32_t>(instructions[i])] += values[i];
+    Located spot = arrays.locate(where[i] * unit);
+    if (spot.array.empty()) spot = arrays.begins_within(where[i] * unit, unit).value_or(spot);
+    counts[spot][static_cast<std::uint32_t>(instructions[i])] += values[i];
   }
 }
 
-void add_hot(const Counts& counts, HotPlace::Kind kind, std::uint64_t all, std::vector<HotPlace>& places) {
-  std::vector<HotPlace> found;
+void add_hot(const Counts& counts, HotSpot::Kind kind, std::uint64_t all, std::vector<HotSpot>& spots) {
+  std::vector<HotSpot> found;
   for (const auto& [located, by_site] : counts) {
-    HotPlace place{
-        kind, located.array, located.offset, kind == HotPlace::Kind::region ? region_bytes : 0, 0, 0, {}};
+    HotSpot spot{kind, located.array, located.offset, kind == HotSpot::Kind::region ? region_bytes : 0, 0, 0,
+                 {}};
     for (const auto& [instruction, count] : by_site) {
-      place.count += count;
-      place.sites.push_back({instruction, count});
+      spot.count += count;
+      spot.sites.push_back({instruction, count});
     }
-    place.share = all == 0 ? 0 : static_cast<double>(place.count) / static_cast<double>(all);
-    if (place.share < least_hot_share || place.count < least_hot_count) continue;
-    std::ranges::stable_sort(place.sites, std::greater(), &HotPlace::Site::count);
-    found.push_back(std::move(place));
+    spot.share = all == 0 ? 0 : static_cast<double>(spot.count) / static_cast<double>(all);
+    if (spot.share < least_hot_share || spot.count < least_hot_count) continue;
+    std::ranges::stable_sort(spot.sites, std::greater(), &HotSpot::Site::count);
+    found.push_back(std::move(spot));
   }
-  std::ranges::stable_sort(found, std::greater(), &HotPlace::count);
-  places.insert(places.end(), found.begin(), found.end());
+  std::ranges::stable_sort(found, std::greater(), &HotSpot::count);
+  spots.insert(spots.end(), found.begin(), found.end());
 }
 
 }  // namespace
 
-std::string hot_places_specification() {
+std::string hot_spots_specification() {
   for (const EmbeddedText& each : embedded_specification()) {
-    if (each.name == "hot_places") return std::string(each.source);
+    if (each.name == "hot_spots") return std::string(each.source);
   }
   return {};
 }
 
-Result<HotPlaces> hot_places_of(const std::vector<const LaunchRecord*>& launches) {
-  HotPlaces result;
+Result<HotSpots> hot_spots_of(const std::vector<const LaunchRecord*>& launches) {
+  HotSpots result;
   Counts regions, addresses;
   std::uint64_t visits = 0, operations = 0;
   for (const LaunchRecord* record : launches) {
     if (result_named(*record, "visits") == nullptr || result_named(*record, "operations") == nullptr)
-      return failure("a record has no visits; it is not from the hot-places specification");
+      return failure("a record has no visits; it is not from the hot-spots specification");
     visits += sum_named(*record, "visits");
     operations += sum_named(*record, "operations");
     result.not_counted += sum_named(*record, "not_counted");
     add_rows(*record, "regions", region_bytes, regions);
     add_rows(*record, "addresses", 1, addresses);
   }
-  add_hot(regions, HotPlace::Kind::region, visits, result.places);
-  add_hot(addresses, HotPlace::Kind::address, operations, result.places);
+  add_hot(regions, HotSpot::Kind::region, visits, result.spots);
+  add_hot(addresses, HotSpot::Kind::address, operations, result.spots);
   return result;
 }
 
