@@ -124,7 +124,7 @@ struct ProgramOf {
 };
 
 /// Same, for subcommands that take a program only after "--": earlier words are files or programs.
-struct DividedProgramOf {
+struct ProgramAfterDashes {
   std::vector<std::string>* operator()(AdviseArguments& advise) const { return &advise.command; }
   std::vector<std::string>* operator()(CharacterizeArguments& each) const { return &each.command; }
   template <typename Other>
@@ -139,7 +139,7 @@ void take_program(Subcommands& subcommands, std::vector<std::string>& words) {
     if (words.empty() || words[0] != each.app->get_name()) continue;
     if (auto* const program = std::visit(ProgramOf{}, each.arguments))
       *program = take_command(*each.app, words);
-    if (auto* const program = std::visit(DividedProgramOf{}, each.arguments)) {
+    if (auto* const program = std::visit(ProgramAfterDashes{}, each.arguments)) {
       const auto divider = std::ranges::find(words, "--");
       if (divider != words.end()) program->assign(divider + 1, words.end());
       words.erase(divider, words.end());

@@ -67,7 +67,7 @@ Result<std::string> wanted_specifications(const RunArguments& arguments) {
 
 /// Makes the program itself, but none of its children, report at exit that no launch was seen. It learns of
 /// its children's launches from a memory file that they find through its process.
-void ask_for_last_word() {
+void report_missing_launches() {
   const int mark = ::memfd_create(LYNXPP_RUN_MARK, 0);
   const std::string run = std::to_string(::getpid()) + ":" + std::to_string(mark);
   ::setenv("LYNXPP_RUN", run.c_str(), 1);
@@ -78,7 +78,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   if (!library) return library.error();
   if (!trim(specifications).empty()) {
     ::setenv("LYNXPP_SPEC", specifications.c_str(), 1);
-    ask_for_last_word();
+    report_missing_launches();
   }
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
   for (const auto& [variable, folder] : image::moved_compiler_caches())

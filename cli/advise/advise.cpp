@@ -70,7 +70,7 @@ std::string name_of(const Estimated& estimated, bool has_several_files) {
 }
 
 /// Returns the factor that is farthest below its best, or "-" if all are near it.
-std::string what_hurts(const Estimated& estimated, const std::vector<Estimated>& all) {
+std::string worst_term(const Estimated& estimated, const std::vector<Estimated>& all) {
   std::string worst = "-";
   double least = 0.995;  // ignores factors that round to their best
   for (const Factor& factor : factors) {
@@ -140,7 +140,7 @@ void print_variants(const std::vector<Estimated>& rows, const std::vector<Estima
       columns.back().cells.push_back(report::to_text(report::Number::of(each.terms.*count)));
   }
   columns.push_back({{"hurts most"}, {}, false});
-  for (const Estimated& each : rows) columns.back().cells.push_back(what_hurts(each, all));
+  for (const Estimated& each : rows) columns.back().cells.push_back(worst_term(each, all));
   print_text(report::render_columns(columns));
 }
 
@@ -185,7 +185,7 @@ nlohmann::ordered_json json_of(const Estimated& estimated, const std::vector<Est
   const Terms& terms = estimated.terms;
   for (const ShownTerm& term : shown_terms) object["modelled"][term.name] = term.of(terms);
   if (estimated.bounds) object["bounds"] = bounds_json(*estimated.bounds, machine);
-  object["hurts"] = {{"term", what_hurts(estimated, all)}};
+  object["hurts"] = {{"term", worst_term(estimated, all)}};
   object["occupancy"] = estimated.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;

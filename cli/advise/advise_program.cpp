@@ -76,14 +76,14 @@ struct ObservedLaunch {
 };
 
 /// The term that lowers the estimate most (larger is better) and the accesses responsible for it.
-struct Hurt {
+struct WorstTerm {
   std::string term = "-";
   std::string place;
 };
 
 /// Returns the location of the reference with the largest `loss`; empty if none has any.
 template <typename Loss>
-std::string worst_place(const ObservedLaunch& launch, Loss loss) {
+std::string worst_location(const ObservedLaunch& launch, Loss loss) {
   const std::vector<ReferenceTotals>& references = launch.totals.totals.references;
   std::optional<std::size_t> worst;
   for (std::size_t i = 0; i < references.size(); ++i) {
@@ -106,35 +106,35 @@ std::string most_skewed(const ObservedLaunch& launch, const Machine& machine) {
 }
 
 /// Returns the term that lowers the estimate most.
-Hurt what_hurts(const ObservedLaunch& launch, const Machine& machine) {
+WorstTerm worst_term(const ObservedLaunch& launch, const Machine& machine) {
   const Terms& terms = launch.terms;
-  Hurt hurt;
+  WorstTerm worst;
   double least = 0.995;  // ignores terms that round to 1
   const auto consider = [&](const char* term, double value, auto place) {
     if (value >= least) return;
     least = value;
-    hurt = {term, place()};
+    worst = {term, place()};
   };
   consider("data_reuse", terms.data_reuse, [&] {
-    return worst_place(launch, [](const ReferenceTotals& each) {
+    return worst_location(launch, [](const ReferenceTotals& each) {
       const bool is_fetch = each.kind == models::cumapz::Statement::Kind::fetch;
       return is_fetch ? each.global.transferred_bytes : 0;
     });
   });
   consider("lat_hiding", terms.latency_hiding, [] { return std::string(); });
   consider("bw_util", terms.bandwidth_use, [&] {
-    return worst_place(launch, [](const ReferenceTotals& each) {
+    return worst_location(launch, [](const ReferenceTotals& each) {
       return each.global.transferred_bytes - each.global.requested_bytes;
     });
   });
   consider("ch_skew", 1 / terms.channel_skew, [&] { return most_skewed(launch, machine); });
   consider("branch_eff", terms.branch_efficiency,
-           [&] { return worst_place(launch, [](const ReferenceTotals& each) { return each.diverged; }); });
+           [&] { return worst_location(launch, [](const ReferenceTotals& each) { return each.diverged; }); });
   consider("shm_eff", std::sqrt(terms.shared_efficiency), [&] {
-    return worst_place(launch,
-                       [](const ReferenceTotals& each) { return each.shared.served - each.shared.requests; });
+    return worst_location(
+        launch, [](const ReferenceTotals& each) { return each.shared.served - each.shared.requests; });
   });
-  return hurt;
+  return worst;
 }
 
 std::string grouped(std::int64_t value) { return report::to_text(report::Number::of(value)); }
@@ -154,10 +154,10 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
       time.cells.push_back(microseconds_text(*each.bounds, machine));
       by.cells.emplace_back(name_of(each.bounds->slowest()));
     }
-    const Hurt hurt = what_hurts(each, machine);
+    const WorstTerm worst = worst_term(each, machine);
     kernel.cells.push_back(observation.kernel.substr(0, observation.kernel.find('(')));
     launch.cells.push_back(std::to_string(observation.launch));
-    hurts.cells.push_back(hurt.term + (hurt.place.empty() ? "" : " at " + hurt.place));
+    hurts.cells.push_back(worst.term + (worst.place.empty() ? "" : " at " + worst.place));
     const std::string cells[] = {
         std::to_string(observation.blocks.size()) + " of " + std::to_string(observation.grid_blocks()),
         term_text(terms.estimate),
@@ -246,8 +246,8 @@ nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& mach
       {"shm_eff", terms.shared_efficiency}, {"arithmetic", launch.totals.arithmetic.of_resident_warps}};
   if (launch.bounds) object["bounds"] = bounds_json(*launch.bounds, machine);
   object["skew_observed"] = launch.totals.has_first_blocks;
-  const Hurt hurt = what_hurts(launch, machine);
-  object["hurts"] = {{"term", hurt.term}, {"place", hurt.place}};  // english: ok
+  const WorstTerm worst = worst_term(launch, machine);
+  object["hurts"] = {{"term", worst.term}, {"place", worst.place}};  // english: ok
   object["occupancy"] = launch.totals.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;

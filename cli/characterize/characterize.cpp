@@ -66,7 +66,7 @@ Result<std::vector<Command>> commands_of(const CharacterizeArguments& arguments)
 }
 
 /// Warns of kernels that are not in the table, with the reason.
-void name_what_is_missing(const std::string& program, const std::vector<report::Record>& records) {
+void warn_of_missing_kernels(const std::string& program, const std::vector<report::Record>& records) {
   std::set<std::string> named;
   for (const report::Record& record : records) {
     const auto* coverage = std::get_if<report::CoverageRecord>(&record);
@@ -104,7 +104,7 @@ Result<std::vector<KernelCharacter>> run_one(const Command& command, const Chara
   const Result<report::Reading> reading = report::read_json_lines_file(records);
   if (!reading) return reading.error();
   const std::string name = std::filesystem::path(command.front()).filename().string();
-  name_what_is_missing(name, reading->records);
+  warn_of_missing_kernels(name, reading->records);
   return characters_of(name, reading->records);
 }
 
