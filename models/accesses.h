@@ -34,7 +34,7 @@ struct AccessSite {
 };
 
 /// "kernel.cu:12", or "PTX line 34" if the source is unknown.
-std::string place_of(const AccessSite& site);
+std::string location_of(const AccessSite& site);
 
 /// One execution of a site by a warp.
 struct WarpAccess {

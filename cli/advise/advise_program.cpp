@@ -39,9 +39,9 @@ namespace lynxpp::cli {
 namespace {
 
 using models::AccessSite;
+using models::location_of;
 using models::Machine;
 using models::Observation;
-using models::place_of;
 using models::cumapz::ObservedTotals;
 using models::cumapz::ReferenceTotals;
 using models::cumapz::Terms;
@@ -78,7 +78,7 @@ struct ObservedLaunch {
 /// The term that lowers the estimate most (larger is better) and the accesses responsible for it.
 struct WorstTerm {
   std::string term = "-";
-  std::string place;
+  std::string location;
 };
 
 /// Returns the location of the reference with the largest `loss`; empty if none has any.
@@ -89,20 +89,20 @@ std::string worst_location(const ObservedLaunch& launch, Loss loss) {
   for (std::size_t i = 0; i < references.size(); ++i) {
     if (loss(references[i]) > 0 && (!worst || loss(references[i]) > loss(references[*worst]))) worst = i;
   }
-  return worst ? place_of(launch.observation.sites[launch.totals.sites[*worst]]) : "";
+  return worst ? location_of(launch.observation.sites[launch.totals.sites[*worst]]) : "";
 }
 
 std::string most_skewed(const ObservedLaunch& launch, const Machine& machine) {
-  std::string place;
+  std::string location;
   double most = 0;
   for (std::size_t i = 0; i < launch.totals.channel_sites.size(); ++i) {
     const models::cumapz::ChannelUse& use = launch.totals.totals.channel_uses[i];
     const double skew = (models::cumapz::skew_of(use, machine) - 1) * static_cast<double>(use.bytes);
     if (skew <= most) continue;
     most = skew;
-    place = place_of(launch.observation.sites[launch.totals.channel_sites[i]]);
+    location = location_of(launch.observation.sites[launch.totals.channel_sites[i]]);
   }
-  return place;
+  return location;
 }
 
 /// Returns the term that lowers the estimate most.
@@ -110,10 +110,10 @@ WorstTerm worst_term(const ObservedLaunch& launch, const Machine& machine) {
   const Terms& terms = launch.terms;
   WorstTerm worst;
   double least = 0.995;  // ignores terms that round to 1
-  const auto consider = [&](const char* term, double value, auto place) {
+  const auto consider = [&](const char* term, double value, auto location) {
     if (value >= least) return;
     least = value;
-    worst = {term, place()};
+    worst = {term, location()};
   };
   consider("data_reuse", terms.data_reuse, [&] {
     return worst_location(launch, [](const ReferenceTotals& each) {
@@ -157,7 +157,7 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
     const WorstTerm worst = worst_term(each, machine);
     kernel.cells.push_back(observation.kernel.substr(0, observation.kernel.find('(')));
     launch.cells.push_back(std::to_string(observation.launch));
-    hurts.cells.push_back(worst.term + (worst.place.empty() ? "" : " at " + worst.place));
+    hurts.cells.push_back(worst.term + (worst.location.empty() ? "" : " at " + worst.location));
     const std::string cells[] = {
         std::to_string(observation.blocks.size()) + " of " + std::to_string(observation.grid_blocks()),
         term_text(terms.estimate),
@@ -192,7 +192,8 @@ std::uint64_t executions_of(const Observation& observation, std::uint32_t refere
 void print_references(const ObservedLaunch& launch) {
   print_text("\n" + launch.observation.kernel + ", launch " + std::to_string(launch.observation.launch) +
              "\n");
-  report::TextColumn place{{"location"}, {}, false}, does{{"does"}, {}, false}, opcode{{"opcode"}, {}, false};
+  report::TextColumn location{{"location"}, {}, false}, does{{"does"}, {}, false},
+      opcode{{"opcode"}, {}, false};
   std::vector<report::TextColumn> numbers{{{"executions", "in launch"}, {}},
                                           {{"warps"}, {}},
                                           {{"diverged"}, {}},
@@ -206,7 +207,7 @@ void print_references(const ObservedLaunch& launch) {
   const std::vector<ReferenceTotals>& references = launch.totals.totals.references;
   for (std::size_t i = 0; i < references.size(); ++i) {
     const ReferenceTotals& each = references[i];
-    place.cells.push_back(place_of(launch.observation.sites[launch.totals.sites[i]]));
+    location.cells.push_back(location_of(launch.observation.sites[launch.totals.sites[i]]));
     does.cells.emplace_back(word_of(each.kind));
     opcode.cells.push_back(each.text);
     const std::int64_t cells[] = {
@@ -222,7 +223,7 @@ void print_references(const ObservedLaunch& launch) {
         each.shared.served};
     for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k].cells.push_back(grouped(cells[k]));
   }
-  std::vector<report::TextColumn> columns{std::move(place), std::move(does), std::move(opcode)};
+  std::vector<report::TextColumn> columns{std::move(location), std::move(does), std::move(opcode)};
   columns.insert(columns.end(), numbers.begin(), numbers.end());
   print_text(report::render_columns(columns, 2));
 }
@@ -247,7 +248,7 @@ nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& mach
   if (launch.bounds) object["bounds"] = bounds_json(*launch.bounds, machine);
   object["skew_observed"] = launch.totals.has_first_blocks;
   const WorstTerm worst = worst_term(launch, machine);
-  object["hurts"] = {{"term", worst.term}, {"place", worst.place}};  // english: ok
+  object["hurts"] = {{"term", worst.term}, {"place", worst.location}};  // english: ok
   object["occupancy"] = launch.totals.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;

@@ -91,7 +91,7 @@ std::string text_of_sharing(const Observation& observation) {
   }
   for (const Finding& each : models::sharing::findings_of(sharing, observation)) {
     text += "  " + std::string(each.rule) + ": " + each.array +
-            (each.place.empty() ? "" : " at " + each.place) + ": " + each.text + "\n";
+            (each.location.empty() ? "" : " at " + each.location) + ": " + each.text + "\n";
   }
   if (sharing.elsewhere != 0)
     text += "  " + whole(sharing.elsewhere) + " accesses of threads are outside of all known arrays\n";
@@ -115,7 +115,7 @@ void add_sharing(const Observation& observation, nlohmann::ordered_json& object)
   for (const Finding& each : models::sharing::findings_of(sharing, observation)) {
     object["findings"].push_back({{"rule", each.rule},
                                   {"array", each.array},
-                                  {"place", each.place},  // english: ok
+                                  {"place", each.location},  // english: ok
                                   {"text", each.text}});
   }
 }

@@ -70,12 +70,12 @@ class Rules {
       add("misaligned",
           part_of(use.misaligned, use.executions) +
               " warp accesses are to neighbouring elements that start inside a sector",
-          place_of(site));
+          location_of(site));
     if (use.strided != 0 && use.strided * 2 >= use.executions)
       add("strided",
           part_of(use.strided, use.executions) + " warp accesses have lanes at most " +
               std::to_string(use.stride) + " bytes apart",
-          place_of(site));
+          location_of(site));
   }
 
   void read_again() {
@@ -86,8 +86,8 @@ class Rules {
     add("read_again", "a warp reads a word " + rounded_number(times) + " times on average");
   }
 
-  void add(std::string_view rule, std::string text, std::string place = {}) {
-    findings_.push_back({rule, array_.name, std::move(place), std::move(text)});
+  void add(std::string_view rule, std::string text, std::string location = {}) {
+    findings_.push_back({rule, array_.name, std::move(location), std::move(text)});
   }
 
   const ArraySharing& array_;

@@ -12,8 +12,8 @@ namespace lynxpp::models::sharing {
 struct Finding {
   std::string_view rule;  ///< its name: "hot_words"
   std::string array;
-  std::string place;  ///< location of the instruction; empty: the entire array
-  std::string text;   ///< the finding, with its counts
+  std::string location;  ///< of the instruction; empty: the entire array
+  std::string text;      ///< the finding, with its counts
 };
 
 /// Returns the findings by array, in the order of the rules:

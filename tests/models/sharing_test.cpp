@@ -153,7 +153,7 @@ TEST(SharingFindings, ReportMisalignment) {
   EXPECT_THAT(rules_of(from(32, 0).observation), IsEmpty());
   const ObservationBuilder builder = from(4, 0);
   const std::vector<Finding> findings = findings_of(sharing_of(builder.observation), builder.observation);
-  EXPECT_EQ(findings[0].place, "kernel.cu:10");
+  EXPECT_EQ(findings[0].location, "kernel.cu:10");
   EXPECT_EQ(findings[0].array, "data");
 }
 

@@ -86,7 +86,7 @@ TEST(ObservedRecords, AreParsed) {
   const Observation observation = run.observation(&transfers);
   ASSERT_EQ(observation.sites.size(), 2u);
   EXPECT_EQ(observation.sites[0].opcode, "ld.global.f32");
-  EXPECT_EQ(place_of(observation.sites[1]), "k.cu:6");
+  EXPECT_EQ(location_of(observation.sites[1]), "k.cu:6");
   EXPECT_EQ(observation.sites[0].executions, 64u);
   EXPECT_EQ(observation.sites[1].fetched_by, 0u);
   EXPECT_EQ(observation.sites[1].kind, models::AccessKind::write);
