@@ -34,7 +34,7 @@ CacheUsed used(const std::string& name, const models::clock::CacheCounts& counts
                            static_cast<double>(locality.counts.first_sectors) / static_cast<double>(seen) *
                            static_cast<double>(cache.use.accesses))));
   cache.band = cache_band(cache.use, costs);
-  cache.place_of_time = place_of(seconds, cache.band);
+  cache.position_of_time = position_of(seconds, cache.band);
   cache.sets = locality.sets;
   cache.sampled_sets = locality.sampled_sets;
   cache.by_ways = hits_by_ways(locality.counts, figures.ways);

@@ -21,7 +21,7 @@ struct CacheUsed {
   std::string name;                 ///< "L1"
   models::cache::CacheUse use;      ///< `first` is an estimate from the sampled sets
   models::cache::CacheBand band;    ///< seconds
-  double place_of_time = 0;         ///< position of the kernel's time in the band
+  double position_of_time = 0;      ///< position of the kernel's time in the band
   std::uint64_t sets = 0;           ///< of all caches of this kind
   std::uint64_t sampled_sets = 0;   ///< sets with exact reuse distances
   std::vector<HitsOfWays> by_ways;  ///< for 1/2, 1, 2 and 4 times the ways; empty: no accesses

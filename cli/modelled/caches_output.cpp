@@ -80,7 +80,7 @@ std::string band_bar(const CacheUsed& cache, double seconds, int top) {
   }
   svg += "<text x=\"" + text_of(left, "%.0f") + "\" y=\"" + std::to_string(top + 38) +
          "\" fill=\"#555555\">0 to " + ms(most) + " ms; position of the traffic " +
-         text_of(cache.band.place, "%.2f") + ", of the time " + text_of(cache.place_of_time, "%.2f") +
+         text_of(cache.band.position, "%.2f") + ", of the time " + text_of(cache.position_of_time, "%.2f") +
          "</text>\n";
   return svg;
 }
@@ -95,8 +95,8 @@ Json json_of(const CacheUsed& cache) {
                {"as_it_is_ms", cache.band.as_it_is * 1e3},
                {"reachable_ms", cache.band.reachable * 1e3},
                {"saved_by_locality_ms", cache.band.saved_by_locality * 1e3},
-               {"place", cache.band.place},  // english: ok
-               {"place_of_time", cache.place_of_time},
+               {"place", cache.band.position},  // english: ok
+               {"place_of_time", cache.position_of_time},
                {"sets", cache.sets},
                {"sampled_sets", cache.sampled_sets}};
   json["hits_by_ways"] = Json::array();
@@ -124,8 +124,8 @@ std::string caches_text(const KernelCaches& kernel, const models::Machine& machi
                                  ms(cache.band.reachable),
                                  ms(cache.band.as_it_is),
                                  ms(cache.band.all_misses),
-                                 text_of(cache.band.place, "%.2f"),
-                                 text_of(cache.place_of_time, "%.2f")};
+                                 text_of(cache.band.position, "%.2f"),
+                                 text_of(cache.position_of_time, "%.2f")};
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
   std::vector<report::TextColumn> all{std::move(name)};

@@ -43,12 +43,12 @@ CacheBand cache_band(const CacheUse& use, const SectorCosts& costs) {
   band.all_misses = time(0);
   band.as_it_is = time(use.hits);
   band.reachable = time(use.accesses - use.first);
-  band.place = place_of(band.as_it_is, band);
+  band.position = position_of(band.as_it_is, band);
   band.saved_by_locality = band.as_it_is - band.reachable;
   return band;
 }
 
-double place_of(double seconds, const CacheBand& band) {
+double position_of(double seconds, const CacheBand& band) {
   const double width = band.all_misses - band.all_hits;
   return width > 0 ? (seconds - band.all_hits) / width : 0;
 }

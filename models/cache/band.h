@@ -31,11 +31,9 @@ struct SectorCosts {
 /// From a machine's parameters: a hit occupies a slice of the L2, a miss also its channel of the memory, and
 /// the slower one determines the cost. Precondition of both functions: the machine has a timing with that
 /// cache.
-/// which the slower counts. Precondition of both: the machine has a timing with that cache.
 SectorCosts l2_costs(const Machine& machine);
 /// A hit takes a turn at its multiprocessor's port to the memory; a miss costs as much as an L2 hit, or,
 /// without an L2, as an L2 miss.
-/// hits, or that misses with a machine without L2.
 SectorCosts l1_costs(const Machine& machine);
 
 struct CacheBand {
@@ -43,14 +41,14 @@ struct CacheBand {
   double all_misses = 0;
   double as_it_is = 0;           ///< with the actual hits
   double reachable = 0;          ///< if only first accesses miss
-  double place = 0;              ///< 0: as if all hit, 1: as if all missed; 0 if there is no band
+  double position = 0;           ///< 0: as if all hit, 1: as if all missed; 0 if there is no band
   double saved_by_locality = 0;  ///< seconds, as_it_is - reachable
 };
 CacheBand cache_band(const CacheUse& use, const SectorCosts& costs);
 
 /// Position of a time between all hits and all misses; below 0 and above 1 outside the band. 0 if there is no
 /// band.
-double place_of(double seconds, const CacheBand& band);
+double position_of(double seconds, const CacheBand& band);
 
 /// Bytes requested and data transferred.
 struct Moved {

@@ -224,12 +224,12 @@ TEST(CacheBand, IsBetweenAllHitsAndAllMisses) {
   EXPECT_DOUBLE_EQ(band.all_hits, 1000);
   EXPECT_DOUBLE_EQ(band.all_misses, 5000);
   EXPECT_DOUBLE_EQ(band.as_it_is, 600 + 400 * 5);
-  EXPECT_DOUBLE_EQ(band.place, 0.4);
+  EXPECT_DOUBLE_EQ(band.position, 0.4);
   EXPECT_DOUBLE_EQ(band.reachable, 900 + 100 * 5);
   EXPECT_DOUBLE_EQ(band.saved_by_locality, 1200);
-  EXPECT_DOUBLE_EQ(place_of(3000, band), 0.5);
-  EXPECT_EQ(cache_band({}, {.hit = 1, .miss = 5}).place, 0);
-  EXPECT_EQ(cache_band({10, 5, 1}, {.hit = 2, .miss = 2}).place, 0) << "no band";
+  EXPECT_DOUBLE_EQ(position_of(3000, band), 0.5);
+  EXPECT_EQ(cache_band({}, {.hit = 1, .miss = 5}).position, 0);
+  EXPECT_EQ(cache_band({10, 5, 1}, {.hit = 2, .miss = 2}).position, 0) << "no band";
 }
 
 // An H200's parameters: 96 channels of 16 bytes per cycle at 3201 MHz, 96 slices of one sector per cycle.
