@@ -26,6 +26,7 @@ namespace lynxpp::cli {
 namespace {
 
 using models::Machine;
+using models::cumapz::Alternative;
 using models::cumapz::Description;
 using models::cumapz::Exploration;
 using models::cumapz::ReferenceTotals;
@@ -33,11 +34,10 @@ using models::cumapz::Statement;
 using models::cumapz::Terms;
 using models::cumapz::Totals;
 using models::cumapz::Variant;
-using models::cumapz::Way;
 using Values = std::map<std::string, std::int64_t>;
 
 /// A variant of a description, or an explored alternative to one.
-struct Estimated : Way {
+struct Estimated : Alternative {
   std::string file;
   std::int64_t rank = 0;
 };
@@ -259,30 +259,31 @@ Result<Values> values_of(const std::vector<std::string>& definitions) {
 }
 
 /// Returns alternatives to the description.
-Result<std::vector<Way>> explored(const Description& description, const Machine& machine,
-                                  const Values& values) {
+Result<std::vector<Alternative>> explored(const Description& description, const Machine& machine,
+                                          const Values& values) {
   Result<Exploration> found = models::cumapz::explore(description, values, machine);
   if (!found) return found.error();
-  std::string note = description.file + ": " + std::to_string(found->ways.size()) + " ways";
+  std::string note = description.file + ": " + std::to_string(found->alternatives.size()) + " ways";
   if (found->left_out != 0)
     note += ", " + std::to_string(found->left_out) + " more do not fit or have different accesses";
   if (!found->is_complete)
     note += "; too many to try all: the search starts at each variant and makes one change at a time";
   std::fprintf(stderr, "%s\n", note.c_str());
-  return std::move(found->ways);
+  return std::move(found->alternatives);
 }
 
-Result<std::vector<Way>> as_described(const Description& description, const Machine& machine,
-                                      const Values& values) {
+Result<std::vector<Alternative>> as_described(const Description& description, const Machine& machine,
+                                              const Values& values) {
   Result<std::vector<Variant>> variants = models::cumapz::variants_of(description, values);
   if (!variants) return variants.error();
-  std::vector<Way> ways;
+  std::vector<Alternative> alternatives;
   for (Variant& variant : *variants) {
-    Result<Way> way = models::cumapz::way_of(description, std::move(variant), machine);
-    if (!way) return way.error();
-    ways.push_back(std::move(*way));
+    Result<Alternative> alternative =
+        models::cumapz::alternative_of(description, std::move(variant), machine);
+    if (!alternative) return alternative.error();
+    alternatives.push_back(std::move(*alternative));
   }
-  return ways;
+  return alternatives;
 }
 
 /// Appends the variants of one file. If the file has errors, prints them and returns false.
@@ -295,10 +296,10 @@ bool estimate(const std::string& file, const Machine& machine, const Values& val
   }
   const Result<Description> description = models::cumapz::parse_description(text, file);
   if (!description) return print(description.error().diagnostics, text), false;
-  Result<std::vector<Way>> ways =
+  Result<std::vector<Alternative>> alternatives =
       explores ? explored(*description, machine, values) : as_described(*description, machine, values);
-  if (!ways) return print(ways.error().diagnostics, text), false;
-  for (Way& way : *ways) all.push_back({std::move(way), file});
+  if (!alternatives) return print(alternatives.error().diagnostics, text), false;
+  for (Alternative& alternative : *alternatives) all.push_back({std::move(alternative), file});
   return true;
 }
 

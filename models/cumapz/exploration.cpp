@@ -57,13 +57,13 @@ class Explorer {
       combinations = std::min(combinations * change.values.size(), most_combinations + 1);
     result_.is_complete = combinations <= most_combinations;
     for (Variant& variant : *variants) {
-      Result<Way> way = cumapz::way_of(description_, std::move(variant), machine_);
-      if (!way) return way.error();
-      choices_ = way->variant.choices;
-      accesses_ = way->terms.accesses;
+      Result<Alternative> alternative = cumapz::alternative_of(description_, std::move(variant), machine_);
+      if (!alternative) return alternative.error();
+      choices_ = alternative->variant.choices;
+      accesses_ = alternative->terms.accesses;
       tried_.clear();
-      tried_[Selection(changes_.size(), 0)] = way->merit();
-      result_.ways.push_back(std::move(*way));
+      tried_[Selection(changes_.size(), 0)] = alternative->merit();
+      result_.alternatives.push_back(std::move(*alternative));
       if (result_.is_complete) {
         try_all();
       } else {
@@ -71,8 +71,9 @@ class Explorer {
       }
     }
     // Among equal merits, the variant with the fewest changes comes first.
-    std::ranges::stable_sort(result_.ways, {},
-                             [](const Way& way) { return std::pair(-way.merit(), way.changes.size()); });
+    std::ranges::stable_sort(result_.alternatives, {}, [](const Alternative& alternative) {
+      return std::pair(-alternative.merit(), alternative.changes.size());
+    });
     return std::move(result_);
   }
 
@@ -113,15 +114,15 @@ class Explorer {
   double merit_of(const Selection& selection) {
     const auto [known, is_new] = tried_.try_emplace(selection, -1);
     if (!is_new) return known->second;
-    std::optional<Way> way = way_of(selection);
-    if (!way) return known->second;
-    known->second = way->merit();
-    result_.ways.push_back(std::move(*way));
+    std::optional<Alternative> alternative = alternative_of(selection);
+    if (!alternative) return known->second;
+    known->second = alternative->merit();
+    result_.alternatives.push_back(std::move(*alternative));
     return known->second;
   }
 
   /// Returns nullopt if a change does not apply, if the variant does not fit, or if it does other work.
-  std::optional<Way> way_of(const Selection& selection) {
+  std::optional<Alternative> alternative_of(const Selection& selection) {
     Given given = given_;
     for (const auto& [name, value] : choices_) given[name] = value;
     Description description = description_;
@@ -143,10 +144,10 @@ class Explorer {
       if (!uses_shared(description.statements, i)) variant.shared_elements[i] = 0;
     }
     if (!arrange(description, selection, variant)) return std::nullopt;
-    Result<Way> way = cumapz::way_of(description, std::move(variant), machine_);
-    if (!way || way->terms.accesses != accesses_) return left_out();
-    way->changes = std::move(changes);
-    return std::move(*way);
+    Result<Alternative> alternative = cumapz::alternative_of(description, std::move(variant), machine_);
+    if (!alternative || alternative->terms.accesses != accesses_) return left_out();
+    alternative->changes = std::move(changes);
+    return std::move(*alternative);
   }
 
   std::nullopt_t left_out() {
@@ -197,15 +198,15 @@ class Explorer {
 
 }  // namespace
 
-Result<Way> way_of(const Description& description, Variant variant, const Machine& machine) {
+Result<Alternative> alternative_of(const Description& description, Variant variant, const Machine& machine) {
   Result<Totals> totals = execute(description, variant, machine);
   if (!totals) return totals.error();
-  Way way;
-  way.terms = terms_of(*totals, machine);
-  if (has_bounds(machine)) way.bounds = bounds_of(*totals, machine);
-  way.variant = std::move(variant);
-  way.totals = std::move(*totals);
-  return way;
+  Alternative alternative;
+  alternative.terms = terms_of(*totals, machine);
+  if (has_bounds(machine)) alternative.bounds = bounds_of(*totals, machine);
+  alternative.variant = std::move(variant);
+  alternative.totals = std::move(*totals);
+  return alternative;
 }
 
 Result<Exploration> explore(const Description& description, const Given& given, const Machine& machine) {

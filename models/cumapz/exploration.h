@@ -2,7 +2,7 @@
 // and layout of shared arrays, thread block size, order of thread indices, and block order.
 //
 //   const Result<Exploration> found = explore(*description, {}, *machine);
-//   found->ways.front().changes;     // {{"pad(tile)", "1"}}, the best
+//   found->alternatives.front().changes;     // {{"pad(tile)", "1"}}, the best
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace lynxpp::models::cumapz {
 
 /// One implementation of the kernel.
-struct Way {
+struct Alternative {
   /// Differences from the description, by name; empty for the original:
   ///   fetch(tile)   another reference to the same array, or "nothing"
   ///   pad(tile)     elements after each row of a shared array
@@ -38,11 +38,11 @@ struct Way {
 };
 
 /// Evaluates one variant. Fails as `execute` does.
-Result<Way> way_of(const Description& description, Variant variant, const Machine& machine);
+Result<Alternative> alternative_of(const Description& description, Variant variant, const Machine& machine);
 
 struct Exploration {
-  std::vector<Way> ways;      ///< best first
-  std::int64_t left_out = 0;  ///< those that do not fit the machine or change the accesses
+  std::vector<Alternative> alternatives;  ///< best first
+  std::int64_t left_out = 0;              ///< those that do not fit the machine or change the accesses
   /// True if all were tried; otherwise there are too many, and a greedy search started from each variant.
   bool is_complete = true;
 };

@@ -108,7 +108,7 @@ TEST(Bounds, RankVariantsOnMachinesWithCaches) {
   const auto best = [&](const Machine& of) {
     const Result<Exploration> found = explore(*description, {}, of);
     EXPECT_TRUE(found);
-    return found->ways.front().variant.choices.front().second;
+    return found->alternatives.front().variant.choices.front().second;
   };
   EXPECT_EQ(best(paper_machine()), 1);
   EXPECT_FALSE(has_bounds(paper_machine()));

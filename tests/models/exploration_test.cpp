@@ -23,12 +23,12 @@ Exploration explored(const std::string& text, const Given& given = {}) {
 }
 
 /// The variant with these changes.
-const Way& way(const Exploration& exploration, const Changes& changes) {
-  for (const Way& each : exploration.ways) {
+const Alternative& alternative(const Exploration& exploration, const Changes& changes) {
+  for (const Alternative& each : exploration.alternatives) {
     if (each.changes == changes) return each;
   }
   ADD_FAILURE() << "no such variant: " << (changes.empty() ? "as written" : changes[0].first);
-  return exploration.ways.front();
+  return exploration.alternatives.front();
 }
 
 std::string example(const std::string& name) {
@@ -47,15 +47,15 @@ TEST(Exploration, FindsThePapersBestVariant) {
   best["shift"] = 0;
   best["rows"] = 1;
   const Terms rows = analyse(example("product"), best).terms;
-  const Way& first = found.ways.front();
+  const Alternative& first = found.alternatives.front();
   EXPECT_GE(first.terms.estimate, rows.estimate);
-  EXPECT_EQ(way(found, {{"fetch(tile)", "in[at]"}, {"layout(tile)", "columns"}}).terms.estimate,
+  EXPECT_EQ(alternative(found, {{"fetch(tile)", "in[at]"}, {"layout(tile)", "columns"}}).terms.estimate,
             rows.estimate);
   best["rows"] = 0;
   best["padding"] = 1;
-  EXPECT_EQ(way(found, {{"fetch(tile)", "in[at]"}, {"pad(tile)", "1"}}).terms.estimate,
+  EXPECT_EQ(alternative(found, {{"fetch(tile)", "in[at]"}, {"pad(tile)", "1"}}).terms.estimate,
             analyse(example("product"), best).terms.estimate);
-  EXPECT_EQ(way(found, {}).terms.estimate, analyse(example("product"), columns).terms.estimate);
+  EXPECT_EQ(alternative(found, {}).terms.estimate, analyse(example("product"), columns).terms.estimate);
 }
 
 TEST(Exploration, RemovingAFetchRemovesSharedMemory) {
@@ -63,7 +63,7 @@ TEST(Exploration, RemovingAFetchRemovesSharedMemory) {
   none["shift"] = -1;
   const Terms expected = analyse(example("product"), none).terms;
   const Exploration all = explored(example("product"), columns);
-  const Way& found = way(all, {{"fetch(tile)", "nothing"}});
+  const Alternative& found = alternative(all, {{"fetch(tile)", "nothing"}});
   EXPECT_EQ(found.terms.estimate, expected.estimate);
   EXPECT_EQ(found.variant.bytes_of_shared(), 0);
 }
@@ -73,7 +73,7 @@ TEST(Exploration, SwappedThreadsMatchThePapersBackprop) {
   Given switched = small;
   switched["switched"] = 1;
   const Exploration found = explored(example("backprop"), small);
-  EXPECT_EQ(way(found, {{"threads", "swapped"}}).terms.estimate,
+  EXPECT_EQ(alternative(found, {{"threads", "swapped"}}).terms.estimate,
             analyse(example("backprop"), switched).terms.estimate);
 }
 
@@ -89,11 +89,12 @@ TEST(Exploration, DiagonalBlocksMatchThePapersTranspose) {
            "  write out[(blockIdx.x * 32 + threadIdx.y + j) * N + blockIdx.y * 32 + threadIdx.x]; }";
   };
   const Exploration found = explored(transpose(""));
-  EXPECT_THAT(found.ways.front().changes, ElementsAre(Pair("pad(tile)", "1"), Pair("blocks", "diagonal")));
-  EXPECT_EQ(found.ways.front().terms.estimate, 1);
-  EXPECT_EQ(way(found, {{"blocks", "diagonal"}}).terms.estimate,
+  EXPECT_THAT(found.alternatives.front().changes,
+              ElementsAre(Pair("pad(tile)", "1"), Pair("blocks", "diagonal")));
+  EXPECT_EQ(found.alternatives.front().terms.estimate, 1);
+  EXPECT_EQ(alternative(found, {{"blocks", "diagonal"}}).terms.estimate,
             analyse(transpose("order ((blockIdx.x + blockIdx.y) % gridDim.x, blockIdx.x);")).terms.estimate);
-  for (const Way& each : found.ways) {
+  for (const Alternative& each : found.alternatives) {
     EXPECT_TRUE(each.changes.empty() || !each.changes[0].first.starts_with("fetch"))
         << "the tile is read by name";
   }
@@ -104,10 +105,10 @@ TEST(Exploration, TriesBlockSizesThatPreserveTheWork) {
       "const T = 16; grid (1024 / T, 48 / T); block (T, T); array a of 4;"
       "read a[(blockIdx.y * T + threadIdx.y) * 1024 + blockIdx.x * T + threadIdx.x];";
   const Exploration found = explored(text);
-  EXPECT_EQ(way(found, {{"T", "8"}}).terms.estimate, analyse(text, {{"T", 8}}).terms.estimate);
-  for (const Way& each : found.ways) EXPECT_EQ(each.terms.accesses, 1024 * 48);
+  EXPECT_EQ(alternative(found, {{"T", "8"}}).terms.estimate, analyse(text, {{"T", 8}}).terms.estimate);
+  for (const Alternative& each : found.alternatives) EXPECT_EQ(each.terms.accesses, 1024 * 48);
   EXPECT_GT(found.left_out, 0) << "32 does not divide 48, and has more threads than the machine's blocks";
-  for (const Way& each : explored(text, {{"T", 16}}).ways) {
+  for (const Alternative& each : explored(text, {{"T", 16}}).alternatives) {
     for (const auto& [name, value] : each.changes) EXPECT_NE(name, "T") << "its value is fixed";
   }
 }
@@ -115,9 +116,9 @@ TEST(Exploration, TriesBlockSizesThatPreserveTheWork) {
 TEST(Exploration, SearchesGreedilyIfThereAreTooManyVariants) {
   const Exploration found = explored(example("wavelet"), {{"N", 4096}});
   EXPECT_FALSE(found.is_complete);
-  EXPECT_THAT(found.ways.size(), testing::Lt(2000u));
-  for (std::size_t i = 1; i < found.ways.size(); ++i)
-    ASSERT_GE(found.ways[i - 1].terms.estimate, found.ways[i].terms.estimate);
+  EXPECT_THAT(found.alternatives.size(), testing::Lt(2000u));
+  for (std::size_t i = 1; i < found.alternatives.size(); ++i)
+    ASSERT_GE(found.alternatives[i - 1].terms.estimate, found.alternatives[i].terms.estimate);
 }
 
 TEST(Exploration, FailsIfTheDescriptionDoes) {
