@@ -30,9 +30,9 @@ std::vector<std::int64_t> pieces(std::span<const std::int64_t> addresses, std::u
 }
 
 void extend(Footprint& footprint, std::int64_t at) {
-  const bool is_empty = footprint.least == footprint.behind;
+  const bool is_empty = footprint.least == footprint.end;
   footprint.least = is_empty ? at : std::min(footprint.least, at);
-  footprint.behind = is_empty ? at + sector : std::max(footprint.behind, at + sector);
+  footprint.end = is_empty ? at + sector : std::max(footprint.end, at + sector);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ double number(std::int64_t value) { return static_cast<double>(value); }
 double bytes_of(const std::vector<Footprint>& footprints, double part) {
   double bytes = 0;
   for (const Footprint& each : footprints)
-    bytes += std::min(number(each.sectors) * 32 / part, number(each.behind - each.least));
+    bytes += std::min(number(each.sectors) * 32 / part, number(each.end - each.least));
   return bytes;
 }
 

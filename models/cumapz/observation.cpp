@@ -95,7 +95,7 @@ class ObservedBlocks {
   void add(const WarpAccess& access) {
     result_.steps += access.lane_count();
     ++result_.executions;
-    if (access.lane_count() < threads_of(access.warp)) ++result_.divided;
+    if (access.lane_count() < threads_of(access.warp)) ++result_.partial;
     result_.arithmetic.instructions += access.arithmetic;
     const AccessSite& site = observation_.sites[access.site];
     if (!access.is_shared) {

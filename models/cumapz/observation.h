@@ -29,7 +29,7 @@ struct ObservedTotals {
   std::vector<std::uint32_t> sites;          ///< the first site of each reference
   std::vector<std::uint32_t> channel_sites;  ///< the same for Totals::channel_uses
   ObservedArithmetic arithmetic;
-  std::int64_t divided = 0;       ///< executions of accesses by partial warps
+  std::int64_t partial = 0;       ///< executions of accesses by partial warps
   std::int64_t executions = 0;    ///< warp executions of accesses
   bool has_first_blocks = false;  ///< the blocks of equation 4 were all observed, or none are needed
   std::uint64_t steps = 0;        ///< lanes processed: cost of the analysis

@@ -30,8 +30,8 @@ struct CachedTraffic {
 
 /// The accessed part of one array.
 struct Footprint {
-  std::int64_t sectors = 0;            ///< transferred to the L2
-  std::int64_t least = 0, behind = 0;  ///< addresses of the first byte and one past the last; equal if empty
+  std::int64_t sectors = 0;         ///< transferred to the L2
+  std::int64_t least = 0, end = 0;  ///< addresses of the first byte and one past the last; equal if empty
 };
 
 }  // namespace lynxpp::models::cumapz

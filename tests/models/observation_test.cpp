@@ -129,7 +129,7 @@ TEST(Observation, WarpDivergesIfItsLanesReadBothMemories) {
   EXPECT_EQ(totals.totals.references[1].warps, 4);
   EXPECT_EQ(totals.totals.references[1].diverged, 3);
   EXPECT_EQ(terms_of(totals.totals, new_machine()).branch_efficiency, 4.0 / 7);
-  EXPECT_EQ(totals.divided, 6);
+  EXPECT_EQ(totals.partial, 6);
 }
 
 TEST(Observation, BothSidesOfACopyCount) {
