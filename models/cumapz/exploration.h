@@ -2,7 +2,7 @@
 // and layout of shared arrays, thread block size, order of thread indices, and block order.
 //
 //   const Result<Exploration> found = explore(*description, {}, *machine);
-//   found->alternatives.front().changes;     // {{"pad(tile)", "1"}}, the best
+//   found->alternatives.front().changes;  // {{"pad(tile)", "1"}}, the best
 #pragma once
 
 #include <cstdint>

@@ -28,39 +28,39 @@ class PhiPlacement {
   std::size_t steps() const { return steps_ + walk_.steps(); }
 
  private:
-  static constexpr std::uint32_t at_entry = 0xffffffff;  ///< sentinel index that precedes all of places_
+  static constexpr std::uint32_t at_entry = 0xffffffff;  ///< sentinel index that precedes all of definitions_
 
   /// A block that writes the register or may need a phi for it.
-  struct Place {
+  struct Definition {
     std::uint32_t block = 0;
     std::uint32_t parent = at_entry;
     bool writes = false;
-    bool is_whole = false;  ///< the write is full; a partial write may leave some of the old value
-    bool is_kept = false;   ///< the old value, which a partial write may leave, is read
+    bool is_full = false;  ///< the write is full; a partial write may leave some of the old value
+    bool is_kept = false;  ///< the old value, which a partial write may leave, is read
     bool has_phi = false;
     bool is_needed = false;    ///< the phi is read
     bool is_searched = false;  ///< the frontiers of the writes below have been searched
   };
 
-  /// From this position in the dominator tree's walk on, `place` is the last element of places_ that
-  /// dominates.
+  /// From this position in the dominator tree's walk on, `definition` is the last element of definitions_
+  /// that dominates.
   struct Reach {
     std::uint32_t walk_order = 0;
-    std::uint32_t place = at_entry;
+    std::uint32_t definition = at_entry;
   };
 
   bool is_trivial(RegisterId reg) const;
   void begin(RegisterId reg);
-  void sort_places();
+  void sort_definitions();
   void find_reaches();
-  /// The last element of places_ that dominates `block`.
+  /// The last element of definitions_ that dominates `block`.
   std::uint32_t nearest(std::uint32_t block);
   void want_before(std::uint32_t block);
-  void want_behind(std::uint32_t block);
+  void want_after(std::uint32_t block);
   void search_below(std::uint32_t write);
   void find_candidates(std::uint32_t write);
   void need_before(std::uint32_t block);
-  void need(std::uint32_t place, bool behind);
+  void need(std::uint32_t definition, bool at_end);
 
   const ControlFlowGraph& graph_;
   const DominatorTree& dominators_;
@@ -68,9 +68,9 @@ class PhiPlacement {
   DominanceFrontiers frontiers_;
   DominanceFrontiers::Walk walk_;
   std::vector<RegisterId> candidate_of_;  ///< by block: the last register it was a candidate for
-  std::vector<Place> places_;
+  std::vector<Definition> definitions_;
   std::vector<Reach> reaches_;                        ///< ascending
-  std::vector<std::vector<std::uint32_t>> children_;  ///< by index into places_, those of at_entry last
+  std::vector<std::vector<std::uint32_t>> children_;  ///< by index into definitions_, those of at_entry last
   std::vector<std::uint32_t> candidates_, searches_, work_, found_;
   RegisterId reg_ = no_register;
   bool entry_is_searched_ = false;
