@@ -18,16 +18,16 @@ LaneCohorts::LaneCohorts(const Function& function, const ControlFlowGraph& graph
       loops_(loops),
       uniformity_(uniformity),
       links_(graph.blocks.size(), Link::apart),
-      whole_(graph.blocks.size()),
+      converged_(graph.blocks.size()),
       budget_(100000 + 64 * graph.blocks.size()) {
   for (const std::uint32_t block : dominators.reverse_post_order()) {
     const std::uint32_t dominator = dominators.immediate(block);
     if (dominator == no_block) {
-      whole_[block] = true;
+      converged_[block] = true;
       continue;
     }
     links_[block] = find_link(block);
-    whole_[block] = links_[block] != Link::apart && whole_[dominator];
+    converged_[block] = links_[block] != Link::apart && converged_[dominator];
   }
 }
 

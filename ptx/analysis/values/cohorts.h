@@ -32,7 +32,7 @@ class LaneCohorts {
   /// The link of a block to its immediate dominator; apart for the entry and for unreachable blocks.
   Link link(std::uint32_t block) const { return links_[block]; }
   /// True if the block's cohort is that of the function's entry: no earlier branch diverged.
-  bool is_whole(std::uint32_t block) const { return whole_[block]; }
+  bool is_converged(std::uint32_t block) const { return converged_[block]; }
 
  private:
   Link find_link(std::uint32_t block) const;
@@ -43,7 +43,7 @@ class LaneCohorts {
   const LoopNest& loops_;
   const Uniformity& uniformity_;
   std::vector<Link> links_;
-  std::vector<bool> whole_;
+  std::vector<bool> converged_;
   /// remaining steps, so that functions of thousands of nested loops take linear time
   mutable std::size_t budget_;
 };

@@ -130,8 +130,8 @@ class LanePatterns::Decomposition {
   }
 
   /// True if all lanes that are together at the block have reached it on the same path.
-  bool meet_as_one(std::uint32_t block) const {
-    return lanes_ == Lanes::same || (all_.uniformity_.of_meeting(block) & varies_in_warp) == 0;
+  bool converge(std::uint32_t block) const {
+    return lanes_ == Lanes::same || (all_.uniformity_.of_join(block) & varies_in_warp) == 0;
   }
 
   std::uint8_t bits_of(ValueId value) const {
@@ -169,10 +169,10 @@ class LanePatterns::Decomposition {
         if (symbol.kind == SymbolKind::value && !is_uniform(symbol.index, block)) return false;
         if (symbol.kind != SymbolKind::iteration) continue;
         const std::uint32_t header = all_.loops_.loops()[symbol.index].header;
-        if (!leave_together(symbol.index, block) || !meet_as_one(header)) return false;
+        if (!leave_together(symbol.index, block) || !converge(header)) return false;
         // Lanes that iterate together have all iterated equally often since they entered the loop.
         const bool is_same_inside = lanes_ == Lanes::same && all_.loops_.contains(symbol.index, block) &&
-                                    (all_.uniformity_.of_meeting(header) & varies_in_warp) == 0;
+                                    (all_.uniformity_.of_join(header) & varies_in_warp) == 0;
         if (!is_same_inside) parts.outside_loops.push_back(symbol.index);
       }
     }
@@ -184,7 +184,7 @@ class LanePatterns::Decomposition {
   /// must be unchanged.
   bool join(ValueId phi, Sum& common) {
     const std::uint32_t block = all_.ssa_.values()[phi].block;
-    if (block == 0 || !meet_as_one(block)) return false;
+    if (block == 0 || !converge(block)) return false;
     const auto& predecessors = all_.graph_.blocks[block].predecessors;
     const auto inputs = all_.ssa_.phi_inputs(phi);
     open_.push_back(phi);
@@ -385,15 +385,15 @@ std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction
   if (!function_.is_entry) return std::nullopt;
   const std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::some);
   if (!sum) return std::nullopt;
-  std::vector<std::uint32_t> whole_blocks;
+  std::vector<std::uint32_t> converged_blocks;
   for (std::uint32_t block = graph_.block_of[instruction]; block != no_block;
        block = dominators_.immediate(block)) {
-    if (cohorts_.is_whole(block)) whole_blocks.push_back(block);
+    if (cohorts_.is_converged(block)) converged_blocks.push_back(block);
     if (makes_term(block, *sum)) break;
   }
-  for (std::size_t i = whole_blocks.size(); i-- > 0;) {
-    const std::optional<std::uint32_t> position = position_in(whole_blocks[i], instruction, *sum);
-    if (position) return pattern_at(whole_blocks[i], *position, *sum);
+  for (std::size_t i = converged_blocks.size(); i-- > 0;) {
+    const std::optional<std::uint32_t> position = position_in(converged_blocks[i], instruction, *sum);
+    if (position) return pattern_at(converged_blocks[i], *position, *sum);
   }
   return std::nullopt;
 }
@@ -408,7 +408,7 @@ bool LanePatterns::makes_term(std::uint32_t block, const Sum& sum) const {
 }
 
 /// Returns the first position from `first` on after which no lanes join before `end`.
-std::uint32_t LanePatterns::behind_joins(std::uint32_t first, std::uint32_t end) const {
+std::uint32_t LanePatterns::after_joins(std::uint32_t first, std::uint32_t end) const {
   for (std::uint32_t at = end; at > first; --at) {
     if (may_join_lanes(function_.body->instructions[at - 1])) return at;
   }
@@ -422,28 +422,28 @@ std::optional<LanePattern> LanePatterns::place(std::uint32_t instruction, const 
   bool joins = false;
   for (std::uint32_t block = own_block;; block = dominators_.immediate(block)) {
     // Hardware may not have reconverged all lanes at P yet, unless they never diverged.
-    if (!joins || is_whole_of_kernel(block)) blocks.push_back(block);
+    if (!joins || is_converged_in_kernel(block)) blocks.push_back(block);
     if (makes_term(block, sum)) break;
     const LaneCohorts::Link link = cohorts_.link(block);
     if (link == LaneCohorts::Link::apart) break;
     joins |= link == LaneCohorts::Link::joining;
     if (block == own_block) {
       const std::uint32_t begin = graph_.blocks[block].begin;
-      joins |= behind_joins(begin, instruction) != begin;
+      joins |= after_joins(begin, instruction) != begin;
     }
   }
   for (std::size_t i = blocks.size(); i-- > 0;) {
     std::optional<std::uint32_t> position = position_in(blocks[i], instruction, sum);
     if (!position) continue;
-    if (blocks[i] == own_block && !is_whole_of_kernel(own_block))
-      position = behind_joins(*position, instruction);
+    if (blocks[i] == own_block && !is_converged_in_kernel(own_block))
+      position = after_joins(*position, instruction);
     return pattern_at(blocks[i], *position, sum);
   }
   return std::nullopt;
 }
 
-bool LanePatterns::is_whole_of_kernel(std::uint32_t block) const {
-  return function_.is_entry && cohorts_.is_whole(block);
+bool LanePatterns::is_converged_in_kernel(std::uint32_t block) const {
+  return function_.is_entry && cohorts_.is_converged(block);
 }
 
 LanePattern LanePatterns::pattern_at(std::uint32_t block, std::uint32_t position, const Sum& sum) const {

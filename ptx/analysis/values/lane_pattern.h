@@ -86,7 +86,7 @@ class LanePatterns {
   bool is_near(std::uint32_t instruction, const Operand& address) const;
 
   /// True if no earlier branch diverged (LaneCohorts).
-  bool is_whole(std::uint32_t block) const { return cohorts_.is_whole(block); }
+  bool is_converged(std::uint32_t block) const { return cohorts_.is_converged(block); }
 
   /// The same as of_address() with a P that all lanes of the warp reach together and an access that any
   /// subset of them executes: branches and the guard may have diverged, but all lanes that execute the access
@@ -104,9 +104,9 @@ class LanePatterns {
   LanePattern pattern_at(std::uint32_t block, std::uint32_t position, const Sum& sum) const;
   std::optional<LanePattern> place(std::uint32_t instruction, const Sum& sum) const;
   std::optional<std::uint32_t> position_in(std::uint32_t block, std::uint32_t access, const Sum& sum) const;
-  std::uint32_t behind_joins(std::uint32_t first, std::uint32_t end) const;
+  std::uint32_t after_joins(std::uint32_t first, std::uint32_t end) const;
   bool makes_term(std::uint32_t block, const Sum& sum) const;
-  bool is_whole_of_kernel(std::uint32_t block) const;
+  bool is_converged_in_kernel(std::uint32_t block) const;
 
   const Function& function_;
   const ControlFlowGraph& graph_;

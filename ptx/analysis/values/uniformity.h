@@ -51,7 +51,7 @@ class Uniformity {
   Variance of_branch(std::uint32_t block) const { return branches_[block]; }
   /// Variance of the threads that converge at the block's entry: nonzero if they may arrive on different
   /// paths.
-  Variance of_meeting(std::uint32_t block) const { return joins_[block] | everywhere_; }
+  Variance of_join(std::uint32_t block) const { return joins_[block] | everywhere_; }
   /// Nonzero if threads may leave the loop in different iterations.
   Variance of_loop_exit(std::uint32_t loop) const { return loop_exits_[loop]; }
 

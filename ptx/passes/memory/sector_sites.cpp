@@ -72,9 +72,9 @@ class SectorSitesOfFunction {
     if (!function_.function->is_entry || analyses_.loops().depth_of(key.block) != 0) return false;
     const LanePatterns& patterns = analyses_.lane_patterns();
     const std::uint32_t begin = key.pattern.block;
-    if (patterns.is_whole(begin)) return true;
+    if (patterns.is_converged(begin)) return true;
     const std::uint32_t before = analyses_.dominators().immediate(begin);
-    return begin == key.block && before != no_block && patterns.is_whole(before) &&
+    return begin == key.block && before != no_block && patterns.is_converged(before) &&
            function_.graph().blocks[begin].predecessors.size() == 1;
   }
 

@@ -137,7 +137,7 @@ class WarpFlowBuilder {
     const Uniformity& uniformity = function_.analyses->uniformity();
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (!places_.is_reachable(block)) continue;
-      if ((uniformity.of_meeting(block) & varies_in_warp) != 0 && !awaited_.contains(block))
+      if ((uniformity.of_join(block) & varies_in_warp) != 0 && !awaited_.contains(block))
         blocks_[block].is_source = true;
       if (blocks_[block].loop_left != no_loop) {
         start_behind_loop(block);
