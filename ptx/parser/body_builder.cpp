@@ -33,29 +33,29 @@ const Variable* BodyBuilder::find_variable(std::string_view name) const {
   return nullptr;
 }
 
-void BodyBuilder::add_statement(StatementKind kind, Place place, std::string_view name) {
-  body_.statements.push_back({kind, place.text, place.line, scope_, 0, name});
+void BodyBuilder::add_statement(StatementKind kind, StatementLocation location, std::string_view name) {
+  body_.statements.push_back({kind, location.text, location.line, scope_, 0, name});
 }
 
-void BodyBuilder::begin_scope(Place place) {
+void BodyBuilder::begin_scope(StatementLocation location) {
   const auto statement = static_cast<std::uint32_t>(body_.statements.size());
-  add_statement(StatementKind::scope_begin, place, "{");
+  add_statement(StatementKind::scope_begin, location, "{");
   body_.scopes.push_back({scope_, statement, statement});
   scope_ = static_cast<std::uint32_t>(body_.scopes.size() - 1);
 }
 
-bool BodyBuilder::end_scope(Place place) {
+bool BodyBuilder::end_scope(StatementLocation location) {
   if (scope_ == 0) return false;
   Scope& scope = body_.scopes[scope_];
   scope.end = static_cast<std::uint32_t>(body_.statements.size());
   scope_ = scope.parent;
-  add_statement(StatementKind::scope_end, place, "}");
+  add_statement(StatementKind::scope_end, location, "}");
   return true;
 }
 
-void BodyBuilder::add_instruction(Place place, Instruction instruction) {
-  instruction.text = place.text;
-  instruction.line = place.line;
+void BodyBuilder::add_instruction(StatementLocation location, Instruction instruction) {
+  instruction.text = location.text;
+  instruction.line = location.line;
   instruction.statement = static_cast<std::uint32_t>(body_.statements.size());
   instruction.source_file = position_.file;
   instruction.source_line = position_.line;
@@ -65,7 +65,7 @@ void BodyBuilder::add_instruction(Place place, Instruction instruction) {
   instruction.traits = entry->second;
   instruction.calls_register =
       instruction.traits.kind == OpcodeClass::call && is_register_called(instruction);
-  add_statement(StatementKind::instruction, place, {});
+  add_statement(StatementKind::instruction, location, {});
   body_.statements.back().index = static_cast<std::uint32_t>(body_.instructions.size());
   body_.instructions.push_back(instruction);
 }
@@ -76,37 +76,38 @@ bool BodyBuilder::is_register_called(const Instruction& call) const {
   return callee != call.operands.end() && find_register(callee->name) != nullptr;
 }
 
-void BodyBuilder::add_registers(Place place, std::vector<RegisterDeclaration> declarations) {
+void BodyBuilder::add_registers(StatementLocation location, std::vector<RegisterDeclaration> declarations) {
   for (RegisterDeclaration& declaration : declarations) {
     declaration.scope = scope_;
     body_.registers.push_back(declaration);
   }
   body_.index_new_names();
-  add_statement(StatementKind::declaration, place, ".reg");
+  add_statement(StatementKind::declaration, location, ".reg");
 }
 
-void BodyBuilder::add_variables(Place place, std::vector<Declarator> declarators,
+void BodyBuilder::add_variables(StatementLocation location, std::vector<Declarator> declarators,
                                 std::string_view first_word) {
   for (Declarator& declarator : declarators) {
     declarator.variable.scope = scope_;
     body_.variables.push_back(std::move(declarator.variable));
   }
   body_.index_new_names();
-  add_statement(StatementKind::declaration, place, first_word);
+  add_statement(StatementKind::declaration, location, first_word);
 }
 
-void BodyBuilder::add_targets(Place place, TargetList list, bool branches) {
+void BodyBuilder::add_targets(StatementLocation location, TargetList list, bool branches) {
   list.scope = scope_;
   (branches ? body_.branch_targets : body_.call_targets).push_back(std::move(list));
-  add_statement(StatementKind::directive, place, branches ? ".branchtargets" : ".calltargets");
+  add_statement(StatementKind::directive, location, branches ? ".branchtargets" : ".calltargets");
 }
 
-void BodyBuilder::add_prototype(Place place, std::string_view name) {
+void BodyBuilder::add_prototype(StatementLocation location, std::string_view name) {
   body_.call_targets.push_back({name, {}, scope_});
-  add_statement(StatementKind::directive, place, ".callprototype");
+  add_statement(StatementKind::directive, location, ".callprototype");
 }
 
-void BodyBuilder::add_location(Place place, SourcePosition at, std::optional<SourcePosition> inlined_at) {
+void BodyBuilder::add_location(StatementLocation location, SourcePosition at,
+                               std::optional<SourcePosition> inlined_at) {
   const std::uint32_t outer = inlined_at ? call_site_of(*inlined_at) : no_call_site;
   inlined_[at] = outer;
   position_ = {at.file, at.line, outer};
@@ -115,7 +116,7 @@ void BodyBuilder::add_location(Place place, SourcePosition at, std::optional<Sou
     call = body_.call_sites[call.outer];
     if (!is_in_library(call.file)) position_ = call;
   }
-  add_statement(StatementKind::directive, place, ".loc");
+  add_statement(StatementKind::directive, location, ".loc");
 }
 
 std::uint32_t BodyBuilder::call_site_of(SourcePosition inlined_at) {

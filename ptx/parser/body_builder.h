@@ -15,7 +15,7 @@
 namespace lynxpp::ptx {
 
 /// A statement's text range and line.
-struct Place {
+struct StatementLocation {
   TextRange text;
   std::uint32_t line = 0;  ///< line of its first token
 };
@@ -33,21 +33,22 @@ class BodyBuilder {
   BodyBuilder(Body& body, const Function& function, const Module& module);
 
   /// Adds a statement without fields of its own: a label or directive.
-  void add_statement(StatementKind kind, Place place, std::string_view name);
-  void begin_scope(Place place);
+  void add_statement(StatementKind kind, StatementLocation location, std::string_view name);
+  void begin_scope(StatementLocation location);
   /// Returns false and does nothing if no scope is open.
-  bool end_scope(Place place);
+  bool end_scope(StatementLocation location);
   /// Adds an instruction whose guard, opcode and operands are set; sets its text, line, statement, traits and
   /// source line.
-  void add_instruction(Place place, Instruction instruction);
+  void add_instruction(StatementLocation location, Instruction instruction);
   /// Adds one declaration statement of several registers; sets their scope.
-  void add_registers(Place place, std::vector<RegisterDeclaration> declarations);
-  void add_variables(Place place, std::vector<Declarator> declarators, std::string_view first_word);
+  void add_registers(StatementLocation location, std::vector<RegisterDeclaration> declarations);
+  void add_variables(StatementLocation location, std::vector<Declarator> declarators,
+                     std::string_view first_word);
   /// Adds `.branchtargets` or `.calltargets`.
-  void add_targets(Place place, TargetList list, bool branches);
-  void add_prototype(Place place, std::string_view name);
+  void add_targets(StatementLocation location, TargetList list, bool branches);
+  void add_prototype(StatementLocation location, std::string_view name);
   /// For inlined code, `inlined_at` is the position of the call.
-  void add_location(Place place, SourcePosition at, std::optional<SourcePosition> inlined_at);
+  void add_location(StatementLocation location, SourcePosition at, std::optional<SourcePosition> inlined_at);
 
   /// The variable of the body or parameter of the function that `name` refers to; null if it is neither.
   const Variable* find_variable(std::string_view name) const;

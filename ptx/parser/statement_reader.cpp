@@ -76,9 +76,9 @@ bool StatementReader::read_statement() {
 bool StatementReader::read_single(std::uint32_t begin) {
   const char c = source_[position_++];
   switch (c) {
-    case '{': builder_.begin_scope(place(begin)); return true;
-    case '}': return builder_.end_scope(place(begin));
-    case ';': builder_.add_statement(StatementKind::directive, place(begin), {}); return true;
+    case '{': builder_.begin_scope(location(begin)); return true;
+    case '}': return builder_.end_scope(location(begin));
+    case ';': builder_.add_statement(StatementKind::directive, location(begin), {}); return true;
     default: return false;
   }
 }
@@ -123,7 +123,7 @@ bool StatementReader::read_location(std::uint32_t begin) {
   }
   position_ = end;
   line_ = end_line;
-  builder_.add_location(place(begin), *at, inlined_at);
+  builder_.add_location(location(begin), *at, inlined_at);
   return true;
 }
 
@@ -157,7 +157,7 @@ bool StatementReader::read_pragma(std::uint32_t begin) {
     skip_space();
   } while (accept(','));
   if (!accept(';')) return false;
-  builder_.add_statement(StatementKind::directive, place(begin), ".pragma");
+  builder_.add_statement(StatementKind::directive, location(begin), ".pragma");
   return true;
 }
 
@@ -172,7 +172,7 @@ bool StatementReader::read_registers(std::uint32_t begin) {
   if (declaration.type == DataType::none) return false;
   std::vector<RegisterDeclaration> declarations;
   if (!read_register_names(declaration, declarations)) return false;
-  builder_.add_registers(place(begin), std::move(declarations));
+  builder_.add_registers(location(begin), std::move(declarations));
   return true;
 }
 
@@ -205,7 +205,7 @@ bool StatementReader::read_variables(std::uint32_t begin, std::string_view first
   std::vector<Declarator> declarators = parse_variable_declaration(cursor, {}, begin);
   if (cursor.failed() || cursor.end_of_last() != end + 1) return false;
   move_to(static_cast<std::uint32_t>(end + 1));
-  builder_.add_variables(place(begin), std::move(declarators), first_word);
+  builder_.add_variables(location(begin), std::move(declarators), first_word);
   return true;
 }
 
@@ -214,7 +214,7 @@ bool StatementReader::read_variables(std::uint32_t begin, std::string_view first
 /// Reads a label, unless a target list or a prototype follows.
 bool StatementReader::read_label(std::uint32_t begin, std::string_view name) {
   ++position_;
-  const Place label = place(begin);
+  const StatementLocation label = location(begin);
   const std::uint32_t end_line = line_;
   skip_space();
   if (peek() == '.') {
@@ -247,11 +247,11 @@ bool StatementReader::read_guarded(std::uint32_t begin) {
 bool StatementReader::read_instruction(std::uint32_t begin, Instruction& instruction) {
   is_call_ = instruction.opcode == "call" || instruction.opcode.starts_with("call.");
   if (accept(';')) {
-    builder_.add_instruction(place(begin), instruction);
+    builder_.add_instruction(location(begin), instruction);
     return true;
   }
   if (!read_operands(';', instruction.operands)) return false;
-  builder_.add_instruction(place(begin), instruction);
+  builder_.add_instruction(location(begin), instruction);
   return true;
 }
 

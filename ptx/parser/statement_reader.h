@@ -64,7 +64,7 @@ class StatementReader {
   bool skip_string();
   void skip_segments(bool dots);
   std::string_view view(std::uint32_t begin) const { return source_.substr(begin, position_ - begin); }
-  Place place(std::uint32_t begin) const { return {{begin, position_}, statement_line_}; }
+  StatementLocation location(std::uint32_t begin) const { return {{begin, position_}, statement_line_}; }
 
   std::string_view source_;
   BodyBuilder& builder_;

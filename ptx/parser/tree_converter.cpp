@@ -36,21 +36,21 @@ class Conversion {
         return convert_instruction(*static_cast<PtxParser::InstructionContext*>(child));
       case PtxParser::RuleLabel:
         return builder_.add_statement(
-            StatementKind::label, place(),
+            StatementKind::label, location(),
             word(static_cast<PtxParser::LabelContext*>(child)->WORD()->getSymbol()));
       case PtxParser::RuleTargetList:
         return convert_target_list(*static_cast<PtxParser::TargetListContext*>(child));
-      case PtxParser::RulePrototype: return builder_.add_prototype(place(), word(child->getStart()));
+      case PtxParser::RulePrototype: return builder_.add_prototype(location(), word(child->getStart()));
       case PtxParser::RuleRegisterDeclaration:
         return convert_registers(*static_cast<PtxParser::RegisterDeclarationContext*>(child));
       case PtxParser::RuleVariableDeclaration: return convert_variables();
       case PtxParser::RuleLocation: return convert_location(*static_cast<PtxParser::LocationContext*>(child));
-      case PtxParser::RuleScopeBegin: return builder_.begin_scope(place());
+      case PtxParser::RuleScopeBegin: return builder_.begin_scope(location());
       case PtxParser::RuleScopeEnd:
-        if (!builder_.end_scope(place())) fail(context_.getStart(), "'}' has no matching '{'");
+        if (!builder_.end_scope(location())) fail(context_.getStart(), "'}' has no matching '{'");
         return;
-      case PtxParser::RuleEmpty: return builder_.add_statement(StatementKind::directive, place(), {});
-      default: builder_.add_statement(StatementKind::directive, place(), word(child->getStart()));
+      case PtxParser::RuleEmpty: return builder_.add_statement(StatementKind::directive, location(), {});
+      default: builder_.add_statement(StatementKind::directive, location(), word(child->getStart()));
     }
   }
 
@@ -68,7 +68,7 @@ class Conversion {
     return std::string_view(source_).substr(range.begin, range.end - range.begin);
   }
   std::string_view word(antlr4::Token* token) const { return view(range_of(token, token)); }
-  Place place() const {
+  StatementLocation location() const {
     return {range_of(context_), static_cast<std::uint32_t>(context_.getStart()->getLine())};
   }
 
@@ -99,7 +99,7 @@ class Conversion {
       }
       declarations.push_back(declaration);
     }
-    builder_.add_registers(place(), std::move(declarations));
+    builder_.add_registers(location(), std::move(declarations));
   }
 
   void convert_variables() {
@@ -113,7 +113,7 @@ class Conversion {
       diagnostics_.push_back(std::move(diagnostic));
       return;
     }
-    builder_.add_variables(place(), std::move(declarators), word(context_.getStart()));
+    builder_.add_variables(location(), std::move(declarators), word(context_.getStart()));
   }
 
   void convert_target_list(PtxParser::TargetListContext& context) {
@@ -121,7 +121,7 @@ class Conversion {
     TargetList list{word(words.front()->getSymbol()), {}};
     for (std::size_t index = 1; index < words.size(); ++index)
       list.targets.push_back(word(words[index]->getSymbol()));
-    builder_.add_targets(place(), std::move(list), context.BRANCHTARGETS() != nullptr);
+    builder_.add_targets(location(), std::move(list), context.BRANCHTARGETS() != nullptr);
   }
 
   void convert_location(PtxParser::LocationContext& context) {
@@ -136,7 +136,7 @@ class Conversion {
     for (PtxParser::LocationPartContext* const part : context.locationPart()) {
       if (part->INTEGER().size() == 3) inlined_at = position(*part);
     }
-    builder_.add_location(place(), position(context), inlined_at);
+    builder_.add_location(location(), position(context), inlined_at);
   }
 
   // ---- instructions
@@ -156,7 +156,7 @@ class Conversion {
         instruction.operands = convert_operands(*rule, classify(instruction.opcode));
       }
     }
-    builder_.add_instruction(place(), instruction);
+    builder_.add_instruction(location(), instruction);
   }
 
   std::string_view opcode_of(antlr4::ParserRuleContext& context) {
