@@ -235,11 +235,11 @@ Lines joined(const Unit& ptx, const Table& ptx_table, const Table& source) {
     if (found == of_symbol.end()) continue;
     const auto& [unit, rows] = found->second;
     for (const Row& row : sequence.rows) {
-      const Row* const place = row_at(rows->rows, row.address);
-      if (place == nullptr || place->file == 0 || place->file > unit->files.size() || place->line == 0 ||
-          place->line > greatest_line)
+      const Row* const location = row_at(rows->rows, row.address);
+      if (location == nullptr || location->file == 0 || location->file > unit->files.size() ||
+          location->line == 0 || location->line > greatest_line)
         continue;
-      lines.try_emplace(row.line, SourceLine{unit->files[place->file - 1], place->line});
+      lines.try_emplace(row.line, SourceLine{unit->files[location->file - 1], location->line});
     }
   }
   return lines;
@@ -279,7 +279,7 @@ class Bodies {
 };
 
 /// Returns the text with .loc in the last empty line before each run of lines inside a function.
-std::string with_places(std::string_view text, const Lines& known) {
+std::string with_locations(std::string_view text, const Lines& known) {
   std::map<std::string, std::size_t> files;
   std::string result;
   Bodies bodies;
@@ -292,15 +292,15 @@ std::string with_places(std::string_view text, const Lines& known) {
       result.append(lines[i]).append("\n");
       continue;
     }
-    const SourceLine* place = nullptr;
-    for (std::size_t run = i + 1; run < lines.size() && !is_empty(lines[run]) && place == nullptr; ++run) {
+    const SourceLine* location = nullptr;
+    for (std::size_t run = i + 1; run < lines.size() && !is_empty(lines[run]) && location == nullptr; ++run) {
       const auto found = known.find(run + 1);
-      if (found != known.end()) place = &found->second;
+      if (found != known.end()) location = &found->second;
     }
     std::size_t file = 1;
-    if (place != nullptr) file = files.try_emplace(place->file, files.size() + 1).first->second;
-    result +=
-        "\t.loc\t" + std::to_string(file) + " " + std::to_string(place != nullptr ? place->line : 0) + " 0\n";
+    if (location != nullptr) file = files.try_emplace(location->file, files.size() + 1).first->second;
+    result += "\t.loc\t" + std::to_string(file) + " " +
+              std::to_string(location != nullptr ? location->line : 0) + " 0\n";
   }
   for (const auto& [path, number] : files)
     result += "\t.file\t" + std::to_string(number) + " \"" + path + "\"\n";
@@ -327,7 +327,7 @@ void add_source_lines(Bytes cubin, std::vector<std::string>& modules) {
     const bool has_quotes = std::ranges::any_of(lines, [](const auto& each) {
       return each.second.file.find_first_of("\"\n\\") != std::string::npos;
     });
-    if (!lines.empty() && !has_quotes) modules[i] = with_places(modules[i], lines);
+    if (!lines.empty() && !has_quotes) modules[i] = with_locations(modules[i], lines);
   }
 }
 
