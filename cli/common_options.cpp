@@ -48,7 +48,7 @@ void add_device(CLI::App& command, std::string& device) {
       ->check(one_of({"auto", "cuda", "cpu"}));
 }
 
-void add_words(CLI::App& command, std::string& words) {
+void add_word_scheme(CLI::App& command, std::string& words) {
   command
       .add_option("--words", words, "Counting scheme for memory words (default: exact), e.g. static,plain")
       ->type_name("SCHEME");

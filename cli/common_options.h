@@ -26,7 +26,7 @@ void add_filters(CLI::App& command, std::string& kernels, std::string& launches)
 void add_device(CLI::App& command, std::string& device);
 
 /// Adds --words.
-void add_words(CLI::App& command, std::string& words);
+void add_word_scheme(CLI::App& command, std::string& words);
 /// Adds --sm.
 void add_compute_capability(CLI::App& command, int& sm, const char* help);
 

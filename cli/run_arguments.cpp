@@ -21,7 +21,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       ->type_name("FOLDER");
   run->add_option("--trace", arguments.trace, "Stream trace entries to files in FOLDER (see `lynxpp trace`)")
       ->type_name("FOLDER");
-  add_words(*run, arguments.words);
+  add_word_scheme(*run, arguments.words);
   run->add_option("--start", arguments.start,
                   "Measure only within EVENT: profiler (cuProfilerStart) or range=NAME")
       ->type_name("EVENT");

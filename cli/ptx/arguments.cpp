@@ -58,7 +58,7 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
                        "Only for launches whose grid and blocks have one dimension");
   instrument->add_flag("--few-threads", arguments.launch.has_few_threads,
                        "Only for launches of at most 2^20 threads");
-  add_words(*instrument, arguments.words);
+  add_word_scheme(*instrument, arguments.words);
   instrument
       ->add_option("--without", arguments.without,
                    "Disable refinements of counting (list: print their names)")
