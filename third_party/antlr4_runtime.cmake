@@ -9,10 +9,10 @@ target_include_directories(lynxpp_antlr_static SYSTEM PUBLIC ${antlr_source})
 target_compile_features(lynxpp_antlr_static PRIVATE cxx_std_17)
 target_compile_options(lynxpp_antlr_static PRIVATE -w)
 set_target_properties(lynxpp_antlr_static PROPERTIES CXX_STANDARD 17 UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 40)
-# Behind other sources, whose headers define GUID_LIBUUID, it would want libuuid.
+# Other sources include headers that define GUID_LIBUUID; after them, this file would need libuuid.
 set_source_files_properties(${antlr_source}/support/guid.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(LYNXPP_SANITIZE)
-  # Generated parsers build their tables while static objects are constructed, possibly before ANTLR's default options, which are read as
-  # zeros then: ANTLR's tables are not verified, all else is equal.
+  # Generated parsers build their tables during static initialization, possibly before ANTLR's default options,
+  # which then read as zeros: the tables are not verified, with no other effect.
   set_source_files_properties(${antlr_source}/atn/ATNDeserializer.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=vptr)
 endif()

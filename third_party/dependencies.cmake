@@ -1,4 +1,4 @@
-# How each dependency is found. No code is copied here; scripts/setup installs the Debian packages.
+# Finds each dependency. No code is copied here; scripts/setup installs the Debian packages.
 find_package(Threads REQUIRED)
 
 find_program(LYNXPP_ANTLR4 NAMES antlr4 REQUIRED)
@@ -9,7 +9,7 @@ target_link_libraries(lynxpp_antlr_runtime INTERFACE lynxpp_antlr_static Threads
 include(${CMAKE_CURRENT_LIST_DIR}/re2.cmake)
 
 find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
-# Static component archives, never libLLVM.so: the engine must not meet the LLVM of its host program.
+# Static component archives, never libLLVM.so: the engine must not share symbols with the LLVM of its host program.
 llvm_map_components_to_libnames(LYNXPP_LLVM_DEVICE core support passes target nvptxcodegen nvptxdesc nvptxinfo asmprinter)
 llvm_map_components_to_libnames(LYNXPP_LLVM_HOST core support passes target orcjit x86codegen x86desc x86info x86asmparser)
 separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND "${LLVM_DEFINITIONS}")
@@ -21,7 +21,7 @@ foreach(side DEVICE HOST)
   target_link_libraries(lynxpp_llvm_${lower} INTERFACE ${LYNXPP_LLVM_${side}})
 endforeach()
 
-# Headers only, fmt's included (support/log.cpp): the installed libraries need no further package.
+# Header-only, including fmt (support/log.cpp): the installed libraries need no further package.
 find_package(spdlog REQUIRED)
 
 find_package(nlohmann_json REQUIRED)
@@ -45,8 +45,8 @@ add_library(lynxpp_lz4 INTERFACE)
 target_include_directories(lynxpp_lz4 SYSTEM INTERFACE ${LZ4_INCLUDE_DIR})
 target_link_libraries(lynxpp_lz4 INTERFACE ${LZ4_STATIC_LIBRARY})
 
-# LLVMSupport names the shared libz3, libz and libzstd. What is installed needs no further package: the static libz and libzstd take
-# their place, and nothing that is linked here uses Z3.
+# LLVMSupport names the shared libz3, libz and libzstd. Installed files must not need further packages: the
+# static libz and libzstd replace the shared ones, and no linked code uses Z3.
 find_library(ZLIB_STATIC_LIBRARY libz.a REQUIRED)
 find_path(ZLIB_INCLUDE_DIR zlib.h REQUIRED)
 add_library(lynxpp_zlib INTERFACE)
@@ -55,7 +55,7 @@ target_link_libraries(lynxpp_zlib INTERFACE ${ZLIB_STATIC_LIBRARY})
 set_target_properties(LLVMSupport PROPERTIES
   INTERFACE_LINK_LIBRARIES "rt;dl;m;${ZLIB_STATIC_LIBRARY};${ZSTD_STATIC_LIBRARY};LLVMDemangle")
 
-# The toolkit gives the public headers (cuda.h, driver_types.h) and nvcc for the examples; nothing of it is linked.
+# The toolkit provides the public headers (cuda.h, driver_types.h) and nvcc for the examples; none of it is linked.
 find_package(CUDAToolkit QUIET)
 if(NOT CUDAToolkit_FOUND)
   message(FATAL_ERROR "lynxpp needs the CUDA toolkit's headers (13.0 or newer); set CUDAToolkit_ROOT or put nvcc on the PATH")

@@ -1,5 +1,5 @@
-# RE2 as a static, position-independent library (Debian's is not; see scripts/fetch_sources). The package of the source lacks the tables of
-# Unicode, which Debian generates: they are data, and come from Debian's library.
+# RE2 as a static, position-independent library (Debian's is not; see scripts/fetch_sources). The source package
+# lacks the Unicode tables, which Debian generates: they are data and come from Debian's library.
 set(re2_source ${PROJECT_SOURCE_DIR}/.cache/re2)
 if(NOT EXISTS ${re2_source}/re2/re2.h)
   message(FATAL_ERROR "The source of RE2 is missing: run scripts/setup first")
