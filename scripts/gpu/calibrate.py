@@ -171,7 +171,7 @@ def camping_removed(steps):
         steps.findings.table("transpose, camping removed step by step (samples)", ["concurrent rows of tiles", *HEADER], rows)
 
 
-def hot_places(steps):
+def hot_addresses(steps):
     """Hot lines and hot atomics of the kernels made for this purpose."""
     rows = []
     for band in bands(steps, "samples", steps.test_program("hot")):
@@ -267,7 +267,7 @@ def calibrate(package, _apps, budget, keep=lambda _: None):
         steps.calibration = steps.folder / "calibration.json"
         steps.step("transactions", 90, transactions)
         steps.step("camping removed", 60, camping_removed)
-        steps.step("hot addresses", 30, hot_places)
+        steps.step("hot addresses", 30, hot_addresses)
         steps.step("bands", 100, application_bands)
         steps.step("lines", 180, application_lines)
         steps.step("quality", 150, quality)

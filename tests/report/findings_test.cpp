@@ -318,9 +318,9 @@ TEST_F(Findings, EveryRuleIsDocumented) {
 TEST_F(Findings, NameTheLineOfTheSource) {
   const KernelFinding* const finding = find(cases()[0].fires, "uncoalesced access");
   ASSERT_NE(finding, nullptr);
-  ASSERT_TRUE(finding->place);
+  ASSERT_TRUE(finding->location);
   EXPECT_EQ(location_text(*finding->location), "a.cu:10");
-  EXPECT_EQ(finding->place->opcode, "ld.global.f32");
+  EXPECT_EQ(finding->location->opcode, "ld.global.f32");
 }
 
 /// Returns the sites with the load twice on one line.
