@@ -299,12 +299,12 @@ void read_line(std::string_view line, const SourceLocation& start, Reading& read
 
 Reading read_json_lines(std::string_view text, const std::string& name) {
   Reading reading;
-  SourceLocation place{name, 0, 1, 1};
+  SourceLocation location{name, 0, 1, 1};
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    ++place.line;
-    if (!trim(line).empty()) read_line(line, place, reading);
+    ++location.line;
+    if (!trim(line).empty()) read_line(line, location, reading);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
   return reading;

@@ -86,12 +86,12 @@ SiteLabel label_of(const SitesRecord* sites, SiteKind kind, std::uint64_t id) {
     instruction = sites->blocks[id].first;
   }
   if (instruction >= sites->instructions.size()) return label;
-  const SitesRecord::Instruction& place = sites->instructions[instruction];
-  const SitesRecord::Block& block = sites->blocks[place.block];
-  label.block = place.block;
+  const SitesRecord::Instruction& site = sites->instructions[instruction];
+  const SitesRecord::Block& block = sites->blocks[site.block];
+  label.block = site.block;
   label.function = demangle(sites->functions[block.function]);
-  label.ptx_line = place.ptx_line;
-  if (kind == SiteKind::instruction) label.opcode = sites->opcodes[place.opcode];
+  label.ptx_line = site.ptx_line;
+  if (kind == SiteKind::instruction) label.opcode = sites->opcodes[site.opcode];
   const std::uint32_t named = kind == SiteKind::instruction
                                   ? static_cast<std::uint32_t>(instruction)
                                   : first_with_line(*sites, block.first, block.instructions);
@@ -101,8 +101,8 @@ SiteLabel label_of(const SitesRecord* sites, SiteKind kind, std::uint64_t id) {
   }
   label.line = source.line;
   label.inlined_at = calls_of(*sites, source.call_site);
-  if (kind == SiteKind::instruction && place.object != SitesRecord::unknown)
-    label.object = object_text(sites->objects[place.object], label.function);
+  if (kind == SiteKind::instruction && site.object != SitesRecord::unknown)
+    label.object = object_text(sites->objects[site.object], label.function);
   return label;
 }
 

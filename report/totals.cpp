@@ -86,39 +86,39 @@ bool has_same_elements(const ArrayTotals& array, const ResultValue& result) {
 }
 
 /// Returns where in `each` every index of the first extent begins; appends new labels.
-std::vector<std::size_t> places_of(ArrayTotals& array, const ResultValue& result, std::size_t inner) {
-  std::vector<std::size_t> places;
+std::vector<std::size_t> positions_of(ArrayTotals& array, const ResultValue& result, std::size_t inner) {
+  std::vector<std::size_t> positions;
   const std::uint64_t rows = result.extents.empty() ? 0 : result.extents[0];
   for (std::uint64_t row = 0; row < rows; ++row) {
-    std::size_t place = row;
+    std::size_t position = row;
     if (!result.labels.empty()) {
       const auto known = std::ranges::find(array.labels, result.labels[row]);
-      place = static_cast<std::size_t>(known - array.labels.begin());
+      position = static_cast<std::size_t>(known - array.labels.begin());
       if (known == array.labels.end()) array.labels.push_back(result.labels[row]);
     }
-    places.push_back(place * inner);
+    positions.push_back(position * inner);
   }
-  return places;
+  return positions;
 }
 
 /// Adds the elements to the same ones of other launches. `is_first`: no launch was added before.
 void add_elements(ArrayTotals& array, const ResultValue& result, bool is_first, std::size_t kept) {
   const std::size_t elements = size_of(result.values);
-  const bool is_alike = is_first || (!array.each.empty() && has_same_elements(array, result));
+  const bool has_same_layout = is_first || (!array.each.empty() && has_same_elements(array, result));
   const std::size_t most = array.site_kind ? kept_sites : kept;
   array.extents = result.extents;
   array.elements = elements;
-  if (!is_alike || elements > most || is_of_rows(result)) return array.each.clear();
+  if (!has_same_layout || elements > most || is_of_rows(result)) return array.each.clear();
   const std::size_t rows = result.extents.empty() || result.extents[0] == 0 ? 1 : result.extents[0];
   const std::size_t inner = elements / rows;
-  const std::vector<std::size_t> places = places_of(array, result, inner);
+  const std::vector<std::size_t> positions = positions_of(array, result, inner);
   if (!array.labels.empty() && !array.extents.empty()) {
     array.extents[0] = array.labels.size();
     array.elements = array.labels.size() * inner;
   }
   if (array.elements > most) return array.each.clear();
   array.each.resize(array.elements, FoldedNumber(array.fold));
-  for (std::size_t i = 0; i < elements; ++i) array.each[places[i / inner] + i % inner].add(result, i);
+  for (std::size_t i = 0; i < elements; ++i) array.each[positions[i / inner] + i % inner].add(result, i);
 }
 
 void add_array(KernelTotals& kernel, const ResultValue& result, std::size_t kept) {
@@ -199,14 +199,14 @@ std::string path_of(const std::vector<std::string>& ranges) {
 
 void SpecificationTotals::add(const LaunchRecord& record) {
   const std::string module = record.place ? record.place->module : "";
-  const auto [place, is_new] = index_.try_emplace({record.kernel, module, record.ranges}, kernels.size());
+  const auto [entry, is_new] = index_.try_emplace({record.kernel, module, record.ranges}, kernels.size());
   if (is_new) {
     kernels.emplace_back();
     kernels.back().kernel = record.kernel;
     kernels.back().module = module;
     kernels.back().ranges = record.ranges;
   }
-  KernelTotals& kernel = kernels[place->second];
+  KernelTotals& kernel = kernels[entry->second];
   ++kernel.launches;
   kernel.thread_blocks += 1.0 * record.grid[0] * record.grid[1] * record.grid[2];
   add_extent(kernel.grid, record.grid, is_new);

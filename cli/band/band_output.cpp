@@ -219,9 +219,9 @@ std::string band_svg(const KernelBand& each, const BandContext& context) {
   chart.lines = {{"worst", "#b3423a", {}}, {"application", "#3b6ea5", {}}, {"best", "#3c8a4e", {}}};
   for (const Point& point : each.band.points) {
     const double x = point.warps;
-    chart.lines[0].places.push_back({x, point.all().worst});
-    if (point.application) chart.lines[1].places.push_back({x, *point.application});
-    chart.lines[2].places.push_back({x, point.all().best});
+    chart.lines[0].points.push_back({x, point.all().worst});
+    if (point.application) chart.lines[1].points.push_back({x, *point.application});
+    chart.lines[2].points.push_back({x, point.all().best});
   }
   if (!each.band.degree) chart.lines.erase(chart.lines.begin() + 1);
   if (each.kernel.milliseconds)

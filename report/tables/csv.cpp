@@ -42,7 +42,7 @@ std::string index_cell(std::size_t index, const std::vector<std::uint64_t>& exte
   return text;
 }
 
-std::string place_cells(const SiteLabel& label) {
+std::string site_cells(const SiteLabel& label) {
   std::string text =
       csv_cell(label.function) + "," + std::to_string(label.block) + "," + csv_cell(label.opcode) + ",";
   if (label.ptx_line != 0) text += std::to_string(label.ptx_line);
@@ -51,7 +51,7 @@ std::string place_cells(const SiteLabel& label) {
   return text;
 }
 
-constexpr const char* no_place = ",,,,,";
+constexpr const char* no_site = ",,,,,";
 
 /// Returns the label of the first index, or the text that the value represents.
 std::string label_cell(const ResultValue& result, std::size_t index) {
@@ -76,7 +76,7 @@ std::string outside_bins(const std::string& front, const ResultValue& result) {
     const std::string index = index_cell(i, leading);
     const std::string label = label_cell(result, i * result.extents.back());
     const auto add = [&](const char* side, std::uint64_t count) {
-      text += front + index + (index.empty() ? "" : " ") + side + "," + label + "," + no_place + "," +
+      text += front + index + (index.empty() ? "" : " ") + side + "," + label + "," + no_site + "," +
               std::to_string(count) + ",,\n";
     };
     add("below", result.underflow[i]);
@@ -134,7 +134,7 @@ class CsvSink final : public Sink {
     std::string text;
     for (std::size_t i = 0; i < size_of(result.values); ++i) {
       text += front + index_cell(i, result.extents) + "," + label_cell(result, i) + ",";
-      text += kind && sites != nullptr ? place_cells(label_of(sites, *kind, i)) : no_place;
+      text += kind && sites != nullptr ? site_cells(label_of(sites, *kind, i)) : no_site;
       text += "," + value_cells(result, i) + "\n";
       if (text.size() < enough) continue;
       write_(text);

@@ -43,11 +43,11 @@ struct Axes {
 
 Axes axes_of(const LineChart& chart) {
   double x = 0, y = 0;
-  const auto include = [&](const LineChart::Place& place) {
-    x = std::max(x, place.x);
-    y = std::max(y, place.y);
+  const auto include = [&](const LineChart::Point& point) {
+    x = std::max(x, point.x);
+    y = std::max(y, point.y);
   };
-  for (const LineChart::Line& line : chart.lines) std::ranges::for_each(line.places, include);
+  for (const LineChart::Line& line : chart.lines) std::ranges::for_each(line.points, include);
   if (chart.mark) include(*chart.mark);
   return {x > 0 ? x : 1, y > 0 ? y * 1.05 : 1};
 }
@@ -84,27 +84,27 @@ std::string scales(const LineChart& chart, const Axes& axes) {
 
 std::string drawn(const LineChart::Line& line, const Axes& axes) {
   std::string points, dots;
-  for (const LineChart::Place& place : line.places) {
-    points += decimal(axes.x(place.x)) + "," + decimal(axes.y(place.y)) + " ";
-    dots += "<circle cx=\"" + decimal(axes.x(place.x)) + "\" cy=\"" + decimal(axes.y(place.y)) +
+  for (const LineChart::Point& point : line.points) {
+    points += decimal(axes.x(point.x)) + "," + decimal(axes.y(point.y)) + " ";
+    dots += "<circle cx=\"" + decimal(axes.x(point.x)) + "\" cy=\"" + decimal(axes.y(point.y)) +
             "\" r=\"2.5\" fill=\"" + line.colour + "\"><title>" +
-            escaped(line.name + ", " + short_number(place.x) + ": " + short_number(place.y)) +
+            escaped(line.name + ", " + short_number(point.x) + ": " + short_number(point.y)) +
             "</title></circle>\n";
   }
   return "<polyline fill=\"none\" stroke=\"" + line.colour + "\" stroke-width=\"1.5\" points=\"" + points +
          "\"/>\n" + dots;
 }
 
-std::string star(const LineChart::Place& place, const std::string& name, const Axes& axes) {
+std::string star(const LineChart::Point& point, const std::string& name, const Axes& axes) {
   constexpr double pi = 3.14159265358979;
   std::string points;
   for (int i = 0; i < 10; ++i) {
     const double radius = i % 2 == 0 ? 8 : 3.2, angle = pi * i / 5 - pi / 2;
-    points += decimal(axes.x(place.x) + radius * std::cos(angle)) + "," +
-              decimal(axes.y(place.y) + radius * std::sin(angle)) + " ";
+    points += decimal(axes.x(point.x) + radius * std::cos(angle)) + "," +
+              decimal(axes.y(point.y) + radius * std::sin(angle)) + " ";
   }
   return "<polygon fill=\"#111\" points=\"" + points + "\"><title>" +
-         escaped(name + ", " + short_number(place.x) + ": " + short_number(place.y)) + "</title></polygon>\n";
+         escaped(name + ", " + short_number(point.x) + ": " + short_number(point.y)) + "</title></polygon>\n";
 }
 
 std::string legend(const LineChart& chart) {

@@ -11,17 +11,17 @@ struct LineChart {
   std::string title;
   std::string x_label;
   std::string y_label;
-  struct Place {
+  struct Point {
     double x = 0;
     double y = 0;
   };
   struct Line {
     std::string name;
     std::string colour;  ///< "#rrggbb"
-    std::vector<Place> places;
+    std::vector<Point> points;
   };
   std::vector<Line> lines;
-  std::optional<Place> mark;  ///< a star
+  std::optional<Point> mark;  ///< a star
   std::string mark_name;
 };
 

@@ -21,7 +21,7 @@ std::string shortened_source(const SiteLabel& label) {
 }
 
 /// Returns columns that describe the sites; omits empty ones.
-std::vector<TextColumn> place_columns(const HotSites& hot) {
+std::vector<TextColumn> site_columns(const HotSites& hot) {
   const bool by_instruction = hot.kind == SiteKind::instruction;
   TextColumn id{{by_instruction ? "instruction" : "block"}, {}};
   TextColumn opcode{{"opcode"}, {}, false};
@@ -69,15 +69,15 @@ std::size_t width_with(const std::vector<TextColumn>& columns, const TextColumn&
 }
 
 /// Drops columns that the instruction's number implies, until the widest value fits next to the rest.
-void drop_until_one_fits(std::vector<TextColumn>& places, const HotSites& hot, std::size_t width) {
+void drop_until_one_fits(std::vector<TextColumn>& sites, const HotSites& hot, std::size_t width) {
   std::size_t widest = 0;
   for (const ArrayTotals* array : hot.arrays)
-    widest = std::max(widest, width_with(places, value_column(*array, hot, NumberStyle::compact)));
+    widest = std::max(widest, width_with(sites, value_column(*array, hot, NumberStyle::compact)));
   for (const char* name : {"block", "PTX", "function"}) {
-    for (std::size_t i = 1; i < places.size() && widest > width; ++i) {
-      if (places[i].header[0] != name) continue;
-      widest -= places[i].width() + width_between(2);
-      places.erase(places.begin() + static_cast<std::ptrdiff_t>(i));
+    for (std::size_t i = 1; i < sites.size() && widest > width; ++i) {
+      if (sites[i].header[0] != name) continue;
+      widest -= sites[i].width() + width_between(2);
+      sites.erase(sites.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 }
@@ -89,15 +89,15 @@ std::string render_hot_sites(const std::string& kernel, const HotSites& hot, std
   std::string text = short_kernel_name(kernel, width > 30 ? width - 30 : width) + ": ";
   if (hot.rows.empty()) return text + "all zero over its " + what + "\n";
   text += "the hottest " + what + "\n";
-  std::vector<TextColumn> places = place_columns(hot);
-  drop_until_one_fits(places, hot, width);
-  std::vector<TextColumn> columns = places;
+  std::vector<TextColumn> sites = site_columns(hot);
+  drop_until_one_fits(sites, hot, width);
+  std::vector<TextColumn> columns = sites;
   for (const ArrayTotals* array : hot.arrays) {
     TextColumn column = value_column(*array, hot, NumberStyle::exact);
     if (width_with(columns, column) > width) column = value_column(*array, hot, NumberStyle::compact);
-    if (columns.size() > places.size() && width_with(columns, column) > width) {
+    if (columns.size() > sites.size() && width_with(columns, column) > width) {
       text += render_columns(columns, indent) + "\n";
-      columns = places;
+      columns = sites;
       column = value_column(*array, hot, NumberStyle::exact);
     }
     columns.push_back(std::move(column));
