@@ -119,11 +119,11 @@ Json json_of(const KernelTotals& kernel, const SpecificationTotals& totals, cons
 }
 
 Json json_of(const std::optional<models::Occupancy>& occupancy, const models::LaunchProfile& profile) {
-  if (!occupancy || !profile.place) return nullptr;
+  if (!occupancy || !profile.resources) return nullptr;
   const std::uint64_t warps = (profile.threads + 31) / 32;
   return {{"blocks", occupancy->blocks},
           {"warps", occupancy->blocks * warps},
-          {"most_warps", profile.place->machine.residency.warps}};
+          {"most_warps", profile.resources->machine.residency.warps}};
 }
 
 Json json_of(const models::StagingAdvice& advice, const models::LaunchProfile& profile) {

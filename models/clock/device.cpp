@@ -15,7 +15,7 @@ constexpr std::size_t barrier_numbers = 16;
 struct WarpState {
   Steps steps;
   std::size_t next = 0;
-  std::uint32_t place = 0;
+  std::uint32_t slot = 0;
   std::uint32_t index = 0;    ///< in its block
   std::vector<double> reads;  ///< completion times of outstanding reads
   std::uint32_t left = 0;     ///< transactions of the access that are not sent yet
@@ -67,9 +67,9 @@ class Simulation {
 
   void prepare();
   Multiprocessor& home_of(const WarpState& warp) {
-    return multiprocessors_[warp.place / shape_.resident_blocks];
+    return multiprocessors_[warp.slot / shape_.resident_blocks];
   }
-  bool fill_place(std::uint32_t place, double time);
+  bool fill_slot(std::uint32_t slot, double time);
   void schedule(std::uint32_t warp, double time) { events_.push({time, order_++, warp}); }
   void go_on(std::uint32_t warp, double time);
   Next step(std::uint32_t warp, double time);
@@ -108,7 +108,7 @@ void Simulation::prepare() {
   blocks_.resize(places);
   warps_.resize(places * shape_.warps);
   for (std::size_t i = 0; i < warps_.size(); ++i) {
-    warps_[i].place = static_cast<std::uint32_t>(i / shape_.warps);
+    warps_[i].slot = static_cast<std::uint32_t>(i / shape_.warps);
     warps_[i].index = static_cast<std::uint32_t>(i % shape_.warps);
   }
   multiprocessors_.resize(timing_.multiprocessors);
@@ -128,15 +128,15 @@ Result<KernelTime> Simulation::run() {
   // One block for each multiprocessor in turn, until all are full.
   for (std::uint32_t slot = 0; slot < shape_.resident_blocks; ++slot) {
     for (std::uint32_t sm = 0; sm < timing_.multiprocessors; ++sm)
-      fill_place(sm * shape_.resident_blocks + slot, 0);
+      fill_slot(sm * shape_.resident_blocks + slot, 0);
   }
   while (!failure_ && !events_.empty()) {
     const Event event = events_.top();
     events_.pop();
     go_on(event.warp, event.time);
   }
-  for (std::uint32_t place = 0; !failure_ && place < blocks_.size(); ++place) {
-    if (blocks_[place].live != 0) failure_ = grid_.why_stuck(place);
+  for (std::uint32_t slot = 0; !failure_ && slot < blocks_.size(); ++slot) {
+    if (blocks_[slot].live != 0) failure_ = grid_.why_stuck(slot);
   }
   if (failure_) return std::move(*failure_);
   memory_.report(result_);
@@ -146,18 +146,18 @@ Result<KernelTime> Simulation::run() {
 }
 
 /// Starts the grid's next block in the slot. Returns false if no block is left or if it failed.
-bool Simulation::fill_place(std::uint32_t place, double time) {
+bool Simulation::fill_slot(std::uint32_t slot, double time) {
   if (next_block_ == shape_.blocks) return false;
-  BlockState& block = blocks_[place];
+  BlockState& block = blocks_[slot];
   block = {};
   block.number = next_block_++;
   block.live = shape_.warps;
-  if (Status begun = grid_.begin(block.number, place, place / shape_.resident_blocks); !begun) {
+  if (Status begun = grid_.begin(block.number, slot, slot / shape_.resident_blocks); !begun) {
     failure_ = std::move(begun.error());
     return false;
   }
   for (std::uint32_t i = 0; i < shape_.warps; ++i) {
-    const std::uint32_t warp = place * shape_.warps + i;
+    const std::uint32_t warp = slot * shape_.warps + i;
     warps_[warp].steps.clear();
     warps_[warp].next = 0;
     warps_[warp].reads.clear();
@@ -196,12 +196,12 @@ Simulation::Next Simulation::ask(std::uint32_t index, double time) {
   WarpState& warp = warps_[index];
   warp.steps.clear();
   warp.next = 0;
-  const Result<Grid::More> more = grid_.advance(warp.place, warp.index, time, warp.steps);
+  const Result<Grid::More> more = grid_.advance(warp.slot, warp.index, time, warp.steps);
   if (!more) {
     failure_ = more.error();
     return std::nullopt;
   }
-  BlockState& block = blocks_[warp.place];
+  BlockState& block = blocks_[warp.slot];
   if (*more == Grid::More::waits && warp.steps.empty()) {
     block.waiting.push_back(index);
     return std::nullopt;
@@ -217,10 +217,10 @@ void Simulation::wake(BlockState& block, double time) {
 }
 
 void Simulation::end_warp(WarpState& warp, double time) {
-  BlockState& block = blocks_[warp.place];
+  BlockState& block = blocks_[warp.slot];
   end_ = std::max(end_, time);
   if (--block.live == 0) {
-    fill_place(warp.place, time);
+    fill_slot(warp.slot, time);
     return;
   }
   for (Meeting& meeting : block.barriers) open(block, meeting, time);
@@ -266,7 +266,7 @@ Simulation::Next Simulation::transaction(WarpState& warp, double time) {
   warp.has_turn = false;
   --home.turns;
   const Step& sent = warp.steps[warp.next++];
-  const double over = memory_.send(warp.place / shape_.resident_blocks, time, warp.access.access, sent);
+  const double over = memory_.send(warp.slot / shape_.resident_blocks, time, warp.access.access, sent);
   home.in_flight.push(over);
   warp.access_end = std::max(warp.access_end, over);
   count(warp, sent, time);
@@ -309,7 +309,7 @@ void Simulation::count(const WarpState& warp, const Step& transaction, double ti
     traffic.bin_cycles *= 2;
   }
   ++traffic.over_time[static_cast<std::size_t>(time / traffic.bin_cycles)][channel];
-  const std::uint64_t block = blocks_[warp.place].number;
+  const std::uint64_t block = blocks_[warp.slot].number;
   if (block < traffic.of_block.size()) ++traffic.of_block[block][channel];
 }
 
@@ -332,7 +332,7 @@ Simulation::Next Simulation::wait(WarpState& warp, const Step& step, double time
 }
 
 Simulation::Next Simulation::barrier(std::uint32_t index, const Step& step, double time) {
-  BlockState& block = blocks_[warps_[index].place];
+  BlockState& block = blocks_[warps_[index].slot];
   Meeting& meeting = block.barriers[step.count % barrier_numbers];
   ++meeting.arrived;
   meeting.expected = step.value;

@@ -15,14 +15,14 @@
 
 namespace lynxpp::models::clock {
 
-/// A running kernel. A slot (`place`) holds one block at a time; slots are numbered consecutively,
+/// A running kernel. A slot holds one block at a time; slots are numbered consecutively,
 /// multiprocessor by multiprocessor.
 class Grid {
  public:
   virtual ~Grid() = default;
 
   /// Begins a block in a slot.
-  virtual Status begin(std::uint64_t block, std::uint32_t place, std::uint32_t multiprocessor) = 0;
+  virtual Status begin(std::uint64_t block, std::uint32_t slot, std::uint32_t multiprocessor) = 0;
 
   enum class More {
     steps,  ///< steps were appended, or more may follow
@@ -30,10 +30,10 @@ class Grid {
     ended
   };
   /// Appends the steps of the warp from `cycles` on, counted from the kernel's beginning.
-  virtual Result<More> advance(std::uint32_t place, std::uint32_t warp, double cycles, Steps& steps) = 0;
+  virtual Result<More> advance(std::uint32_t slot, std::uint32_t warp, double cycles, Steps& steps) = 0;
 
-  /// Explains a deadlock: a block is in `place` and all warps wait.
-  virtual Failure why_stuck(std::uint32_t place) = 0;
+  /// Explains a deadlock: a block is in `slot` and all warps wait.
+  virtual Failure why_stuck(std::uint32_t slot) = 0;
 };
 
 struct KernelShape {

@@ -10,30 +10,30 @@
 namespace lynxpp::models::cumapz {
 
 /// An element of an array.
-struct Place {
+struct ArrayElement {
   std::uint32_t array = 0;
   std::int64_t index = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const ArrayElement&) const = default;
 };
 
 class Buffers {
  public:
   /// Records a fetch, which replaces the previous contents of `shared`.
-  void fetch(const Place& global, const Place& shared, std::size_t thread) {
+  void fetch(const ArrayElement& global, const ArrayElement& shared, std::size_t thread) {
     if (const auto before = content_.find(shared); before != content_.end()) forget(before->second, shared);
     content_[shared] = global;
-    Holders& holders = places_[global];
+    Holders& holders = holders_[global];
     if (holders.is_held) holders.earlier.push_back(holders.last);
     holders.last = {shared, thread};
     holders.is_held = true;
   }
   /// True if a fetch has written to the element of shared memory.
-  bool holds(const Place& shared) const { return content_.contains(shared); }
+  bool holds(const ArrayElement& shared) const { return content_.contains(shared); }
   /// Returns where a thread finds an element, null if it is not in shared memory. Among several copies,
   /// prefers one that the thread has fetched itself, then the last fetched.
-  const Place* find(const Place& global, std::size_t thread) const {
-    const auto found = places_.find(global);
-    if (found == places_.end()) return nullptr;
+  const ArrayElement* find(const ArrayElement& global, std::size_t thread) const {
+    const auto found = holders_.find(global);
+    if (found == holders_.end()) return nullptr;
     const Holders& holders = found->second;
     if (holders.last.thread == thread) return &holders.last.shared;
     for (const Holder& each : holders.earlier) {
@@ -44,7 +44,7 @@ class Buffers {
 
  private:
   struct Holder {
-    Place shared;
+    ArrayElement shared;
     std::size_t thread = 0;
   };
   struct Holders {
@@ -53,17 +53,17 @@ class Buffers {
     std::vector<Holder> earlier;
   };
   struct Hash {
-    std::size_t operator()(const Place& place) const {
-      return (static_cast<std::uint64_t>(place.index) * 0x9e3779b97f4a7c15u) ^ place.array;
+    std::size_t operator()(const ArrayElement& element) const {
+      return (static_cast<std::uint64_t>(element.index) * 0x9e3779b97f4a7c15u) ^ element.array;
     }
   };
 
-  void forget(const Place& global, const Place& shared) {
-    const auto found = places_.find(global);
+  void forget(const ArrayElement& global, const ArrayElement& shared) {
+    const auto found = holders_.find(global);
     Holders& holders = found->second;
     if (holders.last.shared == shared) {
       if (holders.earlier.empty()) {
-        places_.erase(found);
+        holders_.erase(found);
         return;
       }
       holders.last = holders.earlier.back();
@@ -73,8 +73,8 @@ class Buffers {
     }
   }
 
-  std::unordered_map<Place, Place, Hash> content_;
-  std::unordered_map<Place, Holders, Hash> places_;
+  std::unordered_map<ArrayElement, ArrayElement, Hash> content_;
+  std::unordered_map<ArrayElement, Holders, Hash> holders_;
 };
 
 }  // namespace lynxpp::models::cumapz

@@ -106,7 +106,7 @@ bool take_next(const std::vector<std::size_t>& sizes, std::vector<std::size_t>& 
 
 std::int64_t Variant::elements_of_shared(std::size_t array) const {
   const std::int64_t elements = shared_elements[array];
-  return elements == 0 ? 0 : place_in_shared(array, elements - 1) + 1;
+  return elements == 0 ? 0 : position_in_shared(array, elements - 1) + 1;
 }
 
 std::int64_t Variant::bytes_of_shared() const {
@@ -115,7 +115,7 @@ std::int64_t Variant::bytes_of_shared() const {
   return sum;
 }
 
-std::int64_t Variant::place_in_shared(std::size_t array, std::int64_t index) const {
+std::int64_t Variant::position_in_shared(std::size_t array, std::int64_t index) const {
   if (array >= layouts.size() || layouts[array].row == 0) return index;
   const SharedLayout& layout = layouts[array];
   const std::int64_t columns = shared_elements[array] / layout.row;

@@ -129,7 +129,7 @@ struct Variant {
   /// Total size of all shared arrays.
   std::int64_t bytes_of_shared() const;
   /// Position of an element in the array.
-  std::int64_t place_in_shared(std::size_t array, std::int64_t index) const;
+  std::int64_t position_in_shared(std::size_t array, std::int64_t index) const;
 };
 
 /// Returns every combination of the choices. `given` replaces values of constants and choices by name. Fails

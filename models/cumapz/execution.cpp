@@ -274,14 +274,14 @@ class Execution {
     const bool is_fetch = statement.kind == Statement::Kind::fetch;
     const std::uint32_t bytes = bytes_of(variant_.shared_bytes, shared.array);
     ReferenceTotals& totals = begin(statement, global);
-    const Column place = value_of(shared.index, mask), index = value_of(global.index, mask);
+    const Column position = value_of(shared.index, mask), index = value_of(global.index, mask);
     for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
       Addresses in_shared, in_global;
       for (std::size_t i = first; i < last; ++i) {
         if (mask[i] == 0) continue;
-        in_shared.push_back(shared_address(shared, place[i], statement.position));
+        in_shared.push_back(shared_address(shared, position[i], statement.position));
         in_global.push_back(global_address(global.array, index[i]));
-        if (!is_fetch && buffers_.holds({shared.array, place[i]})) totals.reused_bytes += weight_ * bytes;
+        if (!is_fetch && buffers_.holds({shared.array, position[i]})) totals.reused_bytes += weight_ * bytes;
       }
       totals.accesses += weight_ * static_cast<std::int64_t>(in_global.size());
       add_global(totals, in_global, global.array, !is_fetch);
@@ -289,7 +289,7 @@ class Execution {
       return false;
     });
     for (std::size_t i = 0; is_fetch && i < mask.size(); ++i) {
-      if (mask[i] != 0) buffers_.fetch({global.array, index[i]}, {shared.array, place[i]}, i);
+      if (mask[i] != 0) buffers_.fetch({global.array, index[i]}, {shared.array, position[i]}, i);
     }
   }
 
@@ -301,13 +301,13 @@ class Execution {
       Addresses in_shared, in_global;
       for (std::size_t i = first; i < last; ++i) {
         if (mask[i] == 0) continue;
-        const Place* place = element.is_shared ? nullptr : buffers_.find({element.array, index[i]}, i);
+        const ArrayElement* copy = element.is_shared ? nullptr : buffers_.find({element.array, index[i]}, i);
         if (element.is_shared) {
           in_shared.push_back(shared_address(element, index[i], statement.position));
           if (buffers_.holds({element.array, index[i]}))
             totals.reused_bytes += weight_ * bytes_of(variant_.shared_bytes, element.array);
-        } else if (place != nullptr) {
-          in_shared.push_back(address_in_shared(*place));
+        } else if (copy != nullptr) {
+          in_shared.push_back(address_in_shared(*copy));
         } else {
           in_global.push_back(global_address(element.array, index[i]));
         }
@@ -432,9 +432,9 @@ class Execution {
                                      static_cast<std::uint64_t>(variant_.array_bytes[array]));
   }
 
-  std::int64_t address_in_shared(const Place& place) const {
-    return begins_[place.array] +
-           variant_.place_in_shared(place.array, place.index) * variant_.shared_bytes[place.array];
+  std::int64_t address_in_shared(const ArrayElement& element) const {
+    return begins_[element.array] +
+           variant_.position_in_shared(element.array, element.index) * variant_.shared_bytes[element.array];
   }
 
   std::int64_t shared_address(const Element& element, std::int64_t index, const Position& position) const {

@@ -17,29 +17,29 @@ class LineCache {
   /// Returns true if the line was present; it is present afterwards.
   bool use(std::uint32_t array, std::int64_t line) {
     const Line key{array, line};
-    if (const auto found = places_.find(key); found != places_.end()) {
+    if (const auto found = entries_.find(key); found != entries_.end()) {
       recent_.splice(recent_.begin(), recent_, found->second);
       return true;
     }
     if (lines_ == 0) return false;
-    if (places_.size() == lines_) {
-      places_.erase(recent_.back());
+    if (entries_.size() == lines_) {
+      entries_.erase(recent_.back());
       recent_.pop_back();
     }
     recent_.push_front(key);
-    places_[key] = recent_.begin();
+    entries_[key] = recent_.begin();
     return false;
   }
   void clear() {
     recent_.clear();
-    places_.clear();
+    entries_.clear();
   }
 
  private:
   using Line = std::pair<std::uint32_t, std::int64_t>;
   std::size_t lines_;
   std::list<Line> recent_;
-  std::map<Line, std::list<Line>::iterator> places_;
+  std::map<Line, std::list<Line>::iterator> entries_;
 };
 
 }  // namespace lynxpp::models::cumapz

@@ -18,19 +18,19 @@ Schedule schedule(std::span<const BlockSteps> blocks, std::uint32_t multiprocess
   result.of_each.resize(multiprocessors);
   // Number the slots of each multiprocessor, so that at equal times each gets one block before any gets a
   // second.
-  using Place = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  // free at, number, multiprocessor
-  std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
+  using Slot = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  // free at, number, multiprocessor
+  std::priority_queue<Slot, std::vector<Slot>, std::greater<>> slots;
   const std::uint64_t most = std::max<std::size_t>(blocks.size(), 1);
-  for (std::uint32_t place = 0; place < resident && std::uint64_t{place} * multiprocessors < most; ++place) {
-    for (std::uint32_t sm = 0; sm < multiprocessors; ++sm) places.emplace(0, place, sm);
+  for (std::uint32_t slot = 0; slot < resident && std::uint64_t{slot} * multiprocessors < most; ++slot) {
+    for (std::uint32_t sm = 0; sm < multiprocessors; ++sm) slots.emplace(0, slot, sm);
   }
   for (const BlockSteps& block : blocks) {
-    const auto [free_at, place, sm] = places.top();
-    places.pop();
+    const auto [free_at, slot, sm] = slots.top();
+    slots.pop();
     const std::uint64_t end = free_at + block.duration;
     result.steps = std::max(result.steps, end);
     result.of_each[sm] += block.active;
-    places.emplace(end, place, sm);
+    slots.emplace(end, slot, sm);
   }
   for (const std::uint64_t active : result.of_each) {
     result.active_warps.push_back(

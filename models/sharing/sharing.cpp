@@ -11,7 +11,7 @@ constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
 /// Counters of one word or sector; accesses are grouped by warp, so comparing with the last warp finds new
 /// ones.
-struct Place {
+struct AccessCounters {
   std::uint64_t visits = 0, warps = 0, blocks = 0;
   std::uint64_t last_access = nobody, last_warp = nobody, last_block = nobody;
 
@@ -27,24 +27,24 @@ struct Place {
   }
 };
 
-using Places = std::unordered_map<std::uint64_t, Place>;
+using CountersByNumber = std::unordered_map<std::uint64_t, AccessCounters>;
 
 struct Visits {
-  Places words, sectors, read_words;
+  CountersByNumber words, sectors, read_words;
   std::map<std::uint32_t, SiteUse> uses;
 };
 
-Visited summary_of(const Places& places) {
+Visited summary_of(const CountersByNumber& all) {
   Visited sum;
-  for (const auto& [number, place] : places) {
+  for (const auto& [number, counters] : all) {
     ++sum.count;
-    sum.visits += place.visits;
-    sum.warps += place.warps;
-    sum.blocks += place.blocks;
-    sum.most_visits = std::max(sum.most_visits, place.visits);
-    sum.most_warps = std::max(sum.most_warps, place.warps);
-    sum.most_blocks = std::max(sum.most_blocks, place.blocks);
-    sum.of_several_blocks += place.blocks > 1 ? 1 : 0;
+    sum.visits += counters.visits;
+    sum.warps += counters.warps;
+    sum.blocks += counters.blocks;
+    sum.most_visits = std::max(sum.most_visits, counters.visits);
+    sum.most_warps = std::max(sum.most_warps, counters.warps);
+    sum.most_blocks = std::max(sum.most_blocks, counters.blocks);
+    sum.of_several_blocks += counters.blocks > 1 ? 1 : 0;
   }
   return sum;
 }
@@ -148,16 +148,16 @@ class Visitors {
     addresses.clear();
   }
 
-  static void find_heat(const Places& words, ArraySharing& array) {
+  static void find_heat(const CountersByNumber& words, ArraySharing& array) {
     array.heat_warps.assign(heat_parts, 0);
     array.heat_blocks.assign(heat_parts, 0);
     const std::uint64_t count = std::max<std::uint64_t>((array.bytes + word_bytes - 1) / word_bytes, 1);
     array.hottest_word = nobody;
-    for (const auto& [word, place] : words) {
+    for (const auto& [word, counters] : words) {
       const std::size_t part = std::min<std::uint64_t>(word * heat_parts / count, heat_parts - 1);
-      array.heat_warps[part] = std::max(array.heat_warps[part], place.warps);
-      array.heat_blocks[part] = std::max(array.heat_blocks[part], place.blocks);
-      if (place.visits == array.words.most_visits) array.hottest_word = std::min(array.hottest_word, word);
+      array.heat_warps[part] = std::max(array.heat_warps[part], counters.warps);
+      array.heat_blocks[part] = std::max(array.heat_blocks[part], counters.blocks);
+      if (counters.visits == array.words.most_visits) array.hottest_word = std::min(array.hottest_word, word);
     }
   }
 

@@ -48,7 +48,7 @@ struct LaunchProfile {
   /// GMProf's threshold: a word with at least this number of accesses is called frequently used.
   static constexpr std::uint64_t usual_threshold = 0xff;
   /// Resources that a thread block needs, and its multiprocessor.
-  struct Place {
+  struct Resources {
     Machine machine;
     BlockNeeds needs;
     std::uint64_t most_shared_bytes = 0;  ///< maximum per block
@@ -61,7 +61,7 @@ struct LaunchProfile {
   bool knows_device = false;
   std::uint64_t threshold = usual_threshold;
   std::uint64_t count_limit = 0xffffffff;  ///< maximum count; larger counts saturate
-  std::optional<Place> place = {};
+  std::optional<Resources> resources = {};
 };
 
 /// "12,345".

@@ -46,14 +46,14 @@ BlockNeeds with_shared(BlockNeeds needs, std::uint64_t bytes) {
 }
 
 std::uint64_t capacity_of(const LaunchProfile& launch, std::uint64_t bytes_now) {
-  if (!launch.place) return std::max(usual_limit, bytes_now);
-  const LaunchProfile::Place& place = *launch.place;
-  const std::uint32_t blocks = occupancy(place.machine, with_shared(place.needs, bytes_now)).blocks;
+  if (!launch.resources) return std::max(usual_limit, bytes_now);
+  const LaunchProfile::Resources& resources = *launch.resources;
+  const std::uint32_t blocks = occupancy(resources.machine, with_shared(resources.needs, bytes_now)).blocks;
   if (blocks == 0) return bytes_now;
-  const SharedMemory& shared = place.machine.shared;
+  const SharedMemory& shared = resources.machine.shared;
   const std::uint64_t of_block = shared.bytes / blocks / shared.unit * shared.unit;
   const std::uint64_t most = of_block - std::min<std::uint64_t>(of_block, shared.of_each_block);
-  return std::max(bytes_now, std::min(most, place.most_shared_bytes));
+  return std::max(bytes_now, std::min(most, resources.most_shared_bytes));
 }
 
 double saved_for_byte(const Placement& placement) {
@@ -100,8 +100,8 @@ std::string device_reason(const ArrayProfile& array, const Placement& placement,
 /// Explains why there is no room at this occupancy.
 std::string room_of(const Placement& placement, const StagingAdvice& advice, const LaunchProfile& launch) {
   const std::uint64_t bytes = advice.bytes_then + placement.bytes;
-  if (!launch.place || bytes > launch.place->most_shared_bytes) return ". There is no room for it";
-  const Occupancy then = occupancy(launch.place->machine, with_shared(launch.place->needs, bytes));
+  if (!launch.resources || bytes > launch.resources->most_shared_bytes) return ". There is no room for it";
+  const Occupancy then = occupancy(launch.resources->machine, with_shared(launch.resources->needs, bytes));
   return ". There is no room for it with " + grouped(advice.now->blocks) +
          " blocks on a multiprocessor; with it, the number would be " + grouped(then.blocks);
 }
@@ -121,7 +121,7 @@ std::string bytes_sentence(const StagingAdvice& advice, const LaunchProfile& lau
   const std::uint32_t warps = (launch.threads + 31) / 32;
   const auto hold = [&](const Occupancy& each) {
     return grouped(each.blocks) + " blocks (" + grouped(std::uint64_t{each.blocks} * warps) + " of " +
-           grouped(launch.place->machine.residency.warps) + " warps)";
+           grouped(launch.resources->machine.residency.warps) + " warps)";
   };
   text += ", and a multiprocessor hold " + hold(*advice.then);
   return text + (advice.now->blocks == advice.then->blocks ? " as now" : " instead of " + hold(*advice.now));
@@ -184,7 +184,7 @@ StagingAdvice staging_advice(const LaunchProfile& launch) {
         {candidate.bytes, is_candidate(array, candidate, launch) ? value_of(array, candidate) : 0});
   }
   advice.bytes_now =
-      launch.place ? std::max<std::uint64_t>(launch.place->needs.shared_bytes, of_arrays) : of_arrays;
+      launch.resources ? std::max<std::uint64_t>(launch.resources->needs.shared_bytes, of_arrays) : of_arrays;
   advice.capacity = capacity_of(launch, advice.bytes_now);
   // The space between arrays remains.
   const std::uint64_t between = advice.bytes_now - of_arrays;
@@ -204,10 +204,10 @@ StagingAdvice staging_advice(const LaunchProfile& launch) {
                            : device_reason(array, placement, candidate, launch);
     advice.placements.push_back(std::move(placement));
   }
-  if (launch.place) {
-    const LaunchProfile::Place& place = *launch.place;
-    advice.now = occupancy(place.machine, with_shared(place.needs, advice.bytes_now));
-    advice.then = occupancy(place.machine, with_shared(place.needs, advice.bytes_then));
+  if (launch.resources) {
+    const LaunchProfile::Resources& resources = *launch.resources;
+    advice.now = occupancy(resources.machine, with_shared(resources.needs, advice.bytes_now));
+    advice.then = occupancy(resources.machine, with_shared(resources.needs, advice.bytes_then));
   }
   for (Placement& each : advice.placements) {
     if (each.advised == Staging::no_room) each.reason += room_of(each, advice, launch);

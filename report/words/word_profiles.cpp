@@ -92,21 +92,21 @@ std::uint32_t narrow(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, 0x7fffffff));
 }
 
-LaunchProfile::Place place_of(const LaunchResources& resources, std::uint32_t threads) {
+LaunchProfile::Resources resources_of(const LaunchResources& resources, std::uint32_t threads) {
   constexpr std::uint32_t warp = 32;
   const LaunchResources::Multiprocessor& limits = resources.multiprocessor;
-  LaunchProfile::Place place;
-  place.machine.residency = {narrow(limits.threads), narrow(limits.blocks), narrow(limits.threads) / warp,
-                             1024};
+  LaunchProfile::Resources profiled;
+  profiled.machine.residency = {narrow(limits.threads), narrow(limits.blocks), narrow(limits.threads) / warp,
+                                1024};
   // Register allocation of devices since compute capability 5.0.
-  place.machine.registers = {narrow(limits.registers), 4, 256, false, 1};
-  place.machine.shared.bytes = narrow(limits.shared_bytes);
-  place.machine.shared.unit = std::max(narrow(limits.shared_unit), 1u);
-  place.machine.shared.of_each_block = narrow(limits.reserved_shared_bytes);
-  place.needs = {threads, limits.registers == 0 ? 0 : narrow(resources.registers),
-                 narrow(resources.static_shared_bytes + resources.dynamic_shared_bytes)};
-  place.most_shared_bytes = limits.block_shared_bytes;
-  return place;
+  profiled.machine.registers = {narrow(limits.registers), 4, 256, false, 1};
+  profiled.machine.shared.bytes = narrow(limits.shared_bytes);
+  profiled.machine.shared.unit = std::max(narrow(limits.shared_unit), 1u);
+  profiled.machine.shared.of_each_block = narrow(limits.reserved_shared_bytes);
+  profiled.needs = {threads, limits.registers == 0 ? 0 : narrow(resources.registers),
+                    narrow(resources.static_shared_bytes + resources.dynamic_shared_bytes)};
+  profiled.most_shared_bytes = limits.block_shared_bytes;
+  return profiled;
 }
 
 /// Returns the limit of counts, from the launch's notes, if the scheme has one.
@@ -142,7 +142,7 @@ void WordProfiles::add(const LaunchRecord& record) {
   profile.threads = record.block[0] * record.block[1] * record.block[2];
   bool& is_known = *space == Space::shared ? profile.knows_shared : profile.knows_device;
   if (std::exchange(is_known, true)) return;  // of another run
-  if (record.resources) profile.place = place_of(*record.resources, profile.threads);
+  if (record.resources) profile.resources = resources_of(*record.resources, profile.threads);
   profile.count_limit = limit_of(record.notes).value_or(profile.count_limit);
   const WordTable table(record);
   for (std::size_t row = 0; row < table.size(); ++row) profile.arrays.push_back(table.array(row, *space));

@@ -18,13 +18,13 @@ class ScriptedGrid final : public Grid {
   using Script = std::function<Steps(std::uint64_t block, std::uint32_t warp)>;
   explicit ScriptedGrid(Script script) : script_(std::move(script)) {}
 
-  Status begin(std::uint64_t block, std::uint32_t place, std::uint32_t multiprocessor) override {
-    places_[place] = {block, {}};
+  Status begin(std::uint64_t block, std::uint32_t slot, std::uint32_t multiprocessor) override {
+    slots_[slot] = {block, {}};
     multiprocessors.push_back(multiprocessor);
     return success();
   }
-  Result<More> advance(std::uint32_t place, std::uint32_t warp, double, Steps& steps) override {
-    auto& [block, told] = places_[place];
+  Result<More> advance(std::uint32_t slot, std::uint32_t warp, double, Steps& steps) override {
+    auto& [block, told] = slots_[slot];
     if (told.size() <= warp) told.resize(warp + 1);
     if (told[warp]) return More::ended;
     told[warp] = true;
@@ -37,7 +37,7 @@ class ScriptedGrid final : public Grid {
 
  private:
   Script script_;
-  std::map<std::uint32_t, std::pair<std::uint64_t, std::vector<bool>>> places_;
+  std::map<std::uint32_t, std::pair<std::uint64_t, std::vector<bool>>> slots_;
 };
 
 void access(Steps& steps, Step::Access kind, std::uint64_t address, std::uint32_t bytes) {

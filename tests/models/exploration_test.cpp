@@ -177,12 +177,12 @@ TEST(Layouts, PlaceElementsAsDocumented) {
   ASSERT_TRUE(description);
   Variant variant = variants_of(*description, {})->front();
   variant.layouts = {{4, 1, false}};
-  EXPECT_EQ(variant.place_in_shared(0, 7), 8);
+  EXPECT_EQ(variant.position_in_shared(0, 7), 8);
   EXPECT_EQ(variant.elements_of_shared(0), 14) << "no padding after the last row";
   variant.layouts = {{4, 0, true}};
-  EXPECT_EQ(variant.place_in_shared(0, 7), 3 * 3 + 1);
+  EXPECT_EQ(variant.position_in_shared(0, 7), 3 * 3 + 1);
   variant.layouts = {{4, 1, true}};
-  EXPECT_EQ(variant.place_in_shared(0, 7), 3 * 4 + 1);
+  EXPECT_EQ(variant.position_in_shared(0, 7), 3 * 4 + 1);
   EXPECT_EQ(variant.bytes_of_shared(), 4 * 15);
 }
 

@@ -185,13 +185,13 @@ LaunchProfile launch_with(std::vector<ArrayProfile> arrays, std::uint32_t shared
   launch.threads = 128;
   launch.arrays = std::move(arrays);
   launch.knows_shared = launch.knows_device = true;
-  LaunchProfile::Place place;
-  place.machine.residency = {2048, 32, 64, 1024};
-  place.machine.registers = {65536, 4, 256, false, 1};
-  place.machine.shared.bytes = 64 << 10;
-  place.needs = {128, 0, shared_bytes};
-  place.most_shared_bytes = 32 << 10;
-  launch.place = place;
+  LaunchProfile::Resources resources;
+  resources.machine.residency = {2048, 32, 64, 1024};
+  resources.machine.registers = {65536, 4, 256, false, 1};
+  resources.machine.shared.bytes = 64 << 10;
+  resources.needs = {128, 0, shared_bytes};
+  resources.most_shared_bytes = 32 << 10;
+  launch.resources = resources;
   return launch;
 }
 
@@ -287,7 +287,7 @@ TEST(Staging, DataUsedOnceIsNotWorthStaging) {
 
 TEST(Staging, OccupancyIsUnknownWithoutLimits) {
   LaunchProfile launch = launch_with({even("a", Space::device, 100, 900)}, 0);
-  launch.place.reset();
+  launch.resources.reset();
   const StagingAdvice advice = staging_advice(launch);
   EXPECT_THAT(advised(advice), ElementsAre("a stage"));
   EXPECT_EQ(advice.capacity, 48u << 10);
