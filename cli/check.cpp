@@ -28,14 +28,14 @@ std::string summary(const cod::Specification& specification, const cod::DeviceCo
 void print_ptx(const cod::Specification& specification, const cod::DeviceCode& code) {
   for (std::size_t i = 0; i < code.handlers.size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];
-    const std::string place = handler.is_initializer
-                                  ? "initial values"
-                                  : std::string(cod::name_of(handler.target)) +
-                                        (" of line " + std::to_string(handler.location.line));
+    const std::string origin = handler.is_initializer
+                                   ? "initial values"
+                                   : std::string(cod::name_of(handler.target)) +
+                                         (" of line " + std::to_string(handler.location.line));
     const std::string ptx = handler.is_counted
                                 ? "// no code at its sites: counted on few edges of the control flow\n"
                                 : code.handlers[i].ptx;
-    const std::string text = "// " + specification.name() + ": " + place + "\n" + ptx + "\n";
+    const std::string text = "// " + specification.name() + ": " + origin + "\n" + ptx + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
 }

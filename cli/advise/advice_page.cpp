@@ -56,8 +56,8 @@ std::string terms_row(const Json& entry) {
   }
   for (const char* const count : {"accesses", "in_shared", "global_accesses"})
     html += cell(whole(entry[count]));
-  const std::string place = entry["hurts"].value("place", "");  // english: ok
-  return html + text_cell(hurts + (place.empty() ? "" : " at " + place)) + "</tr>\n";
+  const std::string location = entry["hurts"].value("place", "");  // english: ok
+  return html + text_cell(hurts + (location.empty() ? "" : " at " + location)) + "</tr>\n";
 }
 
 std::string terms_table(const std::vector<Json>& entries) {

@@ -61,9 +61,9 @@ std::vector<KernelCharacter> characters_of(const std::string& program,
   for (const report::Record& record : records) {
     const auto* launch = std::get_if<report::LaunchRecord>(&record);
     if (launch == nullptr) continue;
-    const auto [place, is_new] = kernels.try_emplace(launch->kernel);
+    const auto [entry, is_new] = kernels.try_emplace(launch->kernel);
     if (is_new) order.push_back(launch->kernel);
-    add(*launch, place->second);
+    add(*launch, entry->second);
   }
   std::vector<KernelCharacter> characters;
   for (const std::string& kernel : order)

@@ -124,8 +124,8 @@ class ScatterMatrix {
   static double x_of(std::size_t column) { return left + static_cast<double>(column) * (panel + gap); }
   static double y_of(std::size_t row) { return top + static_cast<double>(row) * (panel + gap); }
   const char* colour_of(const KernelCharacter& kernel) const {
-    const auto place = std::ranges::find(programs_, kernel.program) - programs_.begin();
-    return colours[static_cast<std::size_t>(place) % colour_count];
+    const auto index = std::ranges::find(programs_, kernel.program) - programs_.begin();
+    return colours[static_cast<std::size_t>(index) % colour_count];
   }
 
   std::string panel_of(std::size_t row, std::size_t column) const {
@@ -176,8 +176,8 @@ class ScatterMatrix {
     std::array<std::size_t, bins> counts{};
     for (const KernelCharacter& kernel : kernels_) {
       if (!kernel.measures[measure]) continue;
-      const double place = *kernel.measures[measure] / most_[measure] * static_cast<double>(bins);
-      ++counts[std::min(static_cast<std::size_t>(place), bins - 1)];
+      const double bin = *kernel.measures[measure] / most_[measure] * static_cast<double>(bins);
+      ++counts[std::min(static_cast<std::size_t>(bin), bins - 1)];
     }
     const std::size_t most = std::max<std::size_t>(1, std::ranges::max(counts));
     std::string svg;

@@ -64,11 +64,11 @@ Json json_of(Position position) { return {{"line", position.line}, {"character",
 Json markdown(std::string text) { return {{"kind", "markdown"}, {"value", std::move(text)}}; }
 
 Json json_of(const Diagnostic& diagnostic, const Text& text) {
-  const SourceLocation& place = diagnostic.location;
-  const std::size_t end = std::size_t{place.column} + place.length;
+  const SourceLocation& location = diagnostic.location;
+  const std::size_t end = std::size_t{location.column} + location.length;
   return {{"range",
-           {{"start", json_of(text.position_of(place.line, place.column))},
-            {"end", json_of(text.position_of(place.line, end))}}},
+           {{"start", json_of(text.position_of(location.line, location.column))},
+            {"end", json_of(text.position_of(location.line, end))}}},
           {"severity", diagnostic.severity == Severity::error     ? 1
                        : diagnostic.severity == Severity::warning ? 2
                                                                   : 3},

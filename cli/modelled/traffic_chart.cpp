@@ -62,15 +62,15 @@ std::string traffic_svg(const models::clock::Traffic& traffic, TrafficBy by, dou
   for (std::size_t p = 0; p<partitions; p += partitions> 32 ? 16 : 1)
     svg += text_at(8, upper + p * cell_height + 12, "partition " + std::to_string(p));
   for (std::size_t c = 0; c < used; ++c) {
-    const std::string place = by == TrafficBy::time
-                                  ? "from " + micros(static_cast<double>(c) * traffic.bin_cycles, core_mhz)
-                                  : "block " + std::to_string(c);
+    const std::string origin = by == TrafficBy::time
+                                   ? "from " + micros(static_cast<double>(c) * traffic.bin_cycles, core_mhz)
+                                   : "block " + std::to_string(c);
     for (std::size_t p = 0; p < partitions; ++p) {
       if (columns[c][p] == 0) continue;
       svg += "<rect x=\"" + std::to_string(left + c * cell_width) + "\" y=\"" +
              std::to_string(upper + p * cell_height) + "\" width=\"" + std::to_string(cell_width - 1) +
              "\" height=\"" + std::to_string(cell_height - 1) + "\" fill=\"" +
-             colour_of(columns[c][p], most) + "\"><title>partition " + std::to_string(p) + ", " + place +
+             colour_of(columns[c][p], most) + "\"><title>partition " + std::to_string(p) + ", " + origin +
              ": " + std::to_string(columns[c][p]) + " transactions</title></rect>\n";
     }
   }

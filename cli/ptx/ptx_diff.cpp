@@ -81,19 +81,19 @@ class Differ {
   /// Returns lines that occur once on each side: the longest sequence that is in order on both.
   std::vector<Match> unique_matches(const Range& range) const {
     struct Count {
-      std::size_t first = 0, second = 0, place = 0;
+      std::size_t first = 0, second = 0, position = 0;
     };
     std::unordered_map<std::string_view, Count> counts;
     for (std::size_t at = range.first_begin; at < range.first_end; ++at) ++counts[first_[at].words].first;
     for (std::size_t at = range.second_begin; at < range.second_end; ++at) {
       Count& count = counts[second_[at].words];
       ++count.second;
-      count.place = at;
+      count.position = at;
     }
     std::vector<Match> candidates;
     for (std::size_t at = range.first_begin; at < range.first_end; ++at) {
       const Count& count = counts[first_[at].words];
-      if (count.first == 1 && count.second == 1) candidates.push_back({at, count.place});
+      if (count.first == 1 && count.second == 1) candidates.push_back({at, count.position});
     }
     return longest_increasing(candidates);
   }
@@ -102,13 +102,13 @@ class Differ {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::vector<std::size_t> tails, before(candidates.size(), none);
     for (std::size_t index = 0; index < candidates.size(); ++index) {
-      const auto place = std::ranges::lower_bound(tails, candidates[index].second, {},
-                                                  [&](std::size_t tail) { return candidates[tail].second; });
-      if (place != tails.begin()) before[index] = *(place - 1);
-      if (place == tails.end()) {
+      const auto position = std::ranges::lower_bound(
+          tails, candidates[index].second, {}, [&](std::size_t tail) { return candidates[tail].second; });
+      if (position != tails.begin()) before[index] = *(position - 1);
+      if (position == tails.end()) {
         tails.push_back(index);
       } else {
-        *place = index;
+        *position = index;
       }
     }
     std::vector<Match> result;

@@ -239,10 +239,10 @@ std::string costliest(const SiteCosts& costs) {
   if (most == costs.end()) return {};
   const report::SiteLabel label =
       label_of(most->first.first, report::SiteKind::instruction, most->first.second);
-  std::string place = label.source();
-  if (place.empty()) place = "PTX line " + std::to_string(label.ptx_line);
+  std::string location = label.source();
+  if (location.empty()) location = "PTX line " + std::to_string(label.ptx_line);
   constexpr std::size_t name_width = 40;
-  return label.opcode + " at " + place + " of " + report::short_kernel_name(label.function, name_width);
+  return label.opcode + " at " + location + " of " + report::short_kernel_name(label.function, name_width);
 }
 
 std::string limiting(const OccupancyLimits& limits) {
