@@ -202,14 +202,14 @@ bool ReplayDecoder::decode_parameter(std::uint32_t at, std::vector<ReplayOperati
   if (!function_.is_entry || !instruction.traits.reads_memory || instruction.operands.size() != 2 ||
       instruction.traits.space != StateSpace::param || !instruction.opcode.starts_with("ld"))
     return false;
-  const Operand& place = instruction.operands[1];
-  if (place.elements.size() != 1 || place.elements[0].kind != OperandKind::identifier) return false;
+  const Operand& address = instruction.operands[1];
+  if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return false;
   std::int64_t offset = 0;
   bool is_found = false;
   for (const Variable& parameter : function_.parameters) {
     const std::int64_t alignment = std::max(1u, parameter.alignment);
     offset = (offset + alignment - 1) / alignment * alignment;
-    is_found = parameter.name == place.elements[0].name;
+    is_found = parameter.name == address.elements[0].name;
     if (is_found) break;
     offset += static_cast<std::int64_t>(parameter.size_bytes());
   }
@@ -225,7 +225,7 @@ bool ReplayDecoder::decode_parameter(std::uint32_t at, std::vector<ReplayOperati
     operation.is_signed = is_signed_type(instruction.traits.type);
     operation.bytes = bits / 8;
     operation.source[0] = {ReplayOperand::Kind::constant, 0,
-                           offset + place.offset + static_cast<std::int64_t>(i) * operation.bytes};
+                           offset + address.offset + static_cast<std::int64_t>(i) * operation.bytes};
     if (each.kind == OperandKind::identifier) operation.destinations = {own(usage_.find(each.name, at))};
     operations.push_back(operation);
   }
@@ -238,10 +238,10 @@ bool ReplayDecoder::decode_passed(std::uint32_t at, std::vector<ReplayOperation>
   const Instruction& instruction = function_.body->instructions[at];
   const bool is_load = instruction.traits.reads_memory;
   if (instruction.traits.space != StateSpace::param || instruction.operands.size() != 2) return false;
-  const Operand& place = instruction.operands[is_load ? 1 : 0];
+  const Operand& address = instruction.operands[is_load ? 1 : 0];
   const Operand& value = instruction.operands[is_load ? 0 : 1];
-  if (place.elements.size() != 1 || place.elements[0].kind != OperandKind::identifier) return false;
-  const Variable* const passed = passed_variable(*function_.body, function_, at, place.elements[0].name);
+  if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return false;
+  const Variable* const passed = passed_variable(*function_.body, function_, at, address.elements[0].name);
   const auto storage = copy_.storages.find(passed);
   if (storage == copy_.storages.end()) return false;
   const auto bytes = static_cast<std::uint32_t>(size_of(instruction.traits.type));
@@ -250,7 +250,7 @@ bool ReplayDecoder::decode_passed(std::uint32_t at, std::vector<ReplayOperation>
   for (std::size_t i = 0; i < elements; ++i) {
     const Operand& each = value.kind == OperandKind::vector ? value.elements[i] : value;
     const RegisterId slot =
-        parameters_.find(storage->second, place.offset + static_cast<std::int64_t>(i * bytes), bytes);
+        parameters_.find(storage->second, address.offset + static_cast<std::int64_t>(i * bytes), bytes);
     const RegisterId reg = each.kind == OperandKind::identifier ? usage_.find(each.name, at) : no_register;
     const bool is_plain = bits >= 16 && (reg == no_register || usage_.registers()[reg].name == each.name);
     const std::uint8_t own_bits = reg == no_register ? bits : integer_bits(usage_.registers()[reg].type);

@@ -65,7 +65,7 @@ class ProgramBuilder {
   ReplayProgram build() {
     FunctionCopy kernel;
     program_.entry = add(kernel, no_block);
-    forget_what_parameters_hide();
+    forget_hidden_parameters();
     predict_accesses(program_, successors_, functions_.may_exit_in_calls);
     join_copies();
     drop_unused_operations(program_, functions_.follows_shared);
@@ -81,8 +81,8 @@ class ProgramBuilder {
 
   const Body& body_of(std::size_t function) const { return *functions_.functions[function]->function().body; }
 
-  /// Returns the first block of the copy. Its returns go to `behind`; no_block: they end the thread.
-  std::uint32_t add(FunctionCopy& copy, std::uint32_t behind) {
+  /// Returns the first block of the copy. Its returns go to `return_block`; no_block: they end the thread.
+  std::uint32_t add(FunctionCopy& copy, std::uint32_t return_block) {
     FunctionAnalyses& analyses = *functions_.functions[copy.function];
     const ControlFlowGraph& graph = analyses.graph();
     copy.first_register = program_.registers;
@@ -106,11 +106,11 @@ class ProgramBuilder {
     first.back() = count;  // empty: the end of the copy
     program_.blocks.resize(count + 1);
     successors_.resize(count + 1);
-    program_.blocks[count].fall_through = behind;
-    if (behind != no_block) successors_[count] = {behind};
+    program_.blocks[count].fall_through = return_block;
+    if (return_block != no_block) successors_[count] = {return_block};
     std::vector<Followed> followed;
     for (std::uint32_t index = 0; index < graph.blocks.size(); ++index)
-      add_block(index, first, calls[index], behind, copy, decoder, followed);
+      add_block(index, first, calls[index], return_block, copy, decoder, followed);
     for (Followed& each : followed) {
       const std::uint32_t entry = add(each.copy, each.block + 1);
       program_.blocks[each.block].fall_through = entry;
@@ -178,8 +178,8 @@ class ProgramBuilder {
   }
 
   void add_block(std::uint32_t index, const std::vector<std::uint32_t>& first,
-                 std::map<std::uint32_t, FunctionCopy>& calls, std::uint32_t behind, const FunctionCopy& copy,
-                 ReplayDecoder& decoder, std::vector<Followed>& followed) {
+                 std::map<std::uint32_t, FunctionCopy>& calls, std::uint32_t return_block,
+                 const FunctionCopy& copy, ReplayDecoder& decoder, std::vector<Followed>& followed) {
     FunctionAnalyses& analyses = *functions_.functions[copy.function];
     const BasicBlock& from = analyses.graph().blocks[index];
     std::uint32_t part = first[index];
@@ -196,19 +196,19 @@ class ProgramBuilder {
       for (ReplayOperation& each : decoder.decode(at)) {
         if (is_costly(each, copy.first_register, analyses.uniformity())) each.kind = ReplayKind::unknown;
         returns |= each.kind == ReplayKind::exit;
-        if (each.kind == ReplayKind::exit && behind != no_block) each.kind = ReplayKind::branch;
+        if (each.kind == ReplayKind::exit && return_block != no_block) each.kind = ReplayKind::branch;
         program_.operations.push_back(std::move(each));
       }
     }
     ReplayBlock& block = program_.blocks[part];
     block.end = next_operation();
-    const auto place_of = [&](std::uint32_t each) { return each == no_block ? behind : first[each]; };
+    const auto block_of = [&](std::uint32_t each) { return each == no_block ? return_block : first[each]; };
     if (from.targets.size() == 1) block.target = first[from.targets[0]];
-    if (returns) block.target = behind;
-    block.fall_through = place_of(from.fall_through);
-    block.post_dominator = place_of(analyses.post_dominators()[index]);
+    if (returns) block.target = return_block;
+    block.fall_through = block_of(from.fall_through);
+    block.post_dominator = block_of(analyses.post_dominators()[index]);
     for (const std::uint32_t each : from.successors) successors_[part].push_back(first[each]);
-    if (returns && behind != no_block) successors_[part].push_back(behind);
+    if (returns && return_block != no_block) successors_[part].push_back(return_block);
   }
 
   bool ends_in_branch(const BasicBlock& block, const FunctionCopy& copy) const {
@@ -219,7 +219,7 @@ class ProgramBuilder {
 
   std::uint32_t next_operation() const { return static_cast<std::uint32_t>(program_.operations.size()); }
 
-  void forget_what_parameters_hide() {
+  void forget_hidden_parameters() {
     std::vector<bool> is_unknown(program_.registers, false);
     for (const RegisterId each : parameters_.unknown()) is_unknown[each] = true;
     for (ReplayOperation& each : program_.operations) {
@@ -230,19 +230,19 @@ class ProgramBuilder {
 
   /// An access loses its probe in all copies or in none.
   void join_copies() {
-    const auto place_of = [](const ReplayOperation& each) {
+    const auto key_of = [](const ReplayOperation& each) {
       return std::tuple(each.function, each.instruction, each.side);
     };
     for (std::size_t i = 0; i < program_.operations.size(); ++i) {
       const ReplayOperation& each = program_.operations[i];
       if (each.kind != ReplayKind::access) continue;
       const bool is_known = program_.is_predictable[i] && is_followed_[each.function];
-      const auto [found, is_new] = program_.accesses.try_emplace(place_of(each), is_known);
+      const auto [found, is_new] = program_.accesses.try_emplace(key_of(each), is_known);
       if (!is_new) found->second &= is_known;
     }
     for (std::size_t i = 0; i < program_.operations.size(); ++i) {
       if (program_.is_predictable[i])
-        program_.is_predictable[i] = program_.accesses.at(place_of(program_.operations[i]));
+        program_.is_predictable[i] = program_.accesses.at(key_of(program_.operations[i]));
     }
   }
 

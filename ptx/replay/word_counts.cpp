@@ -76,14 +76,14 @@ void WordCounts::add_box(std::uint64_t base, const std::vector<Steps>& dimension
 
 void WordCounts::add_each(std::uint64_t base, const std::vector<Steps>& dimensions, std::uint64_t weight,
                           std::uint64_t unit) {
-  std::vector<std::uint64_t> places{base};
+  std::vector<std::uint64_t> offsets{base};
   for (const Steps& each : dimensions) {
-    const std::size_t known = places.size();
+    const std::size_t known = offsets.size();
     for (std::uint64_t step = 1; step < each.extent; ++step) {
-      for (std::size_t i = 0; i < known; ++i) places.push_back(places[i] + step * each.stride);
+      for (std::size_t i = 0; i < known; ++i) offsets.push_back(offsets[i] + step * each.stride);
     }
   }
-  for (const std::uint64_t each : places) whole_[each * unit / word] += weight;
+  for (const std::uint64_t each : offsets) whole_[each * unit / word] += weight;
 }
 
 std::vector<std::uint64_t> WordCounts::finish() {

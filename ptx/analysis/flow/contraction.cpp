@@ -163,18 +163,18 @@ class Finder {
   }
 
   void add_use(Product& product, std::uint32_t sum, ValueId value, bool is_negated) const {
-    std::optional<std::uint32_t> place;
+    std::optional<std::uint32_t> product_operand;
     for (std::uint32_t operand = 1; operand <= 2; ++operand) {
       const Operand& read = body_.instructions[sum].operands[operand];
       if (read.kind != OperandKind::identifier || ssa_.read_of(sum, usage_.find(read.name, sum)) != value)
         continue;
-      if (read.negated || place) product.is_fusable = false;  // on both sides
-      place = operand;
+      if (read.negated || product_operand) product.is_fusable = false;  // on both sides
+      product_operand = operand;
     }
-    if (!place) return;
+    if (!product_operand) return;
     const bool is_known = std::ranges::any_of(product.uses, [&](const Use& use) { return use.sum == sum; });
     if (is_known) product.is_fusable = false;  // on both sides, once through a move
-    product.uses.push_back({sum, *place, is_negated});
+    product.uses.push_back({sum, *product_operand, is_negated});
   }
 
   /// Considers products with one use first, then the others, in the order in which the sums read them.
@@ -192,7 +192,7 @@ class Finder {
       const auto other = fused.find(use.sum);
       if (other == fused.end() || other->second.operand > use.operand) fuse(product, use, fused);
     }
-    for (const auto& [place, product] : with_several) {
+    for (const auto& [sum_operand, product] : with_several) {
       const auto is_fused = [&](const Use& use) { return fused.contains(use.sum); };
       if (std::ranges::any_of(product->uses, is_fused)) continue;
       for (const Use& use : product->uses) fuse(*product, use, fused);

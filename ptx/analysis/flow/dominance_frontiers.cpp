@@ -42,9 +42,9 @@ void DominanceFrontiers::find_joins(const ControlFlowGraph& graph, const Dominat
   std::ranges::stable_sort(joins_, {}, [this](std::uint32_t block) { return depths_[block]; });
   join_of_.assign(graph.blocks.size(), no_block);
   first_join_.assign(deepest + 2, 0);
-  for (std::uint32_t place = 0; place < joins_.size(); ++place) {
-    join_of_[joins_[place]] = place;
-    first_join_[depths_[joins_[place]] + 1] = place + 1;
+  for (std::uint32_t index = 0; index < joins_.size(); ++index) {
+    join_of_[joins_[index]] = index;
+    first_join_[depths_[joins_[index]] + 1] = index + 1;
   }
   for (std::size_t depth = 1; depth < first_join_.size(); ++depth)
     first_join_[depth] = std::max(first_join_[depth], first_join_[depth - 1]);

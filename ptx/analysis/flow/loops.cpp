@@ -90,9 +90,9 @@ void LoopNest::number_loops() {
   std::vector<std::uint32_t> next(loops_.size());
   for (std::uint32_t loop = 0; loop < loops_.size(); ++loop) {
     const std::uint32_t parent = loops_[loop].parent;
-    std::uint32_t& place = parent == no_loop ? next_root : next[parent];
-    enter_[loop] = place;
-    leave_[loop] = place += size[loop];
+    std::uint32_t& position = parent == no_loop ? next_root : next[parent];
+    enter_[loop] = position;
+    leave_[loop] = position += size[loop];
     next[loop] = enter_[loop] + 1;
     if (parent != no_loop) loops_[loop].depth = loops_[parent].depth + 1;
   }

@@ -126,10 +126,10 @@ void SsaForm::rename_block(std::uint32_t block, Renaming& state) {
   for (const std::uint32_t successor : graph_.blocks[block].successors) {
     const auto& predecessors = graph_.blocks[successor].predecessors;
     if (phis_[successor].empty()) continue;
-    const auto place =
+    const auto index =
         static_cast<std::size_t>(std::ranges::lower_bound(predecessors, block) - predecessors.begin());
     for (const ValueId phi : phis_[successor])
-      inputs_[values_[phi].first_input + place] = current(values_[phi].reg);
+      inputs_[values_[phi].first_input + index] = current(values_[phi].reg);
   }
 }
 

@@ -354,15 +354,15 @@ std::optional<AffineForm> AffineAnalysis::evaluate_parameter(std::uint32_t at) {
       instruction.traits.space != StateSpace::param || is_floating(instruction.traits.type)) {
     return std::nullopt;
   }
-  const Operand& place = instruction.operands[1];
-  if (place.elements.size() != 1 || place.elements[0].kind != OperandKind::identifier || place.offset < 0 ||
-      place.offset > std::numeric_limits<std::uint32_t>::max())
+  const Operand& address = instruction.operands[1];
+  if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier ||
+      address.offset < 0 || address.offset > std::numeric_limits<std::uint32_t>::max())
     return std::nullopt;
-  const std::string_view name = place.elements[0].name;
+  const std::string_view name = address.elements[0].name;
   const auto has_name = [name](const Variable& parameter) { return parameter.name == name; };
   if (std::ranges::none_of(function_.parameters, has_name)) return std::nullopt;
   const std::uint8_t bits = bits_of(ssa_.writes(at)[0]);
-  Symbol symbol{SymbolKind::parameter, static_cast<std::uint32_t>(place.offset), name, 0, 0, false};
+  Symbol symbol{SymbolKind::parameter, static_cast<std::uint32_t>(address.offset), name, 0, 0, false};
   if (const std::optional<Interval> range = range_of_type(instruction.traits.type)) {
     symbol.minimum = static_cast<std::int64_t>(range->minimum);
     symbol.maximum = static_cast<std::int64_t>(range->maximum);

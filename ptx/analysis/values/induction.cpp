@@ -194,8 +194,8 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
 
   // induction_ is in the order of the loops.
   const auto first = std::ranges::lower_bound(induction_, index, {}, &InductionVariable::loop);
-  for (auto place = first; place != induction_.end() && place->loop == index; ++place) {
-    const InductionVariable& candidate = *place;
+  for (auto each = first; each != induction_.end() && each->loop == index; ++each) {
+    const InductionVariable& candidate = *each;
     const std::int64_t factor = variable->coefficient_of(value_symbol(candidate.phi));
     if (factor == 0 || !candidate.initial.is_constant() || !candidate.step.is_constant() ||
         candidate.initial.bits != bits)

@@ -337,10 +337,12 @@ Variance Uniformity::evaluate_load(const Instruction& instruction, Variance addr
       return has_modifier(instruction.opcode, "nc") ? address : varies;
     case StateSpace::param: {
       if (!function_.is_entry || instruction.operands.size() < 2) return varies;
-      const Operand& place = instruction.operands[1];
-      if (place.elements.empty() || place.elements[0].kind != OperandKind::identifier) return varies;
+      const Operand& operand = instruction.operands[1];
+      if (operand.elements.empty() || operand.elements[0].kind != OperandKind::identifier) return varies;
       // A kernel's own parameters are uniform; results of calls are not.
-      const auto is_own = [&](const Variable& parameter) { return parameter.name == place.elements[0].name; };
+      const auto is_own = [&](const Variable& parameter) {
+        return parameter.name == operand.elements[0].name;
+      };
       return std::ranges::any_of(function_.parameters, is_own) ? address : varies;
     }
     default: return varies;
