@@ -89,8 +89,8 @@ struct DeviceLimits {
   std::uint32_t threads_per_sm = 0;
   std::uint32_t blocks_per_sm = 0;
   std::uint32_t registers_per_sm = 0;
-  std::uint32_t shared_per_sm = 0;             ///< bytes
-  std::uint32_t shared_per_block_besides = 0;  ///< additional bytes per block
+  std::uint32_t shared_per_sm = 0;              ///< bytes
+  std::uint32_t reserved_shared_per_block = 0;  ///< additional bytes per block
 };
 
 /// Resources that a kernel uses with a launch's block size and dynamic shared memory.
@@ -156,11 +156,11 @@ struct ModelledTime {
   std::optional<Cache> l1, l2;            ///< in sectors, if the machine has these caches
 };
 
-/// Shares the setup of several calls of its thread while it lives. Other Together objects created meanwhile
+/// Shares the setup of several calls of its thread while it lives. Other CallGroup objects created meanwhile
 /// must be destroyed first.
-class Together {
+class CallGroup {
  public:
-  virtual ~Together() = default;
+  virtual ~CallGroup() = default;
 };
 
 /// A pending copy of device memory to the host. It may be used from any thread, concurrently with its device.
@@ -168,7 +168,7 @@ class Readback {
  public:
   virtual ~Readback() = default;
   /// Shares setup between calls of this object and of others of the same device.
-  virtual std::unique_ptr<Together> together() { return nullptr; }
+  virtual std::unique_ptr<CallGroup> call_group() { return nullptr; }
   virtual bool ready() = 0;
   /// Blocks until the launch and the copy complete. Fails if the device reports an error.
   virtual Result<std::span<std::byte>> wait() = 0;
@@ -178,7 +178,7 @@ class Readback {
   virtual std::optional<ModelledTime> modelled() { return std::nullopt; }
   /// Returns an upper bound of the launch's device time, which excludes idle time after it; nullopt if
   /// unknown. Valid after wait().
-  virtual std::optional<double> most_milliseconds() { return kernel_milliseconds(); }
+  virtual std::optional<double> max_milliseconds() { return kernel_milliseconds(); }
   /// Returns the device time for clearing and copying the launch's buffers; nullopt if it was not measured.
   /// Valid after wait().
   virtual std::optional<double> buffer_milliseconds() { return std::nullopt; }
@@ -196,7 +196,7 @@ enum class KernelTimes {
 };
 
 /// The position of a kernel's directives in a text, between its parameters and its body. Empty if unknown.
-struct DirectivePlace {
+struct DirectiveRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
@@ -206,7 +206,7 @@ struct VariantTraits {
   std::uint32_t kept_registers = 0;  ///< 32-bit registers that hold counters while the kernel runs
   /// True if its thread blocks may wait for each other without a cooperative launch.
   bool may_wait_for_blocks = true;
-  DirectivePlace directives = {};  ///< of the variant's kernel, in the loaded PTX
+  DirectiveRange directives = {};  ///< of the variant's kernel, in the loaded PTX
 };
 
 /// Thread safe: several threads may launch concurrently.
@@ -227,7 +227,7 @@ class Device {
   virtual void limit_memory(const MemoryBudget& /*budget*/) {}
 
   /// Shares setup between the calls that make one launch.
-  virtual std::unique_ptr<Together> together() { return nullptr; }
+  virtual std::unique_ptr<CallGroup> call_group() { return nullptr; }
 
   virtual DeviceLimits limits() { return {}; }
 

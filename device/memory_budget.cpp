@@ -61,30 +61,30 @@ void BoundedMemory::limit(const MemoryBudget& budget) {
   known_to_fit_ = 0;
 }
 
-Status BoundedMemory::take(std::uint64_t bytes) {
+Status BoundedMemory::reserve(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const bool overflows = bytes > unlimited - taken_;
-  if (overflows || taken_ + bytes > known_to_fit_) {
+  const bool overflows = bytes > unlimited - reserved_;
+  if (overflows || reserved_ + bytes > known_to_fit_) {
     const std::uint64_t free = budget_.bytes ? 0 : free_();
-    const std::uint64_t most = budget_.of(free > unlimited - taken_ ? unlimited : free + taken_);
-    if (overflows || taken_ + bytes > most) {
+    const std::uint64_t most = budget_.of(free > unlimited - reserved_ ? unlimited : free + reserved_);
+    if (overflows || reserved_ + bytes > most) {
       return failure("LYNXPP_MEMORY_BUDGET leaves " + std::to_string(most) + " bytes of " + what_ +
                      " for probe buffers");
     }
-    known_to_fit_ = std::min(most, taken_ + bytes + most / 16);
+    known_to_fit_ = std::min(most, reserved_ + bytes + most / 16);
   }
-  taken_ += bytes;
+  reserved_ += bytes;
   return success();
 }
 
-void BoundedMemory::give_back(std::uint64_t bytes) {
+void BoundedMemory::release(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  taken_ -= std::min(bytes, taken_);
+  reserved_ -= std::min(bytes, reserved_);
 }
 
-std::uint64_t BoundedMemory::taken() const {
+std::uint64_t BoundedMemory::reserved() const {
   const std::lock_guard lock(mutex_);
-  return taken_;
+  return reserved_;
 }
 
 }  // namespace lynxpp::device

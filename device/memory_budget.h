@@ -37,16 +37,16 @@ class BoundedMemory {
   void limit(const MemoryBudget& budget);
   /// Fails if `bytes` do not fit. The message does not contain the size, so that equal failures are reported
   /// once.
-  Status take(std::uint64_t bytes);
-  void give_back(std::uint64_t bytes);
-  std::uint64_t taken() const;
+  Status reserve(std::uint64_t bytes);
+  void release(std::uint64_t bytes);
+  std::uint64_t reserved() const;
 
  private:
   const std::string what_;
   const std::function<std::uint64_t()> free_;
   mutable std::mutex mutex_;  // guards the members below
   MemoryBudget budget_;
-  std::uint64_t taken_ = 0;
+  std::uint64_t reserved_ = 0;
   std::uint64_t known_to_fit_ = 0;
 };
 

@@ -458,7 +458,7 @@ std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
 }
 
 /// Empty if unreadable; the loader reports the error.
-device::DirectivePlace directives_of(const std::string& ptx, const std::string& kernel) {
+device::DirectiveRange directives_of(const std::string& ptx, const std::string& kernel) {
   const Result<ptx::Module> module = ptx::parse_module(ptx);
   const ptx::Function* const function = module ? module->find_function(kernel) : nullptr;
   if (function == nullptr || function->is_declaration()) return {};

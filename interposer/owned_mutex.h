@@ -3,33 +3,35 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 namespace lynxpp::interposer {
 
+/// `Mutex` is std::timed_mutex or std::recursive_timed_mutex.
+template <typename Mutex>
 class OwnedMutex {
  public:
   void lock() {
     mutex_.lock();
-    owner_ = std::this_thread::get_id();
+    entered();
   }
-  bool try_lock() { return owned(mutex_.try_lock()); }
-  bool try_lock_for(std::chrono::milliseconds patience) { return owned(mutex_.try_lock_for(patience)); }
+  bool try_lock() { return mutex_.try_lock() && entered(); }
+  bool try_lock_for(std::chrono::milliseconds patience) { return mutex_.try_lock_for(patience) && entered(); }
   void unlock() {
-    owner_ = std::thread::id();
+    if (--depth_ == 0) owner_ = std::thread::id();
     mutex_.unlock();
   }
   bool is_held_by_caller() const { return owner_ == std::this_thread::get_id(); }
 
  private:
-  bool owned(bool locked) {
-    if (locked) owner_ = std::this_thread::get_id();
-    return locked;
+  bool entered() {
+    if (++depth_ == 1) owner_ = std::this_thread::get_id();
+    return true;
   }
 
-  std::timed_mutex mutex_;
+  Mutex mutex_;
   std::atomic<std::thread::id> owner_;
+  int depth_ = 0;  ///< locks by the owner, which alone changes it
 };
 
 }  // namespace lynxpp::interposer

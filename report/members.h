@@ -186,7 +186,7 @@ void visit_members(Is<DeviceRecord> auto& record, auto&& visit) {
   visit("blocks_per_sm", record.blocks_per_sm);
   visit("registers_per_sm", record.registers_per_sm);
   visit("shared_per_sm", record.shared_per_sm);
-  visit("shared_per_block_besides", record.shared_per_block_besides);
+  visit("shared_per_block_besides", record.reserved_shared_per_block);
 }
 
 void visit_members(Is<ActivityRecord::Launch> auto& launch, auto&& visit) {

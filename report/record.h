@@ -195,7 +195,7 @@ struct DeviceRecord {
   std::uint64_t blocks_per_sm = 0;
   std::uint64_t registers_per_sm = 0;
   std::uint64_t shared_per_sm = 0;
-  std::uint64_t shared_per_block_besides = 0;  ///< bytes that each block uses in addition
+  std::uint64_t reserved_shared_per_block = 0;  ///< bytes that each block uses in addition
   std::uint64_t ordinal = 0;
   std::string uuid = {};  ///< "GPU-…"; empty: unknown
 };

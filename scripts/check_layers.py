@@ -42,7 +42,7 @@ TABLE = {
     "interposer": ["interposer/control", "support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/driver", "device/cpu/runtime",
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "device/cpu/driver/api.def",
-                           "device/cpu/driver/unsupported.def", "support/call_stack.h",
+                           "device/cpu/driver/unsupported.def", "support/call_stack.h", "support/check.h",
                            "support/control_socket.h", "support/printable.h", "support/run_mark.h", "support/system_call_filter.h", "support/write_signals.h"],
     "interposer/control": ["support", "interposer/session/session.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],

@@ -345,7 +345,7 @@ models::proplusplus::DeviceFigures figures_of(const report::DeviceRecord& record
           narrow(record.blocks_per_sm),
           narrow(record.registers_per_sm),
           narrow(record.shared_per_sm),
-          narrow(record.shared_per_block_besides)};
+          narrow(record.reserved_shared_per_block)};
 }
 
 /// Joins the launches with their counts.

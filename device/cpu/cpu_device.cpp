@@ -1,4 +1,6 @@
 // Implements device::Device with the executor; launch sessions run instrumented kernels through it.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -21,6 +23,7 @@
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"
 
@@ -34,12 +37,30 @@ BoundedMemory& probe_memory() {
 }
 
 /// Frees the memory of a probe buffer.
+/// At least this much is mapped: the system provides zeros, and commits no page that nobody touches.
+constexpr std::size_t least_mapped = std::size_t{1} << 20;
+
+/// Returns null if there is no memory.
+void* zeros(std::size_t bytes, std::size_t alignment) {
+  if (bytes >= least_mapped) {
+    void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+  }
+  void* const memory = std::aligned_alloc(alignment, bytes);
+  if (memory != nullptr) std::memset(memory, 0, bytes);
+  return memory;
+}
+
 struct FreeMemory {
   std::size_t taken = 0;
   void operator()(void* memory) const {
     cpu::allocations().remove_foreign(memory, MemoryKind::probe);
-    std::free(memory);
-    probe_memory().give_back(taken);
+    if (taken >= least_mapped) {
+      ::munmap(memory, taken);
+    } else {
+      std::free(memory);
+    }
+    probe_memory().release(taken);
   }
 };
 
@@ -96,7 +117,7 @@ class CpuReadback : public Readback {
     if (!run_->modelled) return std::nullopt;
     return run_->modelled->seconds * 1e3;
   }
-  std::optional<double> most_milliseconds() override { return run_->milliseconds; }
+  std::optional<double> max_milliseconds() override { return run_->milliseconds; }
   std::optional<ModelledTime> modelled() override {
     if (!run_->modelled) return std::nullopt;
     const models::clock::KernelTime& time = *run_->modelled;
@@ -309,13 +330,12 @@ class CpuDevice : public Device {
   /// Allocates zeroed memory that kernels may access.
   Result<std::byte*> zeroed_memory(std::size_t bytes) const {
     const std::size_t taken = rounded(bytes);
-    if (Status fits = probe_memory().take(taken); !fits) return fits.error();
-    void* memory = taken > bytes ? std::aligned_alloc(alignment, taken) : nullptr;
+    if (Status fits = probe_memory().reserve(taken); !fits) return fits.error();
+    void* const memory = taken > bytes ? zeros(taken, alignment) : nullptr;
     if (memory == nullptr) {
-      probe_memory().give_back(taken);
+      probe_memory().release(taken);
       return failure("no memory for probe buffers");
     }
-    std::memset(memory, 0, taken);
     Allocation probe{reinterpret_cast<std::uintptr_t>(memory), bytes, MemoryKind::probe};
     probe.device = info_.ordinal;
     if (bytes != 0) cpu::allocations().add_foreign(probe);

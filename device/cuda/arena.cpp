@@ -18,7 +18,7 @@ constexpr std::size_t largest_shared_arena = 4u << 20;
 /// Each part keeps an event until the arena is recycled.
 constexpr std::size_t most_parts = 128;
 constexpr std::size_t most_kept_of_arenas = 256u << 20;
-/// How long has_come() polls for a copy that it has just started.
+/// How long is_on_host() polls for a copy that it has just started.
 constexpr std::chrono::microseconds patience_with_copy(100);
 
 std::size_t room_in(const Arena::Memory& memory) { return std::min(memory.device.size, memory.pinned.size); }
@@ -79,7 +79,7 @@ Arena::Part Arena::part_of(std::size_t part) {
   return parts_[part];
 }
 
-bool Arena::asks_whether_over(std::size_t part) {
+bool Arena::query_over(std::size_t part) {
   const Part now = part_of(part);
   if (now.is_over) return true;
   if (now.done == nullptr || owner_.driver_.cuEventQuery(now.done) != CUDA_SUCCESS) return false;
@@ -89,23 +89,23 @@ bool Arena::asks_whether_over(std::size_t part) {
 
 bool Arena::is_over(std::size_t part) {
   const InContext ours(owner_.driver_, owner_.pool_.context());
-  return asks_whether_over(part);
+  return query_over(part);
 }
 
-bool Arena::goes_along(std::size_t part) {
+bool Arena::is_copyable(std::size_t part) {
   {
     const std::lock_guard lock(mutex_);
     if (part >= parts_.size() || parts_[part].copied != nullptr) return false;
   }
-  return asks_whether_over(part);
+  return query_over(part);
 }
 
-Status Arena::have_copied(std::size_t first) {
+Status Arena::ensure_copied(std::size_t first) {
   const std::lock_guard copying(copying_);
   const Part begin = part_of(first);
   if (begin.copied != nullptr) return success();
   std::size_t end = first + 1;
-  while (goes_along(end)) ++end;
+  while (is_copyable(end)) ++end;
   const Part last = part_of(end - 1);
   const std::size_t offset = begin.offset;
   const Driver& driver = owner_.driver_;
@@ -121,29 +121,30 @@ Status Arena::have_copied(std::size_t first) {
   return success();
 }
 
-bool Arena::has_come(std::size_t part) {
-  if (part_of(part).has_come) return true;
+bool Arena::is_on_host(std::size_t part) {
+  if (part_of(part).is_on_host) return true;
   const Driver& driver = owner_.driver_;
   const InContext ours(driver, owner_.pool_.context());
-  if (!asks_whether_over(part)) return false;
+  if (!query_over(part)) return false;
   // A rejected copy fails again in wait(), which reports why.
-  if (!have_copied(part)) return true;
+  if (!ensure_copied(part)) return true;
   const CUevent copied = part_of(part).copied;
   const auto latest = std::chrono::steady_clock::now() + patience_with_copy;
-  bool has_come = driver.cuEventQuery(copied) == CUDA_SUCCESS;
-  while (!has_come && std::chrono::steady_clock::now() < latest) {
+  bool is_on_host = driver.cuEventQuery(copied) == CUDA_SUCCESS;
+  while (!is_on_host && std::chrono::steady_clock::now() < latest) {
     std::this_thread::yield();
-    has_come = driver.cuEventQuery(copied) == CUDA_SUCCESS;
+    is_on_host = driver.cuEventQuery(copied) == CUDA_SUCCESS;
   }
-  if (!has_come) return false;
+  if (!is_on_host) return false;
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = part; i < parts_.size() && parts_[i].copied == copied; ++i) parts_[i].has_come = true;
+  for (std::size_t i = part; i < parts_.size() && parts_[i].copied == copied; ++i)
+    parts_[i].is_on_host = true;
   return true;
 }
 
 Result<std::span<std::byte>> Arena::wait(std::size_t part) {
   const Part now = part_of(part);
-  if (!now.has_come) {
+  if (!now.is_on_host) {
     const Driver& driver = owner_.driver_;
     const InContext ours(driver, owner_.pool_.context());
     const CUresult ended =
@@ -153,16 +154,16 @@ Result<std::span<std::byte>> Arena::wait(std::size_t part) {
       const std::lock_guard lock(mutex_);
       parts_[part].is_over = true;
     }
-    if (Status copied = have_copied(part); !copied) return copied.error();
+    if (Status copied = ensure_copied(part); !copied) return copied.error();
     const CUresult came = driver.cuEventSynchronize(part_of(part).copied);
     if (came != CUDA_SUCCESS) return driver.error("copying results", came);
     const std::lock_guard lock(mutex_);
-    parts_[part].has_come = true;
+    parts_[part].is_on_host = true;
   }
   return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address) + now.offset, now.bytes);
 }
 
-std::optional<double> Arena::most_milliseconds(std::size_t part) {
+std::optional<double> Arena::max_milliseconds(std::size_t part) {
   const InContext ours(owner_.driver_, owner_.pool_.context());
   const Part wanted = part_of(part);
   // That handle names a different stream in each thread.
@@ -176,29 +177,29 @@ std::optional<double> Arena::most_milliseconds(std::size_t part) {
 
 Arenas::~Arenas() { open_.reset(); }
 
-Result<Arenas::Place> Arenas::take(std::size_t bytes, CUstream stream) {
-  Place place;
+Result<Arenas::Part> Arenas::take(std::size_t bytes, CUstream stream) {
+  Part part;
   std::optional<Arena::Taken> taken;
   {
     const std::lock_guard lock(mutex_);
-    place.arena = open_;
+    part.arena = open_;
   }
-  if (place.arena != nullptr) taken = place.arena->take(bytes, stream);
+  if (part.arena != nullptr) taken = part.arena->take(bytes, stream);
   std::shared_ptr<Arena> full;  // may recycle the arena when destroyed, so outlives the lock
   if (!taken) {
     const CaptureRelaxed relaxed(driver_);
     Result<std::shared_ptr<Arena>> opened = open(bytes);
     if (!opened) return opened.error();
-    place.arena = std::move(*opened);
-    taken = place.arena->take(bytes, stream);
+    part.arena = std::move(*opened);
+    taken = part.arena->take(bytes, stream);
     const std::lock_guard lock(mutex_);
-    full = std::exchange(open_, place.arena);
+    full = std::exchange(open_, part.arena);
   }
-  place.part = taken->part;
-  place.address = taken->address;
-  if (taken->is_cleared) return place;
-  if (Status cleared = place.arena->wait_until_cleared(stream); !cleared) return cleared.error();
-  return place;
+  part.index = taken->part;
+  part.address = taken->address;
+  if (taken->is_cleared) return part;
+  if (Status cleared = part.arena->wait_until_cleared(stream); !cleared) return cleared.error();
+  return part;
 }
 
 Result<std::shared_ptr<Arena>> Arenas::open(std::size_t bytes) {
@@ -209,7 +210,7 @@ Result<std::shared_ptr<Arena>> Arenas::open(std::size_t bytes) {
     next_size_ = std::min(2 * size, largest_shared_arena);
   }
   size = aligned(std::max(size, bytes));
-  recycle_what_is_over();
+  recycle_finished();
   if (const std::optional<Arena::Memory> again = kept(bytes))
     return std::make_shared<Arena>(*this, *again, room_in(*again));
   Result<Arena::Memory> memory = made(size);
@@ -269,13 +270,13 @@ bool Arenas::release_kept() {
     for (const Arena::Memory& memory : unused) kept_bytes_ -= memory.device.size;
   }
   for (const Arena::Memory& memory : unused) {
-    pool_.give_back(memory.cleared);
+    pool_.release(memory.cleared);
     release(memory);
   }
   return !unused.empty();
 }
 
-void Arenas::recycle_what_is_over() {
+void Arenas::recycle_finished() {
   std::vector<Leaving> leaving;
   {
     const std::lock_guard lock(mutex_);
@@ -292,9 +293,9 @@ void Arenas::recycle(Leaving leaving) {
     leaving_.push_back(std::move(leaving));
     return;
   }
-  for (const CUevent event : leaving.events) pool_.give_back(event);
+  for (const CUevent event : leaving.events) pool_.release(event);
   Arena::Memory& memory = leaving.memory;
-  pool_.give_back(std::exchange(memory.cleared, nullptr));
+  pool_.release(std::exchange(memory.cleared, nullptr));
   bool is_kept = false;
   {
     const std::lock_guard lock(mutex_);
@@ -314,14 +315,14 @@ void Arenas::recycle(Leaving leaving) {
 
 void Arenas::release(const Arena::Memory& memory) {
   pool_.free_device_memory(memory.device, clearing_);
-  pool_.give_back_pinned_memory(memory.pinned);
+  pool_.release_pinned_memory(memory.pinned);
 }
 
 namespace {
 
-class ContextTogether final : public Together {
+class ContextCallGroup final : public CallGroup {
  public:
-  ContextTogether(const Driver& driver, CUcontext context) : ours_(driver, context) {}
+  ContextCallGroup(const Driver& driver, CUcontext context) : ours_(driver, context) {}
 
  private:
   const InContext ours_;
@@ -330,41 +331,41 @@ class ContextTogether final : public Together {
 /// The memory of a launch, and later its readback.
 class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaLaunch> {
  public:
-  ArenaLaunch(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream)
-      : Buffer(place.address), driver_(driver), pool_(pool), place_(std::move(place)), stream_(stream) {}
+  ArenaLaunch(const Driver& driver, Pool& pool, Arenas::Part part, CUstream stream)
+      : Buffer(part.address), driver_(driver), pool_(pool), part_(std::move(part)), stream_(stream) {}
   /// If the launch failed, earlier writes to the memory may still be pending.
   ~ArenaLaunch() override {
     if (is_enqueued_ || !is_used) return;
     const InContext ours(driver_, pool_.context());
-    place_.arena->enqueued(place_.part, stream_);
+    part_.arena->enqueued(part_.index, stream_);
   }
 
   bool enqueued() {
     is_enqueued_ = true;
-    return place_.arena->enqueued(place_.part, stream_);
+    return part_.arena->enqueued(part_.index, stream_);
   }
 
-  std::unique_ptr<Together> together() override {
-    return std::make_unique<ContextTogether>(driver_, pool_.context());
+  std::unique_ptr<CallGroup> call_group() override {
+    return std::make_unique<ContextCallGroup>(driver_, pool_.context());
   }
-  bool ready() override { return place_.arena->has_come(place_.part); }
-  Result<std::span<std::byte>> wait() override { return place_.arena->wait(place_.part); }
-  std::optional<double> most_milliseconds() override { return place_.arena->most_milliseconds(place_.part); }
+  bool ready() override { return part_.arena->is_on_host(part_.index); }
+  Result<std::span<std::byte>> wait() override { return part_.arena->wait(part_.index); }
+  std::optional<double> max_milliseconds() override { return part_.arena->max_milliseconds(part_.index); }
 
   bool is_used = false;
 
  private:
   const Driver& driver_;
   Pool& pool_;
-  Arenas::Place place_;
+  Arenas::Part part_;
   CUstream stream_;
   bool is_enqueued_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream) {
-  return std::make_unique<ArenaLaunch>(driver, pool, std::move(place), stream);
+std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Part part, CUstream stream) {
+  return std::make_unique<ArenaLaunch>(driver, pool, std::move(part), stream);
 }
 
 void note_use(Buffer& buffer) { static_cast<ArenaLaunch&>(buffer).is_used = true; }

@@ -55,11 +55,11 @@ class Arena {
   bool is_over(std::size_t part);
   /// True if the part's bytes are on the host. Starts the copy, including following parts that are over, and
   /// polls for it only briefly.
-  bool has_come(std::size_t part);
+  bool is_on_host(std::size_t part);
   /// Waits for the launch and the copy.
   Result<std::span<std::byte>> wait(std::size_t part);
   /// Returns an upper bound of the launch's time: the time since the previous launch on its stream ended.
-  std::optional<double> most_milliseconds(std::size_t part);
+  std::optional<double> max_milliseconds(std::size_t part);
 
  private:
   struct Part {
@@ -71,16 +71,16 @@ class Arena {
     std::optional<std::size_t> before = {};  ///< the last part enqueued on the stream when this one was taken
     bool is_used = false;
     bool is_over = false;
-    bool has_come = false;
+    bool is_on_host = false;
   };
 
   Part part_of(std::size_t part);
   /// Precondition of these: the arena's context is current.
-  bool asks_whether_over(std::size_t part);
+  bool query_over(std::size_t part);
   /// True if the part is over and not copied.
-  bool goes_along(std::size_t part);
+  bool is_copyable(std::size_t part);
   /// Copies the part, which is over, and the following parts that are over, unless it is already copied.
-  Status have_copied(std::size_t first);
+  Status ensure_copied(std::size_t first);
 
   Arenas& owner_;
   const Memory memory_;
@@ -101,14 +101,14 @@ class Arenas {
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
 
-  struct Place {
+  struct Part {
     std::shared_ptr<Arena> arena;
-    std::size_t part = 0;
+    std::size_t index = 0;
     std::uint64_t address = 0;
   };
 
   /// Returns zeroed memory for a launch on the stream. Precondition: the context is current.
-  Result<Place> take(std::size_t bytes, CUstream stream);
+  Result<Part> take(std::size_t bytes, CUstream stream);
 
  private:
   friend class Arena;
@@ -126,7 +126,7 @@ class Arenas {
   };
   /// Clears and keeps the memory if its launches are over; otherwise the next open() tries again.
   void recycle(Leaving leaving);
-  void recycle_what_is_over();
+  void recycle_finished();
   void release(const Arena::Memory& memory);
   /// Returns the memory of all unused arenas to the driver. False: there was none.
   bool release_kept();
@@ -146,7 +146,7 @@ class Arenas {
 };
 
 /// Returns a buffer in an arena's part.
-std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Place place, CUstream stream);
+std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Part part, CUstream stream);
 /// Records that work using the buffer's memory has been enqueued.
 void note_use(Buffer& buffer);
 /// Records the end of the launch and returns its readback. Fails if the end cannot be observed.

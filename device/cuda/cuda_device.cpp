@@ -27,7 +27,7 @@ class CudaBuffer final : public Buffer {
       : Buffer(memory.address), block(memory), bytes(used), stream(of_launch), pool_(pool) {}
   ~CudaBuffer() override {
     pool_.free_device_memory(block, stream);
-    pool_.give_back_pinned_memory(pinned);
+    pool_.release_pinned_memory(pinned);
   }
 
   /// Transfers the memory to the readback, which keeps it until the launch is over.
@@ -50,7 +50,7 @@ class CudaHostMemory final : public HostMemory {
  public:
   CudaHostMemory(Pool& pool, const Pool::Block& memory, std::size_t size)
       : HostMemory({reinterpret_cast<std::byte*>(memory.address), size}), block_(memory), pool_(pool) {}
-  ~CudaHostMemory() override { pool_.give_back_pinned_memory(block_); }
+  ~CudaHostMemory() override { pool_.release_pinned_memory(block_); }
 
  private:
   Pool::Block block_;
@@ -58,9 +58,9 @@ class CudaHostMemory final : public HostMemory {
 };
 
 /// The calls of one launch, made in the program's context.
-class LaunchTogether final : public Together {
+class LaunchCallGroup final : public CallGroup {
  public:
-  explicit LaunchTogether(const Driver& driver) : relaxed_(driver) {}
+  explicit LaunchCallGroup(const Driver& driver) : relaxed_(driver) {}
 
  private:
   const CaptureRelaxed relaxed_;
@@ -84,7 +84,7 @@ class CudaDevice final : public Device {
   }
   void measure_kernels(KernelTimes how) override { times_ = how; }
   void limit_memory(const MemoryBudget& budget) override { pool_.limit(budget); }
-  std::unique_ptr<Together> together() override { return std::make_unique<LaunchTogether>(driver_); }
+  std::unique_ptr<CallGroup> call_group() override { return std::make_unique<LaunchCallGroup>(driver_); }
 
   DeviceLimits limits() override {
     const auto attribute = [&](CUdevice_attribute id) {
@@ -149,8 +149,8 @@ class CudaDevice final : public Device {
     const Status submitted = submit(function, launch, launch.parameters, launch.extra, &timing);
     hold.release();
     if (!submitted) {
-      pool_.give_back(timing.begin);
-      pool_.give_back(timing.end);
+      pool_.release(timing.begin);
+      pool_.release(timing.end);
       return submitted.error();
     }
     return make_timed_launch(driver_, pool_, timing);
@@ -194,9 +194,9 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) override {
     const CUstream stream = stream_of(launch);
     if (times_ == KernelTimes::off) {
-      Result<Arenas::Place> place = arenas_.take(bytes, stream);
-      if (!place) return place.error();
-      return make_buffer(driver_, pool_, std::move(*place), stream);
+      Result<Arenas::Part> part = arenas_.take(bytes, stream);
+      if (!part) return part.error();
+      return make_buffer(driver_, pool_, std::move(*part), stream);
     }
     const CaptureRelaxed relaxed(driver_);
     // Measured launches clear and copy their buffer on their own stream, so that this time is measured, too.

@@ -17,7 +17,7 @@ namespace {
 using Variants = std::vector<std::shared_ptr<Variant>>;
 
 /// Leaks the variants of a graph whose end cannot be observed.
-void keep_for_ever(Variants variants) {
+void leak(Variants variants) {
   static std::mutex mutex;
   static auto* const kept = new Variants;
   const std::lock_guard lock(mutex);
@@ -30,11 +30,11 @@ struct Instance {
   ~Instance() {
     const InContext ours(driver, pool.context());
     if (executable != nullptr) driver.cuGraphExecDestroy(executable);
-    pool.give_back(allocated);
+    pool.release(allocated);
     if (enqueued != over) {
-      keep_for_ever(std::move(variants));
+      leak(std::move(variants));
     } else if (memory.address != 0) {
-      pool.give_back_device_memory(memory);
+      pool.release_device_memory(memory);
     }
   }
   Instance(const Instance&) = delete;
@@ -55,21 +55,21 @@ struct Instance {
 class GraphReadback final : public Readback {
  public:
   GraphReadback(std::unique_ptr<Readback> copy, std::shared_ptr<Instance> instance)
-      : copy_(std::move(copy)), instance_(std::move(instance)), behind_(instance_->enqueued) {}
+      : copy_(std::move(copy)), instance_(std::move(instance)), submissions_(instance_->enqueued) {}
   ~GraphReadback() override {
     // Earlier submissions are over as well.
-    if (copy_->wait() && instance_->over < behind_) instance_->over = behind_;
+    if (copy_->wait() && instance_->over < submissions_) instance_->over = submissions_;
     copy_.reset();
   }
 
-  std::unique_ptr<Together> together() override { return copy_->together(); }
+  std::unique_ptr<CallGroup> call_group() override { return copy_->call_group(); }
   bool ready() override { return copy_->ready(); }
   Result<std::span<std::byte>> wait() override { return copy_->wait(); }
 
  private:
   std::unique_ptr<Readback> copy_;
   std::shared_ptr<Instance> instance_;
-  const std::uint64_t behind_;  // number of submissions before and including the launch
+  const std::uint64_t submissions_;  // number of submissions before and including the launch
 };
 
 /// A copied node's original parameters, saved while the node temporarily launches a variant.
@@ -129,8 +129,8 @@ class CudaGraph final : public ProgramGraph {
   CudaGraph(const Driver& driver, Pool& pool, VariantChoice choice)
       : driver_(driver), pool_(pool), choose_(std::move(choice)) {}
   ~CudaGraph() override {
-    pool_.give_back(last_);
-    pool_.give_back_pinned_memory(results_);
+    pool_.release(last_);
+    pool_.release_pinned_memory(results_);
   }
 
   Result<Launch> launch_of(const GraphCopy& copy, std::size_t kernel) override {
@@ -176,7 +176,7 @@ class CudaGraph final : public ProgramGraph {
     const CaptureRelaxed relaxed(driver_);
     instance_.reset();
     const std::shared_ptr<Instance> made = std::exchange(reserved_, nullptr);
-    if (is_spoilt_) return failure("cannot restore a kernel node of the graph's copy");
+    if (is_copy_damaged_) return failure("cannot restore a kernel node of the graph's copy");
     std::vector<Original> originals;
     originals.reserve(nodes.size());
     Status status = success();
@@ -187,7 +187,7 @@ class CudaGraph final : public ProgramGraph {
       made->variants.push_back(node.variant);
     }
     if (status) status = instantiate(*made, copy);
-    for (Original& original : originals) is_spoilt_ |= !original.restore();
+    for (Original& original : originals) is_copy_damaged_ |= !original.restore();
     if (status) instance_ = made;
     return status;
   }
@@ -196,7 +196,7 @@ class CudaGraph final : public ProgramGraph {
     if (instance_ == nullptr) return failure("the graph has no variants");
     const std::size_t bytes = instance_->bytes;
     if (results_.address != 0 && results_.size >= bytes) return success();
-    pool_.give_back_pinned_memory(std::exchange(results_, {}));
+    pool_.release_pinned_memory(std::exchange(results_, {}));
     const CaptureRelaxed relaxed(driver_);
     const Result<Pool::Block> pinned = pool_.pinned_memory(bytes);
     if (!pinned) return pinned.error();
@@ -245,7 +245,7 @@ class CudaGraph final : public ProgramGraph {
   void launched(const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
     if (last_ != nullptr && driver_.cuEventRecord(last_, stream_of(in)) == CUDA_SUCCESS) return;
-    pool_.give_back(std::exchange(last_, pool_.recorded_event(stream_of(in))));
+    pool_.release(std::exchange(last_, pool_.recorded_event(stream_of(in))));
     is_last_known_ &= last_ != nullptr;
   }
 
@@ -262,7 +262,7 @@ class CudaGraph final : public ProgramGraph {
     if (instance_->allocated == nullptr) return success();
     const CUresult result = driver_.cuStreamWaitEvent(stream, instance_->allocated, CU_EVENT_WAIT_DEFAULT);
     if (result != CUDA_SUCCESS) return driver_.error("cuStreamWaitEvent", result);
-    pool_.give_back(std::exchange(instance_->allocated, nullptr));
+    pool_.release(std::exchange(instance_->allocated, nullptr));
     return success();
   }
 
@@ -286,7 +286,7 @@ class CudaGraph final : public ProgramGraph {
   Pool::Block results_;                 // for the next launch
   CUevent last_ = nullptr;              // recorded after the last known launch
   bool is_last_known_ = true;           // false if recording failed after a launch
-  bool is_spoilt_ = false;
+  bool is_copy_damaged_ = false;
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds patience(100);
 struct PinnedMemory::Request {
   std::size_t bytes = 0;
   std::optional<Result<MemoryBlock>> made;
-  bool is_given_up = false;
+  bool is_abandoned = false;
 };
 
 struct PinnedMemory::Shared {
@@ -42,7 +42,7 @@ struct PinnedMemory::Shared {
       }
     }
     is_running = false;
-    was_in_vain = false;
+    timed_out = false;
     changed.notify_all();
   }
 
@@ -61,7 +61,7 @@ struct PinnedMemory::Shared {
     lock.lock();
     request->made = result == CUDA_SUCCESS ? Result<MemoryBlock>(block)
                                            : Result<MemoryBlock>(driver.error("cuMemHostAlloc", result));
-    if (!request->is_given_up) {
+    if (!request->is_abandoned) {
       changed.notify_all();
     } else if (result == CUDA_SUCCESS) {
       lock.unlock();
@@ -107,7 +107,7 @@ struct PinnedMemory::Shared {
   std::vector<std::shared_ptr<Request>> requests;
   std::vector<MemoryBlock> released;
   bool is_running = false;
-  bool was_in_vain = false;
+  bool timed_out = false;
 };
 
 PinnedMemory::PinnedMemory(const Driver& driver, CUcontext context, Listener listener)
@@ -123,7 +123,7 @@ Result<MemoryBlock> PinnedMemory::make(std::size_t bytes) {
   auto request = std::make_shared<Request>();
   request->bytes = bytes;
   std::unique_lock lock(shared_->mutex);
-  if (shared_->was_in_vain) {
+  if (shared_->timed_out) {
     lock.unlock();
     shared_->listener.freed(bytes);
     return late();
@@ -137,8 +137,8 @@ Result<MemoryBlock> PinnedMemory::make(std::size_t bytes) {
   }
   shared_->changed.wait_for(lock, patience, [&] { return request->made.has_value(); });
   if (request->made) return std::move(*request->made);
-  request->is_given_up = true;
-  shared_->was_in_vain = true;
+  request->is_abandoned = true;
+  shared_->timed_out = true;
   return late();
 }
 
@@ -150,9 +150,9 @@ void PinnedMemory::release(const std::vector<MemoryBlock>& blocks) {
 
 bool PinnedMemory::finish() {
   std::unique_lock lock(shared_->mutex);
-  if (shared_->was_in_vain) return false;
+  if (shared_->timed_out) return false;
   const bool is_over = shared_->changed.wait_for(lock, patience, [&] { return !shared_->is_running; });
-  shared_->was_in_vain = !is_over;
+  shared_->timed_out = !is_over;
   return is_over && shared_->released.empty();
 }
 

@@ -32,30 +32,30 @@ Pool::Pool(const Driver& driver, CUcontext context)
       device_room_("device memory", [&driver] { return free_device_memory_of(driver); }),
       pinned_room_("pinned host memory", free_host_memory),
       pinned_memory_(driver, context,
-                     {.freed = [this](std::size_t bytes) { pinned_room_.give_back(bytes); },
-                      .is_late = [this](const Block& block) { give_back_pinned_memory(block); }}) {}
+                     {.freed = [this](std::size_t bytes) { pinned_room_.release(bytes); },
+                      .is_late = [this](const Block& block) { release_pinned_memory(block); }}) {}
 
 void Pool::limit(const MemoryBudget& budget) {
   device_room_.limit(budget);
   pinned_room_.limit(budget);
 }
 
-Status Pool::take_room(BoundedMemory& room, Kept& kept, std::size_t size) {
-  Status taken = room.take(size);
-  if (taken) return taken;
+Status Pool::reserve(BoundedMemory& room, Kept& kept, std::size_t size) {
+  Status reserved = room.reserve(size);
+  if (reserved) return reserved;
   std::vector<Block> unused;
   {
     const std::lock_guard lock(mutex_);
     for (const KeptBlock& each : std::exchange(kept, {}).blocks) unused.push_back(each.block);
   }
-  if (unused.empty() && &kept == &device_) return taken;
-  give_to_driver(kept, unused);
+  if (unused.empty() && &kept == &device_) return reserved;
+  free_blocks(kept, unused);
   // Memory that is not freed in time may be free for the next launch.
-  if (&kept == &pinned_ && !pinned_memory_.finish()) return taken;
-  return room.take(size);
+  if (&kept == &pinned_ && !pinned_memory_.finish()) return reserved;
+  return room.reserve(size);
 }
 
-void Pool::give_to_driver(Kept& kept, const std::vector<Block>& blocks) {
+void Pool::free_blocks(Kept& kept, const std::vector<Block>& blocks) {
   if (&kept == &pinned_) return pinned_memory_.release(blocks);
   for (const Block& block : blocks) free_unused(block);
 }
@@ -70,18 +70,18 @@ CUstream Pool::own_stream() {
 Result<Pool::Block> Pool::device_memory(std::size_t size, CUstream stream) {
   if (std::optional<Block> reused = take(device_, size)) return *reused;
   Block made{0, std::max(size, smallest_block)};
-  if (Status fits = take_room(device_room_, device_, made.size); !fits) return fits.error();
+  if (Status fits = reserve(device_room_, device_, made.size); !fits) return fits.error();
   CUdeviceptr address = 0;
   const CUresult result = driver_.cuMemAllocAsync(&address, made.size, stream);
   if (result != CUDA_SUCCESS) {
-    device_room_.give_back(made.size);
+    device_room_.release(made.size);
     return driver_.error("cuMemAllocAsync", result);
   }
   made.address = address;
   return made;
 }
 
-void Pool::give_back_device_memory(const Block& block) {
+void Pool::release_device_memory(const Block& block) {
   for (const Block& idle : keep(device_, block)) free_unused(idle);
 }
 
@@ -95,17 +95,17 @@ void Pool::free_device_memory(const Block& block, CUstream stream) {
   if (block.address == 0) return;
   const InContext ours(driver_, context_);
   driver_.cuMemFreeAsync(block.address, stream);
-  device_room_.give_back(block.size);
+  device_room_.release(block.size);
 }
 
 Result<Pool::Block> Pool::pinned_memory(std::size_t size) {
   if (std::optional<Block> reused = take(pinned_, size)) return *reused;
   const std::size_t bytes = std::max(size, smallest_block);
-  if (Status fits = take_room(pinned_room_, pinned_, bytes); !fits) return fits.error();
+  if (Status fits = reserve(pinned_room_, pinned_, bytes); !fits) return fits.error();
   return pinned_memory_.make(bytes);
 }
 
-void Pool::give_back_pinned_memory(const Block& block) {
+void Pool::release_pinned_memory(const Block& block) {
   if (block.address == 0) return;
   if (const std::vector<Block> idle = keep(pinned_, block); !idle.empty()) pinned_memory_.release(idle);
 }
@@ -117,7 +117,7 @@ CUevent Pool::recorded_event(CUstream stream) {
     if (driver_.cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) return nullptr;
   }
   if (driver_.cuEventRecord(event, stream) == CUDA_SUCCESS) return event;
-  give_back(event);
+  release(event);
   return nullptr;
 }
 
@@ -129,7 +129,7 @@ CUevent Pool::kept_event() {
   return event;
 }
 
-void Pool::give_back(CUevent event) {
+void Pool::release(CUevent event) {
   if (event == nullptr) return;
   const std::lock_guard lock(mutex_);
   events_.push_back(event);

@@ -36,20 +36,20 @@ class Pool {
   /// Returns at least `size` bytes that the device no longer uses.
   Result<Block> device_memory(std::size_t size, CUstream stream);
   /// Caches the block. Precondition: all work that uses it is over.
-  void give_back_device_memory(const Block& block);
+  void release_device_memory(const Block& block);
   /// Frees the memory after the stream's work. Ignores an empty block.
   void free_device_memory(const Block& block, CUstream stream);
 
   /// Waits at most a tenth of a second.
   Result<Block> pinned_memory(std::size_t size);
   /// Caches the block. Precondition: the device no longer writes it. Ignores an empty block.
-  void give_back_pinned_memory(const Block& block);
+  void release_pinned_memory(const Block& block);
 
   /// Returns an event that has just been recorded on the stream; null if that fails. A reused event that was
   /// not recorded would report that an earlier launch is over.
   CUevent recorded_event(CUstream stream);
   /// Ignores null.
-  void give_back(CUevent event);
+  void release(CUevent event);
 
  private:
   struct KeptBlock {
@@ -64,8 +64,8 @@ class Pool {
   /// Precondition: the device no longer uses the block.
   void free_unused(const Block& block);
   /// Reserves `size` bytes of the budget, after freeing cached blocks if required.
-  Status take_room(BoundedMemory& room, Kept& kept, std::size_t size);
-  void give_to_driver(Kept& kept, const std::vector<Block>& blocks);
+  Status reserve(BoundedMemory& room, Kept& kept, std::size_t size);
+  void free_blocks(Kept& kept, const std::vector<Block>& blocks);
   CUevent kept_event();
   std::optional<Block> take(Kept& kept, std::size_t size);
   /// Caches the block and returns idle blocks that must be freed.

@@ -16,9 +16,9 @@ std::optional<double> elapsed(const Driver& driver, CUevent begin, CUevent end) 
   return milliseconds;
 }
 
-class SettledTogether final : public Together {
+class SettledCallGroup final : public CallGroup {
  public:
-  SettledTogether(const Driver& driver, CUcontext context) : ours_(driver, context) {}
+  SettledCallGroup(const Driver& driver, CUcontext context) : ours_(driver, context) {}
 
  private:
   const InContext ours_;
@@ -31,11 +31,11 @@ class PendingLaunch : public Readback {
       : driver_(driver), pool_(pool), end_(end), timing_(timing) {}
   ~PendingLaunch() override {
     if (wait_for_end() != CUDA_SUCCESS) return;
-    for (CUevent event : {timing_.cleared_from, timing_.begin, timing_.end}) pool_.give_back(event);
+    for (CUevent event : {timing_.cleared_from, timing_.begin, timing_.end}) pool_.release(event);
   }
 
-  std::unique_ptr<Together> together() override {
-    return std::make_unique<SettledTogether>(driver_, pool_.context());
+  std::unique_ptr<CallGroup> call_group() override {
+    return std::make_unique<SettledCallGroup>(driver_, pool_.context());
   }
 
   /// Returns false if the query fails.
@@ -85,9 +85,9 @@ class CudaReadback final : public PendingLaunch {
       : PendingLaunch(driver, pool, memory.done, timing), memory_(memory), copied_(std::move(copied)) {}
   ~CudaReadback() override {
     if (wait_for_end() != CUDA_SUCCESS) return;
-    if (memory_.device.address != 0) pool_.give_back_device_memory(memory_.device);
-    pool_.give_back_pinned_memory(memory_.pinned);
-    pool_.give_back(end_);
+    if (memory_.device.address != 0) pool_.release_device_memory(memory_.device);
+    pool_.release_pinned_memory(memory_.pinned);
+    pool_.release(end_);
   }
 
   Result<std::span<std::byte>> wait() override {
@@ -97,7 +97,7 @@ class CudaReadback final : public PendingLaunch {
     return std::span(reinterpret_cast<std::byte*>(memory_.pinned.address), memory_.bytes);
   }
 
-  std::optional<double> most_milliseconds() override {
+  std::optional<double> max_milliseconds() override {
     const std::optional<double> kernel = kernel_milliseconds();
     return kernel ? kernel : between(timing_.cleared_from, end_);
   }

@@ -26,7 +26,7 @@ std::vector<std::uint32_t> register_limits(const KernelResources& original, cons
   return limits;
 }
 
-std::string with_register_limit(const std::string& ptx, const DirectivePlace& directives,
+std::string with_register_limit(const std::string& ptx, const DirectiveRange& directives,
                                 std::uint32_t registers) {
   constexpr std::string_view directive = ".maxnreg";
   if (directives.begin >= directives.end || directives.end > ptx.size()) return ptx;

@@ -33,7 +33,7 @@ std::uint32_t roomier_limit(const KernelResources& filled, const KernelResources
 
 /// Returns the text with `.maxnreg` in the kernel's directives; an existing one is lowered. ptxas ignores
 /// external limits for kernels with `.maxntid` (`__launch_bounds__`).
-std::string with_register_limit(const std::string& ptx, const DirectivePlace& directives,
+std::string with_register_limit(const std::string& ptx, const DirectiveRange& directives,
                                 std::uint32_t registers);
 
 /// True if the limit allows more warps and spills little.

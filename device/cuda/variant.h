@@ -30,7 +30,7 @@ class CudaVariant;
 struct VariantText {
   std::string ptx;
   std::string kernel;
-  DirectivePlace directives;
+  DirectiveRange directives;
 };
 
 /// State for keeping a variant's grid resident at once if the original's grid is.

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "interposer/preload/control.h"
+#include "interposer/preload/cpu_choice.h"
 #include "interposer/preload/driver.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/loaded_object.h"
@@ -20,19 +21,11 @@
 namespace lynxpp::preload {
 namespace {
 
-std::atomic<bool> explained = false;
 std::mutex binding;  // serializes binding; never held while waiting for the dynamic linker's lock
+// Set before bound_functions is not 0:
 const lynxpp_cpu_function* functions = nullptr;
-std::atomic<size_t> function_count = 0;  // not 0: the process is bound, and the variables around it are set
 bool only_older_runtimes = false;
 void* refusal = nullptr;  // replaces runtime functions that the engine lacks
-
-/// Matches libcudart.so.13, and libcudart-0123abcd.so.12 as Python wheels name it.
-bool is_runtime_library(const char* file_name) {
-  constexpr size_t prefix_length = 9;
-  return strncmp(file_name, "libcudart", prefix_length) == 0 &&
-         (file_name[prefix_length] == '.' || file_name[prefix_length] == '-');
-}
 
 /// True for a runtime older than CUDA 13, whose functions the engine implements.
 bool is_older_runtime(const char* file_name) {
@@ -46,7 +39,7 @@ bool is_older_runtime(const char* file_name) {
 /// device.
 void* cpu_function(const char* name) {
   size_t low = 0;
-  size_t high = function_count.load(std::memory_order_acquire);
+  size_t high = bound_functions.load(std::memory_order_acquire);
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     const int order = strcmp(functions[middle].name, name);
@@ -220,12 +213,12 @@ namespace {
 /// Binds every loaded object, once. Returns false if they are bound already.
 bool bind_objects(const lynxpp_engine& engine) {
   const std::lock_guard lock(binding);
-  if (function_count.load() != 0) return false;
+  if (bound_functions.load() != 0) return false;
   size_t count = 0;
   functions = engine.cpu_functions(&count);
   refusal = engine.cpu_refusal();
   only_older_runtimes = loads_only_older_runtimes();
-  function_count.store(count, std::memory_order_release);
+  bound_functions.store(count, std::memory_order_release);
   MissingNames missing;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) {
@@ -237,11 +230,6 @@ bool bind_objects(const lynxpp_engine& engine) {
   });
   missing.report();
   return true;
-}
-
-bool wants_cpu_device() {
-  return settings.device == DeviceChoice::cpu ||
-         (settings.device == DeviceChoice::automatic && !driver_present());
 }
 
 /// Called for each runtime function that a library opened later binds.
@@ -257,8 +245,6 @@ void* function_of_late_runtime(const char* name) {
   });
   return address != nullptr ? address : reinterpret_cast<void*>(+[] { return 0; });
 }
-
-bool is_unbound() { return function_count.load(std::memory_order_relaxed) == 0 && wants_cpu_device(); }
 
 }  // namespace
 
@@ -325,7 +311,7 @@ bool explain_static_runtime(const void* caller) {
     }
     return true;
   }
-  if (explained.exchange(true)) return true;
+  if (!is_first_explanation()) return true;
   say("this program links the CUDA runtime statically, which cannot run on the cpu device; "
       "rebuild the program with `nvcc -cudart shared`%s",
       no_driver);
@@ -343,23 +329,10 @@ const char* driver_to_open(const char* library, const void* caller) {
   return stand_in_driver();
 }
 
-bool runs_on_cpu_device() { return function_count.load() != 0 || driver_is_stand_in(); }
-
-bool has_bypassing_runtime() {
-  bool found = false;
-  for_each_loaded_object([&](const LoadedObject& object) {
-    found = is_runtime_library(object.base_name());
-    return found;
-  });
-  return found && is_unbound();
-}
-
-bool has_explained() { return explained.load(); }
-
 void explain_driver_use() {
   if (settings.device != DeviceChoice::cpu || driver_is_stand_in()) return;
   attached_flag.store(0, std::memory_order_relaxed);
-  if (explained.exchange(true)) return;
+  if (!is_first_explanation()) return;
   say("LYNXPP_DEVICE is cpu, but this program has loaded the GPU's driver and runs there, uninstrumented; "
       "use `lynxpp run -d cpu`, or set LD_LIBRARY_PATH=%s, to load the cpu device's driver",
       stand_in_folder());

@@ -35,14 +35,4 @@ const char* driver_to_open(const char* library, const void* caller);
 /// driver; that code is not instrumented.
 void explain_driver_use();
 
-/// True if this process launches on the cpu device, through its runtime or its driver.
-bool runs_on_cpu_device();
-
-/// True if the process has a shared runtime whose functions were bound without going through the cpu
-/// device's.
-bool has_bypassing_runtime();
-
-/// True if driver_to_open() or explain_driver_use() has explained why the program cannot be measured.
-bool has_explained();
-
 }  // namespace lynxpp::preload

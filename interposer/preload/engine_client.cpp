@@ -15,7 +15,8 @@
 #include <string>
 
 #include "interposer/preload/allocations.h"
-#include "interposer/preload/cpu_binding.h"
+#include "interposer/preload/cpu_choice.h"
+#include "interposer/preload/driver.h"
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/process.h"
 #include "interposer/preload/ranges.h"

@@ -5,6 +5,9 @@
 #include <iterator>
 #include <new>
 
+#include "interposer/preload/engine_client.h"
+#include "support/check.h"
+
 namespace lynxpp::preload {
 
 bool ExecutableGraph::is_enabled(const GraphKernel& kernel) const {
@@ -27,6 +30,7 @@ std::vector<std::pair<KernelPtr, std::uint64_t>> ExecutableGraph::launches() con
 }
 
 void ExecutableGraph::become(void* graph, GraphContents contents) {
+  LYNXPP_CHECK(Passthrough::active(), "calls the driver through the hooks");
   ++version;
   clone.reset();
   obstacle = contents.obstacle;
@@ -53,12 +57,14 @@ NodeName ExecutableGraph::name_in_clone(NodeName given) const {
 }
 
 void ExecutableGraph::give_up(const char* why) {
+  LYNXPP_CHECK(Passthrough::active(), "calls the driver through the hooks");
   ++version;
   clone.reset();
   if (obstacle == nullptr) obstacle = why;
 }
 
 void ExecutableGraph::replace_child(NodeName child, const GraphContents& contents) {
+  LYNXPP_CHECK(Passthrough::active(), "calls the driver through the hooks");
   const auto is_inside = [&](const GraphKernel& each) { return each.child == child; };
   kernels.erase(std::remove_if(kernels.begin(), kernels.end(), is_inside), kernels.end());
   for (const GraphContents::KernelNode& each : contents.kernels) {

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "interposer/preload/cpu_binding.h"
+#include "interposer/preload/cpu_choice.h"
 #include "interposer/preload/driver.h"
 #include "interposer/preload/process.h"
 #include "support/run_mark.h"

@@ -53,7 +53,7 @@ struct ProbeLayout {
   std::vector<std::uint64_t> dropped(std::size_t specification, std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> counters_of(std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> shared_addresses_of(std::span<const std::byte> buffer) const;
-  /// Returns 0 if there does not exist.
+  /// Returns 0 if the array has no runs.
   std::uint64_t offset_of_runs(std::uint32_t specification, std::uint32_t array) const;
 };
 

@@ -112,7 +112,7 @@ report::DeviceRecord record_of(device::Device& device) {
           limits.blocks_per_sm,
           limits.registers_per_sm,
           limits.shared_per_sm,
-          limits.shared_per_block_besides,
+          limits.reserved_shared_per_block,
           static_cast<std::uint64_t>(info.ordinal),
           info.uuid};
 }

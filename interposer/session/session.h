@@ -161,12 +161,13 @@ class Session {
   using KernelPtr = std::shared_ptr<Kernel>;
   using PlanPtr = std::shared_ptr<const Plan>;
   using PendingPtr = std::unique_ptr<Pending>;
-  using State = std::unique_lock<std::recursive_timed_mutex>;
+  using StateMutex = OwnedMutex<std::recursive_timed_mutex>;
+  using State = std::unique_lock<StateMutex>;
 
   /// Keeps a specification that has an ON_END. Precondition: `state_` is held.
   void keep_for_end(const std::shared_ptr<const Attached>& attached);
 
-  // ---- launching (session.cpp)
+  // ---- launching (session_seen.cpp)
   /// Precondition: `state_` is held.
   Seen& seen(std::string_view kernel, const std::string& module);
   /// Returns LaunchPlace::module of the image. Releases `state` if the image is new.
@@ -341,11 +342,12 @@ class Session {
   std::atomic<std::uint64_t> waited_till_ = ~std::uint64_t{0};  // value of `settled_` when no more arrived
 
   // Three locks, acquired in this order.
-  OwnedMutex taking_;              // held while collecting results, to keep their order
-  bool looks_past_first_ = false;  // guarded by taking_: the first outstanding launch does not end
-  std::timed_mutex records_;       // held while writing records: guards the sink and the reports' state
+  OwnedMutex<std::timed_mutex> taking_;  // held while collecting results, to keep their order
+  bool looks_past_first_ = false;        // guarded by taking_: the first outstanding launch does not end
+  OwnedMutex<std::timed_mutex>
+      records_;  // held while writing records: guards the sink and the reports' state
   // Recursive, because a signal handler may end the program in the middle of a launch.
-  std::recursive_timed_mutex state_;     // guards the members below; never held while compiling or waiting
+  StateMutex state_;                     // guards the members below; never held while compiling or waiting
   std::condition_variable_any changed_;  // a variant was created
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;

@@ -24,7 +24,7 @@ class PartOfReadback final : public device::Readback {
   PartOfReadback(std::shared_ptr<SharedReadback> all, std::uint64_t first, std::uint64_t bytes)
       : all_(std::move(all)), first_(first), bytes_(bytes) {}
 
-  std::unique_ptr<device::Together> together() override { return all_->readback->together(); }
+  std::unique_ptr<device::CallGroup> call_group() override { return all_->readback->call_group(); }
   bool ready() override {
     const std::unique_lock lock(all_->mutex, std::try_to_lock);
     return lock && all_->readback->ready();
@@ -72,7 +72,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
     node.activity = timeline_.launch(launch.in, node.seen->coverage.kernel, node.number);
   Status made = failure("");
   if (std::ranges::any_of(nodes, [](const GraphNode& node) { return node.is_wanted; })) {
-    const std::unique_ptr<device::Together> together = device.together();
+    const std::unique_ptr<device::CallGroup> group = device.call_group();
     choose_variants(nodes, *graph, attached, device, launch);
     const bool has_variants =
         std::ranges::any_of(nodes, [](const GraphNode& node) { return node.pending != nullptr; });

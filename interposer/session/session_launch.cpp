@@ -210,8 +210,8 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   const Plan& plan = *pending->plan;
   Seen& seen = *plan.seen;
   const ProbeLayout& layout = plan.layout;
-  std::unique_ptr<device::Together> together;
-  if (configuration_.timing != Timing::off) together = device.together();
+  std::unique_ptr<device::CallGroup> group;
+  if (configuration_.timing != Timing::off) group = device.call_group();
   device::Launch variant_launch = launch;
   if (plan.words != nullptr) plan.words->add_block_counters(variant_launch);
   Result<std::unique_ptr<device::Buffer>> buffer = allocate(seen, device, layout.bytes, launch);

@@ -10,6 +10,7 @@
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
 #include "interposer/this_process.h"
+#include "support/check.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -66,6 +67,7 @@ bool Session::collect_in_background() {
 }
 
 void Session::drain(bool wait) {
+  LYNXPP_CHECK(taking_.is_held_by_caller(), "taking_ is not held");
   SettledTogether together;
   while (wait || !ending_) {
     PendingPtr taken = take(wait, together);
@@ -92,7 +94,7 @@ Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
     state.unlock();
     if (together.on != first->on) {
       together.calls.reset();
-      together = {first->on, first->readback->together()};
+      together = {first->on, first->readback->call_group()};
     }
     const bool is_wanted = wait || first->readback->ready();
     state.lock();
@@ -194,7 +196,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
       return engine::may_wrap(*plan.counting, milliseconds, plan.device.clock_khz);
     };
     pending.counters_may_have_wrapped =
-        may_wrap(passed.count()) && may_wrap(pending.readback->most_milliseconds().value_or(passed.count()));
+        may_wrap(passed.count()) && may_wrap(pending.readback->max_milliseconds().value_or(passed.count()));
     pending.indices_may_have_wrapped =
         engine::may_wrap_indices(*plan.counting, plan.layout.counters_of(bytes));
   }
@@ -206,7 +208,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
       plan.words == nullptr ||
       plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
   const bool words_may_have_wrapped = note_wrapped_words(
-      pending, std::min(passed.count(), pending.readback->most_milliseconds().value_or(passed.count())));
+      pending, std::min(passed.count(), pending.readback->max_milliseconds().value_or(passed.count())));
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
   learn(*plan.seen, {may_have_wrapped && configuration_.counters != CounterWidth::narrow, replays, runs_pay});
@@ -312,6 +314,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
 
 /// Precondition: `records_` is held.
 std::uint64_t Session::number_of_sites(const Plan& plan) {
+  LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   const std::string& kernel = plan.seen->coverage.kernel;
   Seen::Sites sites;
   {
@@ -477,6 +480,7 @@ void Session::note_missing_results() {
 }
 
 void Session::close_books() {
+  LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   finished_ = true;
   const State state(state_);
   if (!ever_attached_ || !has_seen_launches_) return;

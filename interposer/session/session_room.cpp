@@ -12,6 +12,7 @@
 
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
+#include "support/check.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -32,6 +33,7 @@ struct Ended {
 }  // namespace
 
 bool Session::is_crowded() const {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   return pending_bytes_ > outstanding_bytes_limit || pending_.size() > outstanding_launches_limit ||
          streams_.is_crowded();
 }

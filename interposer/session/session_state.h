@@ -299,7 +299,7 @@ struct Session::Graph {
 /// Launches of one device that are settled in succession.
 struct Session::SettledTogether {
   const device::Device* on = nullptr;
-  std::unique_ptr<device::Together> calls;
+  std::unique_ptr<device::CallGroup> calls;
 };
 
 /// A launch waits for results if more than this is outstanding.

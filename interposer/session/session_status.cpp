@@ -1,5 +1,6 @@
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
+#include "support/check.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -11,6 +12,7 @@ void Session::select_kernels(std::optional<NamePattern> kernels) {
 }
 
 bool Session::selects(const std::string& kernel) const {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   const std::optional<NamePattern>& pattern = kernels_ ? kernels_ : configuration_.kernels;
   return !pattern || pattern->matches(kernel);
 }

@@ -41,7 +41,7 @@ Hardware hardware_of(const DeviceFigures& figures, bool* assumes) {
   machine.registers = {figures.registers_per_sm, 4, 256, false, 1};
   machine.shared.bytes = figures.shared_per_sm;
   machine.shared.unit = figures.compute_capability >= 80 ? 128 : 256;
-  machine.shared.of_each_block = figures.shared_per_block_besides;
+  machine.shared.of_each_block = figures.reserved_shared_per_block;
   const ArithmeticRates rates = arithmetic_rates(figures.compute_capability);
   hardware.integer_rate = rates.integers;
   hardware.single_rate = rates.singles;

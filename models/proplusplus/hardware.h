@@ -31,7 +31,7 @@ struct DeviceFigures {
   std::uint32_t blocks_per_sm = 32;
   std::uint32_t registers_per_sm = 65536;
   std::uint32_t shared_per_sm = 233472;
-  std::uint32_t shared_per_block_besides = 1024;
+  std::uint32_t reserved_shared_per_block = 1024;
   bool operator==(const DeviceFigures&) const = default;
 };
 

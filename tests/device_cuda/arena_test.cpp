@@ -249,11 +249,11 @@ TEST_F(ArenaTest, ConcurrentLaunchesHaveNoTimeBound) {
   const auto later = std::move(*device_->read_back(std::move(second), launch_));
   const auto earlier = std::move(*device_->read_back(std::move(first), launch_));
   simulation_.end_launches();
-  EXPECT_EQ(earlier->most_milliseconds(), std::nullopt);
-  EXPECT_EQ(later->most_milliseconds(), std::nullopt);
+  EXPECT_EQ(earlier->max_milliseconds(), std::nullopt);
+  EXPECT_EQ(later->max_milliseconds(), std::nullopt);
   simulation_.elapsed = -1;
   const auto next = launched(1);
-  EXPECT_EQ(next->most_milliseconds(), std::nullopt);
+  EXPECT_EQ(next->max_milliseconds(), std::nullopt);
 }
 
 TEST_F(ArenaTest, RejectedCopyFailsTheReadback) {
@@ -269,12 +269,12 @@ TEST_F(ArenaTest, PreviousLaunchOnTheStreamBoundsTheTime) {
   const auto second = launched(2);
   simulation_.end_launches();
   simulation_.elapsed = 2.5;
-  EXPECT_EQ(first->most_milliseconds(), std::nullopt);
-  EXPECT_EQ(second->most_milliseconds(), 2.5);
+  EXPECT_EQ(first->max_milliseconds(), std::nullopt);
+  EXPECT_EQ(second->max_milliseconds(), 2.5);
   launch_.per_thread_stream = true;
   const auto third = launched(3);
   const auto fourth = launched(4);
-  EXPECT_EQ(fourth->most_milliseconds(), std::nullopt) << "the handle may name another thread's stream";
+  EXPECT_EQ(fourth->max_milliseconds(), std::nullopt) << "the handle may name another thread's stream";
 }
 
 }  // namespace

@@ -43,20 +43,20 @@ TEST(MemoryBudget, FreeHostMemoryIsKnown) {
 TEST(BoundedMemory, RejectsMoreThanTheBudget) {
   std::uint64_t free = 10'000;
   BoundedMemory memory("memory", [&] { return free; });
-  EXPECT_TRUE(memory.take(900).ok());
-  const Status refused = memory.take(200);
+  EXPECT_TRUE(memory.reserve(900).ok());
+  const Status refused = memory.reserve(200);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().diagnostics.front().message,
             "LYNXPP_MEMORY_BUDGET leaves 1090 bytes of memory for probe buffers");
-  EXPECT_EQ(memory.taken(), 900u);
-  EXPECT_TRUE(memory.take(100).ok());
-  memory.give_back(1000);
-  EXPECT_TRUE(memory.take(1000).ok());
+  EXPECT_EQ(memory.reserved(), 900u);
+  EXPECT_TRUE(memory.reserve(100).ok());
+  memory.release(1000);
+  EXPECT_TRUE(memory.reserve(1000).ok());
   free = 100;
-  EXPECT_FALSE(memory.take(200).ok()) << "the program uses the rest";
-  EXPECT_FALSE(memory.take(std::numeric_limits<std::uint64_t>::max()).ok());
+  EXPECT_FALSE(memory.reserve(200).ok()) << "the program uses the rest";
+  EXPECT_FALSE(memory.reserve(std::numeric_limits<std::uint64_t>::max()).ok());
   memory.limit(*MemoryBudget::parse("1M"));
-  EXPECT_TRUE(memory.take(200).ok());
+  EXPECT_TRUE(memory.reserve(200).ok());
 }
 
 namespace pool_of_driver {
@@ -129,7 +129,7 @@ TEST_F(BoundedPool, UsesATenthOfFreeDeviceMemory) {
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().diagnostics.front().message,
               HasSubstr("bytes of device memory for probe buffers"));
-  pool_.give_back_device_memory(*first);
+  pool_.release_device_memory(*first);
   EXPECT_EQ(memory_.device.size(), 1u) << "kept";
   EXPECT_TRUE(pool_.device_memory(90'000, nullptr).ok()) << "the same memory is reused";
 }
@@ -140,7 +140,7 @@ TEST_F(BoundedPool, KeepsLargeBlocksThatAreInUse) {
   const auto launch = [&] {
     std::vector<cuda::Pool::Block> blocks;
     for (int i = 0; i < 5; ++i) blocks.push_back(*pool_.device_memory(200'000'000, nullptr));
-    for (const cuda::Pool::Block& block : blocks) pool_.give_back_device_memory(block);
+    for (const cuda::Pool::Block& block : blocks) pool_.release_device_memory(block);
   };
   launch();
   launch();
@@ -152,17 +152,17 @@ TEST_F(BoundedPool, FreesLargeBlocksUnusedForASecond) {
   pool_.limit(*MemoryBudget::parse("4G"));
   std::vector<cuda::Pool::Block> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(*pool_.device_memory(200'000'000, nullptr));
-  for (int i = 0; i < 4; ++i) pool_.give_back_device_memory(blocks[i]);
+  for (int i = 0; i < 4; ++i) pool_.release_device_memory(blocks[i]);
   EXPECT_EQ(memory_.device.size(), 5u);
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  pool_.give_back_device_memory(blocks[4]);
+  pool_.release_device_memory(blocks[4]);
   EXPECT_EQ(memory_.device.size(), 1u) << "256 MiB stay cached";
 }
 
 TEST_F(BoundedPool, FreesCachedBlocksBeforeFailing) {
   const auto small = pool_.device_memory(10'000, nullptr);
   ASSERT_TRUE(small.ok());
-  pool_.give_back_device_memory(*small);
+  pool_.release_device_memory(*small);
   EXPECT_TRUE(pool_.device_memory(104'000, nullptr).ok());
   EXPECT_EQ(memory_.device.size(), 1u);
 }
@@ -173,14 +173,14 @@ TEST_F(BoundedPool, LimitsPinnedMemoryToo) {
   ASSERT_TRUE(first.ok());
   EXPECT_FALSE(pool_.pinned_memory(5000).ok());
   EXPECT_EQ(memory_.pinned.size(), 1u);
-  pool_.give_back_pinned_memory(*first);
+  pool_.release_pinned_memory(*first);
   EXPECT_TRUE(pool_.pinned_memory(8000).ok());
 }
 
 TEST_F(BoundedPool, FreesNothingOnAStreamThatTheProgramMayCapture) {
   const auto small = pool_.device_memory(10'000, CU_STREAM_PER_THREAD);
   ASSERT_TRUE(small.ok());
-  pool_.give_back_device_memory(*small);
+  pool_.release_device_memory(*small);
   ASSERT_TRUE(pool_.device_memory(104'000, CU_STREAM_PER_THREAD).ok());
   EXPECT_THAT(memory_.freed_on, testing::ElementsAre(reinterpret_cast<CUstream>(0x77)));
 }
@@ -208,7 +208,7 @@ TEST_F(BoundedPool, PinnedMemoryIsFreedOnASeparateThread) {
   pool_.limit(*MemoryBudget::parse("8K"));
   const auto first = pool_.pinned_memory(5000);
   ASSERT_TRUE(first.ok());
-  pool_.give_back_pinned_memory(*first);
+  pool_.release_pinned_memory(*first);
   EXPECT_TRUE(pool_.pinned_memory(8000).ok());
   EXPECT_THAT(memory_.freed_by, testing::ElementsAre(testing::Ne(std::this_thread::get_id())));
 }
@@ -220,7 +220,7 @@ TEST_F(BoundedPool, LaunchDoesNotWaitForABusyDevice) {
   const auto first = pool_.pinned_memory(5000);
   ASSERT_TRUE(first.ok());
   memory_.idle = idle.get_future().share();
-  pool_.give_back_pinned_memory(*first);
+  pool_.release_pinned_memory(*first);
   EXPECT_FALSE(pool_.pinned_memory(8000).ok());
   EXPECT_FALSE(pool_.pinned_memory(8000).ok());
   idle.set_value();

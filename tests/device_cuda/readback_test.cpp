@@ -207,7 +207,7 @@ TEST_F(Readbacks, PreserveCapturesAndQueryInTheirOwnContext) {
     answers_.current = reinterpret_cast<CUcontext>(2);
     (*readback)->ready();
     (void)(*readback)->wait();
-    (*readback)->most_milliseconds();
+    (*readback)->max_milliseconds();
     (*readback)->buffer_milliseconds();
   }
   EXPECT_THAT(answers_.unsafe, IsEmpty());
@@ -267,7 +267,7 @@ TEST_F(Readbacks, CallTheDriverSeldom) {
 
   calls = 0;
   {
-    const auto together = made[1]->together();
+    const auto group = made[1]->call_group();
     settle(std::move(made[1]));
     settle(std::move(made[2]));
   }

@@ -161,10 +161,10 @@ TEST(RegisterLimits, AreWrittenIntoTheKernel) {
 
 TEST(RegisterLimits, NeverRaiseAnExistingLimit) {
   const std::string ptx = ".entry k() .maxnreg 48{}";
-  const DirectivePlace place{10, 22};
-  EXPECT_EQ(with_register_limit(ptx, place, 40), ".entry k() .maxnreg 40{}");
-  EXPECT_EQ(with_register_limit(ptx, place, 48), ptx);
-  EXPECT_EQ(with_register_limit(ptx, place, 128), ptx);
+  const DirectiveRange range{10, 22};
+  EXPECT_EQ(with_register_limit(ptx, range, 40), ".entry k() .maxnreg 40{}");
+  EXPECT_EQ(with_register_limit(ptx, range, 48), ptx);
+  EXPECT_EQ(with_register_limit(ptx, range, 128), ptx);
   EXPECT_EQ(with_register_limit(".entry k() .maxnreg {}", {10, 20}, 40), ".entry k() .maxnreg {}");
 }
 

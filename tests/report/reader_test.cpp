@@ -210,7 +210,7 @@ TEST(Reader, RoundTripsActivitiesAndDevices) {
   DeviceRecord device;
   device.device = "cpu";
   device.multiprocessors = 2;
-  device.shared_per_block_besides = 1024;
+  device.reserved_shared_per_block = 1024;
   ActivityRecord launch;
   launch.order = 3;
   launch.stream = 1;
@@ -230,7 +230,7 @@ TEST(Reader, RoundTripsActivitiesAndDevices) {
   const Reading reading = read_json_lines(lines_of({device, launch, copy, wait, record}), "out.jsonl");
   EXPECT_EQ(render(reading.diagnostics), "");
   ASSERT_EQ(reading.records.size(), 5u);
-  EXPECT_EQ(std::get<DeviceRecord>(reading.records[0]).shared_per_block_besides, 1024u);
+  EXPECT_EQ(std::get<DeviceRecord>(reading.records[0]).reserved_shared_per_block, 1024u);
   const auto& read = std::get<ActivityRecord>(reading.records[1]);
   EXPECT_EQ(read.ranges, launch.ranges);
   EXPECT_EQ(read.launch->registers, 16u);

@@ -68,7 +68,7 @@ class FakeReadback : public device::Readback {
     return std::span<std::byte>(bytes_);
   }
   std::optional<double> kernel_milliseconds() override { return milliseconds_; }
-  std::optional<double> most_milliseconds() override {
+  std::optional<double> max_milliseconds() override {
     return milliseconds_ ? std::optional(*milliseconds_ + 1) : std::nullopt;
   }
   std::optional<double> buffer_milliseconds() override { return 0.25; }

@@ -38,7 +38,7 @@ constexpr DriverError driver_errors[] = {
 };
 
 /// Stores `text` of the error, or null if the error is unknown.
-CUresult give_text(CUresult error, const char** to, const char* DriverError::*text) {
+CUresult store_text(CUresult error, const char** to, const char* DriverError::*text) {
   if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto* const found = std::find_if(std::begin(driver_errors), std::end(driver_errors),
                                          [&](const DriverError& each) { return each.code == error; });
@@ -68,7 +68,7 @@ std::optional<int> attribute_of_driver(CUdevice_attribute attribute) {
 
 int attribute_of_device(cudaDeviceAttr which) { return device_attribute(which).value_or(0); }
 
-CUresult give_uuid(CUuuid* uuid, CUdevice device) {
+CUresult store_uuid(CUuuid* uuid, CUdevice device) {
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_ordinal(device); error != CUDA_SUCCESS) return error;
   std::memcpy(uuid->bytes, device_properties(device).uuid.bytes, sizeof uuid->bytes);
@@ -135,7 +135,7 @@ CUresult pop(CUcontext* context) {
 }
 
 /// Returns the device of a context; null means the current context.
-CUresult give_device(CUdevice* device, CUcontext context) {
+CUresult store_device(CUdevice* device, CUcontext context) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto found = contexts().find(context != nullptr ? context : current_context());
   if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
@@ -162,10 +162,10 @@ CUresult cuDriverGetVersion(int* version) {
 }
 
 CUresult cuGetErrorName(CUresult error, const char** name) {
-  return give_text(error, name, &DriverError::name);
+  return store_text(error, name, &DriverError::name);
 }
 CUresult cuGetErrorString(CUresult error, const char** text) {
-  return give_text(error, text, &DriverError::text);
+  return store_text(error, text, &DriverError::text);
 }
 
 // ---------------------------------------------------------------- the device
@@ -189,8 +189,8 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return give_uuid(uuid, device); }
-CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) { return give_uuid(uuid, device); }
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return store_uuid(uuid, device); }
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) { return store_uuid(uuid, device); }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
   if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -350,8 +350,8 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice(CUdevice* device) { return give_device(device, nullptr); }
-CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) { return give_device(device, context); }
+CUresult cuCtxGetDevice(CUdevice* device) { return store_device(device, nullptr); }
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) { return store_device(device, context); }
 
 CUresult cuCtxGetFlags(unsigned int* flags) {
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;

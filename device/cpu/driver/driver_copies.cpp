@@ -10,10 +10,12 @@
 namespace lynxpp::device::cpu::driver_api {
 namespace {
 
-Place at(const void* pointer, size_t pitch = 0, size_t slice_pitch = 0) {
+Location at(const void* pointer, size_t pitch = 0, size_t slice_pitch = 0) {
   return {const_cast<std::byte*>(static_cast<const std::byte*>(pointer)), pitch, slice_pitch};
 }
-Place at(CUdeviceptr address, size_t pitch = 0) { return at(reinterpret_cast<const void*>(address), pitch); }
+Location at(CUdeviceptr address, size_t pitch = 0) {
+  return at(reinterpret_cast<const void*>(address), pitch);
+}
 
 template <typename To, typename From>
 CUresult copy_bytes(To to, From from, size_t bytes, cudaMemcpyKind kind, CUstream stream, Returns returns) {
@@ -35,10 +37,10 @@ struct End {
 };
 
 /// Locates that side of a copy of the box.
-CUresult place_of(const End& end, const Box& box, Place& place) {
+CUresult locate(const End& end, const Box& box, Location& location) {
   if (end.is_array()) {
     const auto found = arrays().find(end.array);
-    return found != nullptr ? result_of(found->place(end.x, end.y, end.z, box, place))
+    return found != nullptr ? result_of(found->locate(end.x, end.y, end.z, box, location))
                             : CUDA_ERROR_INVALID_HANDLE;
   }
   if (!end.is_known()) return CUDA_ERROR_INVALID_VALUE;
@@ -56,7 +58,7 @@ CUresult place_of(const End& end, const Box& box, Place& place) {
   const void* const base =
       end.type == CU_MEMORYTYPE_HOST ? end.host : reinterpret_cast<const void*>(end.device);
   if (base == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  place = at(static_cast<const std::byte*>(base) + z + y + end.x, pitch, slice);
+  location = at(static_cast<const std::byte*>(base) + z + y + end.x, pitch, slice);
   return CUDA_SUCCESS;
 }
 
@@ -69,10 +71,10 @@ cudaMemcpyKind kind_of(const End& to, const End& from) {
 
 CUresult copy_ends(const End& to, const End& from, const Box& box, CUstream stream, Returns returns) {
   if (box.empty()) return CUDA_SUCCESS;
-  Place there;
-  Place here;
-  if (const CUresult error = place_of(to, box, there); error != CUDA_SUCCESS) return error;
-  if (const CUresult error = place_of(from, box, here); error != CUDA_SUCCESS) return error;
+  Location there;
+  Location here;
+  if (const CUresult error = locate(to, box, there); error != CUDA_SUCCESS) return error;
+  if (const CUresult error = locate(from, box, here); error != CUDA_SUCCESS) return error;
   return result_of(copy_box(there, here, box, kind_of(to, from), stream, returns));
 }
 
@@ -139,23 +141,23 @@ CUresult copy_between(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CU
 }
 
 /// Locates `bytes` from an offset in an array, row after row.
-CUresult place_in(CUarray array, size_t offset, size_t bytes, Place& place) {
+CUresult locate_in(CUarray array, size_t offset, size_t bytes, Location& location) {
   const auto found = arrays().find(array);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  return result_of(found->place_of_bytes(offset, 0, bytes, place));
+  return result_of(found->locate_bytes(offset, 0, bytes, location));
 }
 
 CUresult copy_to_array(CUarray to, size_t offset, const void* from, size_t bytes, cudaMemcpyKind kind,
                        CUstream stream, Returns returns) {
-  Place there;
-  if (const CUresult error = place_in(to, offset, bytes, there); error != CUDA_SUCCESS) return error;
+  Location there;
+  if (const CUresult error = locate_in(to, offset, bytes, there); error != CUDA_SUCCESS) return error;
   return result_of(copy_box(there, at(from), {bytes}, kind, stream, returns));
 }
 
 CUresult copy_from_array(void* to, CUarray from, size_t offset, size_t bytes, cudaMemcpyKind kind,
                          CUstream stream, Returns returns) {
-  Place here;
-  if (const CUresult error = place_in(from, offset, bytes, here); error != CUDA_SUCCESS) return error;
+  Location here;
+  if (const CUresult error = locate_in(from, offset, bytes, here); error != CUDA_SUCCESS) return error;
   return result_of(copy_box(at(to), here, {bytes}, kind, stream, returns));
 }
 
@@ -243,8 +245,8 @@ CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t byt
                          Returns::when_done);
 }
 CUresult cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes) {
-  Place here;
-  if (const CUresult error = place_in(from, from_offset, bytes, here); error != CUDA_SUCCESS) return error;
+  Location here;
+  if (const CUresult error = locate_in(from, from_offset, bytes, here); error != CUDA_SUCCESS) return error;
   return copy_to_array(to, to_offset, here.first, bytes, cudaMemcpyDeviceToDevice, nullptr,
                        Returns::when_done);
 }

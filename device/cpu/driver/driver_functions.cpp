@@ -12,7 +12,7 @@
 namespace lynxpp::device::cpu::driver_api {
 namespace {
 
-CUresult give_attribute(int* value, CUfunction_attribute attribute, const void* kernel) {
+CUresult store_attribute(int* value, CUfunction_attribute attribute, const void* kernel) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   cudaFuncAttributes all;
   if (const cudaError_t error = api::cudaFuncGetAttributes(&all, kernel); error != cudaSuccess)
@@ -51,13 +51,13 @@ CUresult check_kernel(const void* kernel) {
   return registry().find_kernel(kernel) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult give_name(const char** name, const void* kernel) {
+CUresult store_name(const char** name, const void* kernel) {
   return result_of(api::cudaFuncGetName(name, kernel));
 }
 
 /// Returns the module or library of a kernel.
 template <typename Handle>
-CUresult give_owner(Handle* owner, const void* handle) {
+CUresult store_owner(Handle* owner, const void* handle) {
   if (owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Kernel* const kernel = registry().find_kernel(handle);
   LoadedImage* const found = kernel != nullptr ? loaded_images().owner_of(kernel) : nullptr;
@@ -66,7 +66,7 @@ CUresult give_owner(Handle* owner, const void* handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult give_parameter(const void* kernel, size_t index, size_t* offset, size_t* bytes) {
+CUresult store_parameter(const void* kernel, size_t index, size_t* offset, size_t* bytes) {
   return result_of(api::cudaFuncGetParamInfo(kernel, index, offset, bytes));
 }
 
@@ -122,17 +122,17 @@ CUresult launch_function(CUfunction function, const CUlaunchConfig& config, void
 }  // namespace
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
-  return give_attribute(value, attribute, function);
+  return store_attribute(value, attribute, function);
 }
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   return set_attribute_of(function, attribute, value);
 }
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) { return check_kernel(function); }
 CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig) { return check_kernel(function); }
-CUresult cuFuncGetModule(CUmodule* module, CUfunction function) { return give_owner(module, function); }
-CUresult cuFuncGetName(const char** name, CUfunction function) { return give_name(name, function); }
+CUresult cuFuncGetModule(CUmodule* module, CUfunction function) { return store_owner(module, function); }
+CUresult cuFuncGetName(const char** name, CUfunction function) { return store_name(name, function); }
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* bytes) {
-  return give_parameter(function, index, offset, bytes);
+  return store_parameter(function, index, offset, bytes);
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
@@ -150,16 +150,16 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) { return give_owner(library, kernel); }
-CUresult cuKernelGetName(const char** name, CUkernel kernel) { return give_name(name, kernel); }
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) { return store_owner(library, kernel); }
+CUresult cuKernelGetName(const char** name, CUkernel kernel) { return store_name(name, kernel); }
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* bytes) {
-  return give_parameter(kernel, index, offset, bytes);
+  return store_parameter(kernel, index, offset, bytes);
 }
 
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device) {
   if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   const DeviceScope scope(device);
-  return give_attribute(value, attribute, kernel);
+  return store_attribute(value, attribute, kernel);
 }
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
   if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;

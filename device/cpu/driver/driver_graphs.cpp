@@ -4,9 +4,13 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/copies.h"
 #include "device/cpu/runtime/devices.h"
+#include "device/cpu/runtime/executable_graphs.h"
 #include "device/cpu/runtime/graph_memory.h"
+#include "device/cpu/runtime/graph_nodes.h"
 #include "device/cpu/runtime/graphs.h"
+#include "device/cpu/runtime/registry.h"
 
 namespace lynxpp::device::cpu::driver_api {
 namespace {
@@ -51,14 +55,14 @@ cudaError_t call_of_node(const CUDA_HOST_NODE_PARAMS* call) {
 }
 
 /// Fills in default edge data: the device has no other edges.
-CUresult give_plain_edges(CUresult result, CUgraphEdgeData* edges, const size_t* count) {
+CUresult store_plain_edges(CUresult result, CUgraphEdgeData* edges, const size_t* count) {
   if (result == CUDA_SUCCESS && edges != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
   return result;
 }
 
 /// Both versions of the structure start with the same members.
 template <typename Parameters>
-CUresult give_kernel(CUgraphNode node, Parameters* parameters) {
+CUresult store_kernel(CUgraphNode node, Parameters* parameters) {
   const auto call = graphs().kernel_of(node);
   if (call == nullptr || parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *parameters = {};
@@ -188,14 +192,14 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, size_t
 }
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
                                        size_t* count) {
-  return give_plain_edges(driver_api::cuGraphNodeGetDependencies(node, nodes, count), edges, count);
+  return store_plain_edges(driver_api::cuGraphNodeGetDependencies(node, nodes, count), edges, count);
 }
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
-  return result_of(graphs().neighbours(node, Graphs::Neighbours::behind, nodes, count));
+  return result_of(graphs().neighbours(node, Graphs::Neighbours::after, nodes, count));
 }
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
                                          size_t* count) {
-  return give_plain_edges(driver_api::cuGraphNodeGetDependentNodes(node, nodes, count), edges, count);
+  return store_plain_edges(driver_api::cuGraphNodeGetDependentNodes(node, nodes, count), edges, count);
 }
 CUresult cuGraphDestroyNode(CUgraphNode node) { return result_of(graphs().destroy_node(node)); }
 
@@ -214,10 +218,10 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   return result_of(graphs().child_of(node, graph));
 }
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-  return give_kernel(node, parameters);
+  return store_kernel(node, parameters);
 }
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* parameters) {
-  return give_kernel(node, parameters);
+  return store_kernel(node, parameters);
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {
@@ -294,21 +298,21 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec executable, CUgraphNode node,
       set_graph_node(executable, node, cudaGraphNodeTypeHost, [&] { return call_of_node(call); }));
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraph child) {
-  return result_of(graphs().set_child(executable, node, child));
+  return result_of(executable_graphs().set_child(executable, node, child));
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int is_enabled) {
-  return result_of(graphs().enable(executable, node, is_enabled != 0));
+  return result_of(executable_graphs().enable(executable, node, is_enabled != 0));
 }
 CUresult cuGraphNodeGetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int* is_enabled) {
   bool found = false;
-  const cudaError_t error = graphs().is_enabled(executable, node, &found);
+  const cudaError_t error = executable_graphs().is_enabled(executable, node, &found);
   if (error == cudaSuccess && is_enabled != nullptr) *is_enabled = found ? 1 : 0;
   return result_of(error);
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
-  return result_of(graphs().launch(executable, stream));
+  return result_of(executable_graphs().launch(executable, stream));
 }
 CUresult cuGraphUpload(CUgraphExec executable, CUstream stream) {
   return result_of(api::cudaGraphUpload(executable, stream));

@@ -46,7 +46,7 @@ CUresult unload_module(LoadedImage* module) {
 
 /// Returns a kernel by its name, as any type of handle.
 template <typename Handle>
-CUresult give_kernel(Handle* handle, const void* module, const char* name) {
+CUresult store_kernel(Handle* handle, const void* module, const char* name) {
   if (handle == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   LoadedImage* const found = loaded_images().find(module);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -76,7 +76,7 @@ CUresult list_kernels(Handle* handles, unsigned count, const void* module) {
   return CUDA_SUCCESS;
 }
 
-CUresult give_variable(CUdeviceptr* address, size_t* bytes, const void* module, const char* name) {
+CUresult store_variable(CUdeviceptr* address, size_t* bytes, const void* module, const char* name) {
   if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   LoadedImage* const found = loaded_images().find(module);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -199,7 +199,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 CUresult cuModuleUnload(CUmodule module) { return unload_module(reinterpret_cast<LoadedImage*>(module)); }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  return give_kernel(function, module, name);
+  return store_kernel(function, module, name);
 }
 CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule module) {
   return count_kernels(count, module);
@@ -208,7 +208,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int count, C
   return list_kernels(functions, count, module);
 }
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
-  return give_variable(address, bytes, module, name);
+  return store_variable(address, bytes, module, name);
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
@@ -234,7 +234,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 CUresult cuLibraryUnload(CUlibrary library) { return unload_module(reinterpret_cast<LoadedImage*>(library)); }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return give_kernel(kernel, library, name);
+  return store_kernel(kernel, library, name);
 }
 CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
   return count_kernels(count, library);
@@ -252,12 +252,12 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
-  return give_variable(address, bytes, library, name);
+  return store_variable(address, bytes, library, name);
 }
 CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
   LoadedImage* const found = loaded_images().find(library);
   if (found != nullptr && name != nullptr && !found->managed_variable(name)) return CUDA_ERROR_NOT_FOUND;
-  return give_variable(address, bytes, library, name);
+  return store_variable(address, bytes, library, name);
 }
 // Images contain only device code, so the host cannot call their functions.
 CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {

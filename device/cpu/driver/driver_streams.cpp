@@ -25,7 +25,7 @@ CUresult elapsed(float* milliseconds, CUevent start, CUevent end) {
   return result_of(api::cudaEventElapsedTime(milliseconds, start, end));
 }
 
-CUresult give_context(CUstream stream, CUcontext* context) {
+CUresult store_context(CUstream stream, CUcontext* context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto found = streams().find(stream);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -59,11 +59,11 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
   return result_of(api::cudaStreamGetDevice(stream, device));
 }
 
-CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) { return give_context(stream, context); }
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) { return store_context(stream, context); }
 
 CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
   if (green != nullptr) *green = nullptr;  // green contexts are not supported
-  return give_context(stream, context);
+  return store_context(stream, context);
 }
 
 CUresult cuStreamQuery(CUstream stream) { return result_of(api::cudaStreamQuery(stream)); }

@@ -10,9 +10,9 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/driver.h"
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/process_use.h"
-#include "device/cpu/runtime/streams.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cpu {

@@ -77,7 +77,7 @@ struct VirtualMemory::Memory {
       : descriptor(file), bytes(size), properties(all), is_counted(is_counted_here) {}
   ~Memory() {
     close(descriptor);
-    if (is_counted) allocations().give_back(properties.location.id, bytes);
+    if (is_counted) allocations().release(properties.location.id, bytes);
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -162,12 +162,12 @@ CUresult VirtualMemory::create(std::size_t bytes, const CUmemAllocationProp& pro
   if (bytes == 0 || !is_granular(bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult error = check_properties(properties); error != CUDA_SUCCESS) return error;
   const int device = properties.location.id;
-  if (!allocations().take(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!allocations().reserve(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::string name = std::string(file_name) + std::to_string(device);
   const int descriptor = memfd_create(name.c_str(), MFD_CLOEXEC);
   if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
     if (descriptor >= 0) close(descriptor);
-    allocations().give_back(device, bytes);
+    allocations().release(device, bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   const std::lock_guard lock(mutex_);
@@ -207,9 +207,9 @@ CUresult VirtualMemory::properties_of(CUmemGenericAllocationHandle handle, CUmem
 /// Precondition of the functions up to are_whole(): `mutex_` is held.
 
 VirtualMemory::Mappings::iterator VirtualMemory::mapping_at(CUdeviceptr address) {
-  const auto behind = mappings_.upper_bound(address);
-  if (behind == mappings_.begin()) return mappings_.end();
-  const auto found = std::prev(behind);
+  const auto next = mappings_.upper_bound(address);
+  if (next == mappings_.begin()) return mappings_.end();
+  const auto found = std::prev(next);
   return address - found->first < found->second.bytes ? found : mappings_.end();
 }
 
@@ -227,9 +227,9 @@ CUresult VirtualMemory::map(CUdeviceptr address, std::size_t bytes, CUmemGeneric
   const std::lock_guard lock(mutex_);
   const auto memory = find(handle);
   if (memory == nullptr || bytes > memory->bytes) return CUDA_ERROR_INVALID_VALUE;
-  const auto behind = reservations_.upper_bound(address);
-  if (behind == reservations_.begin()) return CUDA_ERROR_INVALID_VALUE;
-  const auto [begin, reserved] = *std::prev(behind);
+  const auto after = reservations_.upper_bound(address);
+  if (after == reservations_.begin()) return CUDA_ERROR_INVALID_VALUE;
+  const auto [begin, reserved] = *std::prev(after);
   if (address - begin >= reserved || bytes > reserved - (address - begin)) return CUDA_ERROR_INVALID_VALUE;
   const auto next = mappings_.lower_bound(address);
   const bool is_taken =

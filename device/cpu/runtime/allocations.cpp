@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/runtime/checks.h"
-#include "device/cpu/runtime/graph_memory.h"
-#include "device/cpu/runtime/properties.h"
+#include "device/cpu/runtime/device_limits.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/check/written_memory.h"
 #include "support/call_site.h"
 #include "support/text.h"
@@ -58,7 +57,7 @@ bool is_listed(const Allocation& allocation) {
 }
 
 /// Returns the inner pages of freed memory to the system; the addresses stay reserved.
-void give_pages_back(const Allocation& allocation) {
+void return_pages(const Allocation& allocation) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = (allocation.address + page - 1) / page * page;
   const std::uintptr_t end = (allocation.address + allocation.bytes) / page * page;
@@ -146,31 +145,21 @@ cudaError_t Allocations::allocate(void** pointer, std::size_t bytes, MemoryKind 
   return cudaSuccess;
 }
 
-cudaError_t Allocations::allocate(const GraphMemory& memory) {
+cudaError_t Allocations::allocate(std::shared_ptr<void> storage, std::size_t bytes, int device, void* pool) {
   const CallStack stack = program_stack();
+  const auto address = reinterpret_cast<std::uintptr_t>(storage.get());
   const std::unique_lock lock(mutex_);
-  const auto before = by_address_.find(memory.address());
+  const auto before = by_address_.find(address);
   if (before != by_address_.end()) remove(before, before->second.retired_by.value_or(stack));
-  if (!has_room(memory.device, memory.bytes)) return cudaErrorMemoryAllocation;
-  enter_own({memory.address(),
-             memory.bytes,
-             MemoryKind::device,
-             0,
-             memory.pool,
-             false,
-             0,
-             stack,
-             {},
-             {},
-             memory.device,
-             0,
-             memory.storage});
+  if (!has_room(device, bytes)) return cudaErrorMemoryAllocation;
+  enter_own(
+      {address, bytes, MemoryKind::device, 0, pool, false, 0, stack, {}, {}, device, 0, std::move(storage)});
   return cudaSuccess;
 }
 
-bool Allocations::is_allocated(const GraphMemory& memory) const {
+bool Allocations::is_allocated(const void* address) const {
   const std::shared_lock lock(mutex_);
-  const auto found = by_address_.find(memory.address());
+  const auto found = by_address_.find(reinterpret_cast<std::uintptr_t>(address));
   return found != by_address_.end() && !found->second.retired_by;
 }
 
@@ -220,7 +209,7 @@ void Allocations::free_storage(const Allocation& allocation, const CallStack& st
   if (WrittenMemory* const written = written_memory(); written != nullptr) written->leave(allocation.address);
   if (counts_as_used(allocation.kind)) used_[index_of(allocation.device)] -= allocation.bytes;
   if (allocation.pool != nullptr) pools_[allocation.pool].current -= allocation.bytes;
-  give_pages_back(allocation);
+  return_pages(allocation);
   freed_bytes_ += allocation.bytes;
   freed_.push_back({allocation, stack});
   drain_freed(most_freed_entries, most_freed_bytes);
@@ -235,11 +224,11 @@ void Allocations::drain_freed(std::size_t most_entries, std::size_t most_bytes) 
 
 /// Returns the entry that contains the address, or else the closest entry before or after it.
 const Allocation* Allocations::nearest(std::uint64_t address) const {
-  const auto behind = by_address_.upper_bound(address);
-  if (behind == by_address_.begin()) return behind != by_address_.end() ? &behind->second : nullptr;
-  const Allocation& front = std::prev(behind)->second;
-  if (behind == by_address_.end() || address < front.address + front.bytes) return &front;
-  return address - (front.address + front.bytes) < behind->first - address ? &front : &behind->second;
+  const auto next = by_address_.upper_bound(address);
+  if (next == by_address_.begin()) return next != by_address_.end() ? &next->second : nullptr;
+  const Allocation& previous = std::prev(next)->second;
+  if (next == by_address_.end() || address < previous.address + previous.bytes) return &previous;
+  return address - (previous.address + previous.bytes) < next->first - address ? &previous : &next->second;
 }
 
 /// `stack` belongs to the call that frees the memory.
@@ -369,7 +358,7 @@ void Allocations::set_access(std::uint64_t address, int device, bool may) {
   if (!may) note_removal();
 }
 
-bool Allocations::take(int device, std::size_t bytes) {
+bool Allocations::reserve(int device, std::size_t bytes) {
   const std::size_t total = total_bytes();
   const std::unique_lock lock(mutex_);
   std::size_t& used = used_[index_of(device)];
@@ -378,7 +367,7 @@ bool Allocations::take(int device, std::size_t bytes) {
   return true;
 }
 
-void Allocations::give_back(int device, std::size_t bytes) {
+void Allocations::release(int device, std::size_t bytes) {
   const std::unique_lock lock(mutex_);
   used_[index_of(device)] -= bytes;
 }

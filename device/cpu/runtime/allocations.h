@@ -18,50 +18,14 @@
 #include <vector>
 
 #include "device/allocations.h"
+#include "device/cpu/runtime/allocation.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/simt/execute/global_memory.h"
 #include "support/call_stack.h"
 
 namespace lynxpp::device::cpu {
 
-enum class MemoryKind {
-  device,           ///< cudaMalloc and its variants
-  managed,          ///< cudaMallocManaged, __managed__ variables
-  pinned_host,      ///< cudaMallocHost, cudaHostAlloc
-  registered_host,  ///< cudaHostRegister: the program's own memory
-  variable,         ///< __device__ and __constant__ variables, stored in a loaded module
-  kernel_heap,      ///< malloc in device code
-  array,            ///< a CUDA array, which the program accesses through textures, surfaces and copies
-  probe,            ///< lynxpp's own, for results of instrumented kernels
-  mapped,           ///< a mapping made by cuMemMap; the memory is owned elsewhere
-};
-
-struct Allocation {
-  std::uintptr_t address = 0;
-  std::size_t bytes = 0;
-  MemoryKind kind = MemoryKind::device;
-  unsigned flags = 0;    ///< flags passed to cudaHostAlloc or cudaHostRegister
-  void* pool = nullptr;  ///< the cudaMemPool_t that the memory belongs to
-  bool is_managed_variable = false;
-  std::uint64_t number = 0;    ///< assigned by Allocations, in order
-  CallStack stack = {};        ///< of the program's call; empty for variables
-  std::string_view name = {};  ///< of a variable; points into its module
-  /// Call stack of a call that frees the memory in stream order; nullopt if none has been made.
-  std::optional<CallStack> retired_by = {};
-  int device = 0;                      ///< owner; for host memory, the device that was current
-  std::uint32_t access = 0;            ///< bit mask of devices that may access mapped memory
-  std::shared_ptr<void> storage = {};  ///< from allocate() or lent by a graph; null if owned elsewhere
-
-  void* pointer() const { return reinterpret_cast<void*>(address); }
-  /// True if the host must not access the memory directly (although it could on this device).
-  bool is_device_only() const {
-    return kind == MemoryKind::device || kind == MemoryKind::variable || kind == MemoryKind::array ||
-           kind == MemoryKind::mapped;
-  }
-};
-
 class Allocations;
-struct GraphMemory;
 
 /// Memory that kernels of one device may access: its own, memory shared by host and devices, and memory of
 /// peers to which it has access.
@@ -104,11 +68,11 @@ class Allocations {
   cudaError_t retire(void* pointer, MemoryKind kind, MemoryKind other_kind, std::uint64_t& number);
   void release_retired(void* pointer, std::uint64_t number);
 
-  /// Allocates the memory of a graph node, as each launch of the graph does. Errors:
+  /// Allocates `storage` on the device, as each launch of a graph does with its memory. Errors:
   /// cudaErrorMemoryAllocation.
-  cudaError_t allocate(const GraphMemory& memory);
-  /// True if the memory is allocated and no call has freed it.
-  bool is_allocated(const GraphMemory& memory) const;
+  cudaError_t allocate(std::shared_ptr<void> storage, std::size_t bytes, int device, void* pool);
+  /// True if memory that starts at the address is allocated and no call has freed it.
+  bool is_allocated(const void* address) const;
 
   /// Enters memory that is owned elsewhere (registered_host, variable, probe, mapped). Returns false if it
   /// overlaps an entry.
@@ -140,10 +104,10 @@ class Allocations {
   /// Returns the arrays, which live() omits because kernels cannot use their addresses.
   std::vector<Allocation> live_arrays() const;
 
-  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays, and bytes of take()
+  std::size_t used_bytes(int device) const;  ///< device and managed memory, arrays, and bytes of reserve()
   /// Accounts for device memory that has no entry here. Returns false if the device has too little left.
-  bool take(int device, std::size_t bytes);
-  void give_back(int device, std::size_t bytes);
+  bool reserve(int device, std::size_t bytes);
+  void release(int device, std::size_t bytes);
   /// Bytes allocated from a pool, now and at most (since reset_pool_high()).
   struct PoolUse {
     std::size_t current = 0;

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "device/cpu/runtime/allocations.h"
-#include "device/cpu/simt/check/written_memory.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "support/call_site.h"
 #include "support/log.h"
 #include "support/output_file.h"
@@ -24,43 +23,6 @@ namespace lynxpp::device::cpu {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Wanted {
-  CheckSelection launches;
-  bool leaks = false;
-};
-
-Wanted find_wanted_checks() {
-  Wanted wanted;
-  const char* const value = secure_getenv("LYNXPP_CPU_CHECK");
-  if (value == nullptr) return wanted;
-  CheckSelection& launches = wanted.launches;
-  const std::pair<std::string_view, bool*> checks[] = {{"memory", &launches.memory},
-                                                       {"race", &launches.race},
-                                                       {"init", &launches.init},
-                                                       {"sync", &launches.sync},
-                                                       {"leak", &wanted.leaks}};
-  for (const std::string& part : split(value, ',')) {
-    const std::string_view name = trim(part);
-    if (name.empty()) continue;
-    const auto* const found = std::ranges::find(checks, name, &std::pair<std::string_view, bool*>::first);
-    if (found != std::end(checks)) {
-      *found->second = true;
-    } else {
-      log().error("unknown check '{}' in LYNXPP_CPU_CHECK; checks are memory, race, init, sync and leak",
-                  name);
-    }
-  }
-  if (launches.init) keep_written_memory();
-  if (launches.any() && secure_getenv("LYNXPP_CPU_CLOCK") != nullptr)
-    log().warn("launches are checked (LYNXPP_CPU_CHECK), so no time is modelled");
-  return wanted;
-}
-
-const Wanted& wanted() {
-  static const auto* const found = new Wanted(find_wanted_checks());
-  return *found;
-}
 
 struct KeptFinding {
   std::string kernel;
@@ -237,11 +199,6 @@ void write_lines(const std::string& lines) {
 
 }  // namespace
 
-const CheckSelection* wanted_checks() {
-  const Wanted& all = wanted();
-  return all.launches.any() ? &all.launches : nullptr;
-}
-
 void keep_findings(const std::string& kernel, LaunchChecks checks) {
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);
@@ -259,11 +216,11 @@ void keep_findings(const std::string& kernel, LaunchChecks checks) {
 }
 
 void report_checks() {
-  if (!wanted().launches.any() && !wanted().leaks) return;
+  if (wanted_checks() == nullptr && !wants_leaks()) return;
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);
   if (std::exchange(all.is_reported, true)) return;
-  const std::map<std::string, Leak> leaks = wanted().leaks ? find_leaks() : std::map<std::string, Leak>{};
+  const std::map<std::string, Leak> leaks = wants_leaks() ? find_leaks() : std::map<std::string, Leak>{};
   const std::size_t count = all.findings.size() + leaks.size();
   // Skip processes that did not use the device, such as shells that started the program.
   if (count == 0 && all.launches == 0) return;

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "device/cpu/runtime/checks.h"
-#include "device/cpu/runtime/counters.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "support/log.h"
@@ -107,10 +107,6 @@ int blocks_of_multiprocessor(const KernelInfo& info, int threads, std::size_t sh
   const auto shared = static_cast<std::uint32_t>(info.static_shared_bytes + shared_bytes);
   return static_cast<int>(
       models::occupancy(*modelled_machine(), {static_cast<std::uint32_t>(threads), 0, shared}).blocks);
-}
-
-CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
-  return {counters_path().has_value(), is_modelled(module, kernel, shape), wanted_checks() != nullptr};
 }
 
 Status launch_with_clock(LoadedModule& module, const std::string& kernel, const LaunchShape& shape,

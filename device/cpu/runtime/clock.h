@@ -36,7 +36,4 @@ Status launch_with_clock(LoadedModule& module, const std::string& kernel, const 
                          std::span<const std::byte> parameters, LaunchCounters* counters,
                          std::optional<models::clock::KernelTime>& time);
 
-/// Returns the kind of code for launches of that shape.
-CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape);
-
 }  // namespace lynxpp::device::cpu

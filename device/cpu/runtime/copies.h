@@ -15,7 +15,7 @@ struct Box {
 };
 
 /// A box's position in memory.
-struct Place {
+struct Location {
   std::byte* first = nullptr;
   std::size_t pitch = 0;        ///< bytes between rows
   std::size_t slice_pitch = 0;  ///< bytes between slices
@@ -32,9 +32,11 @@ struct FillValue {
 };
 
 /// Errors: those of Streams::admit(), cudaMemcpy and cudaMemset.
-cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+cudaError_t copy_box(const Location& to, const Location& from, const Box& box, cudaMemcpyKind kind,
                      cudaStream_t stream, Returns returns);
-cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cudaStream_t stream,
+cudaError_t fill_box(const Location& to, const Box& box, const FillValue& value, cudaStream_t stream,
                      Returns returns);
+/// Enqueues the fill of a memset node in the null stream.
+cudaError_t fill_elements_of(const cudaMemsetParams& fill);
 
 }  // namespace lynxpp::device::cpu

@@ -10,6 +10,7 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/copies.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
@@ -66,12 +67,12 @@ cudaError_t sides_of(cudaMemcpyKind kind, Side& destination, Side& source) {
 }
 
 /// Returns the bytes from a box's first byte to its end; nullopt if they exceed the address space.
-std::optional<size_t> span_of(const Box& box, const Place& place) {
+std::optional<size_t> span_of(const Box& box, const Location& location) {
   size_t rows = 0;
   size_t slices = 0;
   size_t span = 0;
-  if (__builtin_mul_overflow(box.height - 1, place.pitch, &rows) ||
-      __builtin_mul_overflow(box.depth - 1, place.slice_pitch, &slices) ||
+  if (__builtin_mul_overflow(box.height - 1, location.pitch, &rows) ||
+      __builtin_mul_overflow(box.depth - 1, location.slice_pitch, &slices) ||
       __builtin_add_overflow(rows, slices, &span) || __builtin_add_overflow(span, box.width, &span)) {
     return std::nullopt;
   }
@@ -92,7 +93,7 @@ void note_copied(const std::byte* to, const std::byte* from, size_t bytes) {
     written->copy(number_of(to), number_of(from), bytes);
 }
 
-void move_box(const Place& to, const Place& from, const Box& box) {
+void move_box(const Location& to, const Location& from, const Box& box) {
   for (size_t z = 0; z < box.depth; ++z) {
     for (size_t y = 0; y < box.height; ++y) {
       note_copied(to.row(y, z), from.row(y, z), box.width);
@@ -102,7 +103,7 @@ void move_box(const Place& to, const Place& from, const Box& box) {
 }
 
 /// Reads pageable memory before the call returns, because the program may then overwrite it.
-cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cudaStream_t stream) {
+cudaError_t enqueue_copy(const Location& to, const Location& from, const Box& box, cudaStream_t stream) {
   if (!is_pageable(from.first))
     return streams().enqueue(stream, {cudaGraphNodeTypeMemcpy, [=] { move_box(to, from, box); }, nullptr});
   if (streams().all_idle()) {
@@ -111,7 +112,7 @@ cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cud
     return turn.status();
   }
   const auto staged = std::make_shared<std::vector<std::byte>>(box.width * box.height * box.depth);
-  const Place middle{staged->data(), box.width, box.width * box.height};
+  const Location middle{staged->data(), box.width, box.width * box.height};
   move_box(middle, from, box);
   return streams().enqueue(
       stream, {cudaGraphNodeTypeMemcpy, [=, kept = staged] { move_box(to, middle, box); }, nullptr});
@@ -119,7 +120,7 @@ cudaError_t enqueue_copy(const Place& to, const Place& from, const Box& box, cud
 
 /// Returns devices, other than the stream's, whose memory a copy in the default stream moves: the copy waits
 /// for all earlier work of these devices.
-std::set<int> devices_to_wait_for(const Place& to, const Place& from, cudaStream_t handle) {
+std::set<int> devices_to_wait_for(const Location& to, const Location& from, cudaStream_t handle) {
   std::set<int> devices;
   const auto stream = streams().find(handle);
   if (device_count() == 1 || stream == nullptr || !stream->is_legacy || streams().capturing(handle))
@@ -154,7 +155,7 @@ class Turns {
   std::vector<std::unique_ptr<StreamTurn>> turns_;
 };
 
-cudaError_t make_copy(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+cudaError_t make_copy(const Location& to, const Location& from, const Box& box, cudaMemcpyKind kind,
                       cudaStream_t stream, Returns returns, bool& is_asynchronous) {
   Side destination = Side::any;
   Side source = Side::any;
@@ -208,7 +209,7 @@ void fill_row(std::byte* row, size_t bytes, const FillValue& value) {
 
 }  // namespace
 
-cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+cudaError_t copy_box(const Location& to, const Location& from, const Box& box, cudaMemcpyKind kind,
                      cudaStream_t stream, Returns returns) {
   bool is_asynchronous = false;
   const bool is_captured = streams().capturing(stream);
@@ -217,8 +218,8 @@ cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMem
   if (error != cudaSuccess || box.empty() || is_captured || observer == nullptr) return error;
   // For memory that host and device both access, the copy's kind decides; managed memory counts as the
   // device's.
-  const auto is_device = [](const Place& place, bool says_host) {
-    const auto found = allocations().find(place.first);
+  const auto is_device = [](const Location& location, bool says_host) {
+    const auto found = allocations().find(location.first);
     return found && !says_host && found->kind != MemoryKind::registered_host &&
            found->kind != MemoryKind::pinned_host;
   };
@@ -229,7 +230,7 @@ cudaError_t copy_box(const Place& to, const Place& from, const Box& box, cudaMem
   return error;
 }
 
-cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cudaStream_t stream,
+cudaError_t fill_box(const Location& to, const Box& box, const FillValue& value, cudaStream_t stream,
                      Returns returns) {
   const cudaError_t admitted = streams().admit(stream);
   if (admitted != cudaSuccess || box.empty()) return admitted;
@@ -254,10 +255,21 @@ cudaError_t fill_box(const Place& to, const Box& box, const FillValue& value, cu
   return sticky_error(filled->stream->device);
 }
 
+cudaError_t fill_elements_of(const cudaMemsetParams& fill) {
+  const bool known = fill.elementSize == 1 || fill.elementSize == 2 || fill.elementSize == 4;
+  std::size_t width = 0;
+  if (!known || __builtin_mul_overflow(fill.width, fill.elementSize, &width) ||
+      (fill.height > 1 && width > fill.pitch)) {
+    return cudaErrorInvalidValue;
+  }
+  const Location to{static_cast<std::byte*>(fill.dst), fill.pitch, 0};
+  return fill_box(to, {width, fill.height}, {fill.value, fill.elementSize}, nullptr, Returns::at_once);
+}
+
 namespace api {
 namespace {
 
-Place place(const void* pointer, size_t pitch = 0) {
+Location location(const void* pointer, size_t pitch = 0) {
   return {const_cast<std::byte*>(static_cast<const std::byte*>(pointer)), pitch, 0};
 }
 
@@ -265,17 +277,17 @@ FillValue bytes_of(int value) { return {static_cast<std::uint8_t>(value), 1}; }
 
 cudaError_t copy_linear(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
                         Returns returns) {
-  return copy_box(place(to), place(from), {bytes}, kind, stream, returns);
+  return copy_box(location(to), location(from), {bytes}, kind, stream, returns);
 }
 
-cudaError_t copy_2d(const Place& to, const Place& from, const Box& box, cudaMemcpyKind kind,
+cudaError_t copy_2d(const Location& to, const Location& from, const Box& box, cudaMemcpyKind kind,
                     cudaStream_t stream, Returns returns) {
   if (box.width > to.pitch || box.width > from.pitch) return cudaErrorInvalidPitchValue;
   return copy_box(to, from, box, kind, stream, returns);
 }
 
-cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, const cudaExtent& extent,
-                     Place& place) {
+cudaError_t locate_3d(const cudaPitchedPtr& pointer, const cudaPos& position, const cudaExtent& extent,
+                      Location& location) {
   if (pointer.ptr == nullptr) return cudaErrorInvalidValue;
   const size_t rows = pointer.ysize != 0 ? pointer.ysize : extent.height;
   if (position.x > pointer.pitch || extent.width > pointer.pitch - position.x)
@@ -287,7 +299,7 @@ cudaError_t place_3d(const cudaPitchedPtr& pointer, const cudaPos& position, con
       __builtin_mul_overflow(position.y, pointer.pitch, &y)) {
     return cudaErrorInvalidValue;
   }
-  place = {static_cast<std::byte*>(pointer.ptr) + z + y + position.x, pointer.pitch, slice};
+  location = {static_cast<std::byte*>(pointer.ptr) + z + y + position.x, pointer.pitch, slice};
   return cudaSuccess;
 }
 
@@ -305,10 +317,10 @@ struct Side3D {
     return pointer.ptr == nullptr ? cudaSuccess : cudaErrorInvalidValue;
   }
   std::size_t element_bytes() const { return found != nullptr ? found->shape.format.bytes() : 1; }
-  cudaError_t find_place(const cudaExtent& bytes, Place& place) const {
-    if (found == nullptr) return place_3d(pointer, position, bytes, place);
-    return found->place(position.x * element_bytes(), position.y, position.z,
-                        {bytes.width, bytes.height, bytes.depth}, place);
+  cudaError_t locate(const cudaExtent& bytes, Location& location) const {
+    if (found == nullptr) return locate_3d(pointer, position, bytes, location);
+    return found->locate(position.x * element_bytes(), position.y, position.z,
+                         {bytes.width, bytes.height, bytes.depth}, location);
   }
 };
 
@@ -326,10 +338,10 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream, Re
   cudaExtent bytes = parameters->extent;
   if (__builtin_mul_overflow(bytes.width, std::max(to.element_bytes(), from.element_bytes()), &bytes.width))
     return cudaErrorInvalidValue;
-  Place there;
-  Place here;
-  if (const cudaError_t error = to.find_place(bytes, there); error != cudaSuccess) return error;
-  if (const cudaError_t error = from.find_place(bytes, here); error != cudaSuccess) return error;
+  Location there;
+  Location here;
+  if (const cudaError_t error = to.locate(bytes, there); error != cudaSuccess) return error;
+  if (const cudaError_t error = from.locate(bytes, here); error != cudaSuccess) return error;
   cudaMemcpyKind kind = parameters->kind;
   if (to.found != nullptr) kind = kind_to_array(kind);
   if (from.found != nullptr) kind = kind_from_array(kind);
@@ -354,13 +366,13 @@ cudaError_t copy_3d_peer(const cudaMemcpy3DPeerParms* parameters, cudaStream_t s
 cudaError_t fill_2d(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
                     Returns returns) {
   if (width > pitch) return cudaErrorInvalidPitchValue;
-  return fill_box(place(pointer, pitch), {width, height}, bytes_of(value), stream, returns);
+  return fill_box(location(pointer, pitch), {width, height}, bytes_of(value), stream, returns);
 }
 
 cudaError_t fill_3d(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t stream,
                     Returns returns) {
-  Place to;
-  if (const cudaError_t error = place_3d(pointer, {}, extent, to); error != cudaSuccess) return error;
+  Location to;
+  if (const cudaError_t error = locate_3d(pointer, {}, extent, to); error != cudaSuccess) return error;
   return fill_box(to, {extent.width, extent.height, extent.depth}, bytes_of(value), stream, returns);
 }
 
@@ -417,12 +429,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, enum cudaM
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, enum cudaMemcpyKind kind) {
-  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, nullptr,
+  return copy_2d(location(to, to_pitch), location(from, from_pitch), {width, height}, kind, nullptr,
                  Returns::when_done);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  return copy_2d(place(to, to_pitch), place(from, from_pitch), {width, height}, kind, stream,
+  return copy_2d(location(to, to_pitch), location(from, from_pitch), {width, height}, kind, stream,
                  Returns::at_once);
 }
 
@@ -466,10 +478,10 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes
 }
 
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  return fill_box(place(pointer), {bytes}, bytes_of(value), nullptr, Returns::when_done);
+  return fill_box(location(pointer), {bytes}, bytes_of(value), nullptr, Returns::when_done);
 }
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  return fill_box(place(pointer), {bytes}, bytes_of(value), stream, Returns::at_once);
+  return fill_box(location(pointer), {bytes}, bytes_of(value), stream, Returns::at_once);
 }
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
   return fill_2d(pointer, pitch, value, width, height, nullptr, Returns::when_done);

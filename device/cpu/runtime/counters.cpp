@@ -120,8 +120,8 @@ Json words_of(const WordCounters& counters, const std::vector<CountedArray>& arr
     of_array["runs"] = runs_of(span_of(begin, end), first);
     json.push_back(std::move(of_array));
   }
-  const auto behind = span_of(next, static_cast<std::ptrdiff_t>(global.size()));
-  outside.insert(outside.end(), behind.begin(), behind.end());
+  const auto after = span_of(next, static_cast<std::ptrdiff_t>(global.size()));
+  outside.insert(outside.end(), after.begin(), after.end());
   if (!outside.empty()) json.push_back({{"space", "global"}, {"runs", runs_of(outside, 0)}});
   return json;
 }

@@ -9,8 +9,10 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/executable_graphs.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
@@ -198,6 +200,7 @@ cudaError_t cudaDeviceReset() {
   streams().wait_for_all();
   streams().destroy_all(device);
   graphs().destroy_all(device);
+  executable_graphs().destroy_all(device);
   texture_objects().destroy_all(device);
   for (const Allocation& array : allocations().live_arrays()) {
     if (array.device == device && !arrays().destroy(array.pointer()))

@@ -8,9 +8,9 @@
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/launch.h"
-#include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/occupancy.h"
 
 namespace lynxpp::device::cpu::api {
 namespace {

@@ -4,68 +4,14 @@
 
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/copies.h"
+#include "device/cpu/runtime/executable_graphs.h"
+#include "device/cpu/runtime/graph_nodes.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/streams.h"
 
-namespace lynxpp::device::cpu {
-
-cudaError_t add_graph_node(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                           std::size_t count, cudaGraphNodeType type,
-                           const std::function<cudaError_t()>& call) {
-  GraphNode node;
-  RecordedWork recorded;
-  if (const cudaError_t error = call(); error != cudaSuccess) return error;
-  node.work = recorded.take();
-  node.work.type = type;
-  return graphs().add(graph, dependencies, count, std::move(node), added);
-}
-
-cudaError_t set_graph_node(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
-                           const std::function<cudaError_t()>& call) {
-  RecordedWork recorded;
-  if (const cudaError_t error = call(); error != cudaSuccess) return error;
-  Work work = recorded.take();
-  work.type = type;
-  return graphs().set_work(executable, node, std::move(work));
-}
-
-cudaError_t set_graph_node(cudaGraphNode_t node, cudaGraphNodeType type,
-                           const std::function<cudaError_t()>& call) {
-  RecordedWork recorded;
-  if (const cudaError_t error = call(); error != cudaSuccess) return error;
-  Work work = recorded.take();
-  work.type = type;
-  return graphs().set_work(node, std::move(work));
-}
-
-cudaError_t add_child_graph(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                            std::size_t count, cudaGraph_t child) {
-  GraphNode node;
-  node.work.type = cudaGraphNodeTypeGraph;
-  if (const cudaError_t error = graphs().copy(child, node.child); error != cudaSuccess) return error;
-  return graphs().add(graph, dependencies, count, std::move(node), added);
-}
-
-cudaError_t fill_elements_of(const cudaMemsetParams& fill) {
-  const bool known = fill.elementSize == 1 || fill.elementSize == 2 || fill.elementSize == 4;
-  std::size_t width = 0;
-  if (!known || __builtin_mul_overflow(fill.width, fill.elementSize, &width) ||
-      (fill.height > 1 && width > fill.pitch)) {
-    return cudaErrorInvalidValue;
-  }
-  const Place to{static_cast<std::byte*>(fill.dst), fill.pitch, 0};
-  return fill_box(to, {width, fill.height}, {fill.value, fill.elementSize}, nullptr, Returns::at_once);
-}
-
-bool plain_edges(const cudaGraphEdgeData* edges, std::size_t count) {
-  return edges == nullptr || std::all_of(edges, edges + count, [](const cudaGraphEdgeData& each) {
-           return each.from_port == 0 && each.to_port == 0 && each.type == 0;
-         });
-}
-
-namespace api {
+namespace lynxpp::device::cpu::api {
 namespace {
 
 cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
@@ -88,7 +34,7 @@ cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
 }
 
 /// Fills in default edge data: the device has no other edges.
-cudaError_t give_plain_edges(cudaError_t error, cudaGraphEdgeData* edges, const size_t* count) {
+cudaError_t store_plain_edges(cudaError_t error, cudaGraphEdgeData* edges, const size_t* count) {
   if (error == cudaSuccess && edges != nullptr) std::fill_n(edges, *count, cudaGraphEdgeData{});
   return error;
 }
@@ -167,11 +113,11 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
 
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
                                          cudaGraphEdgeData* edges, size_t* count) {
-  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::before, nodes, count), edges, count);
+  return store_plain_edges(graphs().neighbours(node, Graphs::Neighbours::before, nodes, count), edges, count);
 }
 cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
                                            cudaGraphEdgeData* edges, size_t* count) {
-  return give_plain_edges(graphs().neighbours(node, Graphs::Neighbours::behind, nodes, count), edges, count);
+  return store_plain_edges(graphs().neighbours(node, Graphs::Neighbours::after, nodes, count), edges, count);
 }
 
 cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) { return graphs().destroy_node(node); }
@@ -213,21 +159,21 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long flags) {
   if ((flags & cudaGraphInstantiateFlagDeviceLaunch) != 0) return cudaErrorNotSupported;
-  return graphs().instantiate(graph, made, flags);
+  return executable_graphs().instantiate(graph, made, flags);
 }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph,
                                           unsigned long long flags) {
   if ((flags & cudaGraphInstantiateFlagDeviceLaunch) != 0) return cudaErrorNotSupported;
-  return graphs().instantiate(graph, made, flags);
+  return executable_graphs().instantiate(graph, made, flags);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  return graphs().destroy(executable) ? cudaSuccess : cudaErrorInvalidValue;
+  return executable_graphs().destroy(executable) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* result) {
-  const cudaError_t error = graphs().update(executable, graph);
+  const cudaError_t error = executable_graphs().update(executable, graph);
   if (result != nullptr) {
     *result = {};
     result->result = error == cudaSuccess                       ? cudaGraphExecUpdateSuccess
@@ -243,14 +189,13 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGra
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  return graphs().launch(executable, stream);
+  return executable_graphs().launch(executable, stream);
 }
 
 // The device needs no upload.
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
-  if (!graphs().is_executable(executable)) return cudaErrorInvalidValue;
+  if (!executable_graphs().is_executable(executable)) return cudaErrorInvalidValue;
   return streams().admit(stream);
 }
 
-}  // namespace api
-}  // namespace lynxpp::device::cpu
+}  // namespace lynxpp::device::cpu::api

@@ -36,7 +36,8 @@ void count_used(int device) {
   }
   std::uint64_t used = 0;
   for (const std::shared_ptr<const GraphMemory>& each : living) {
-    const bool counts = each != nullptr && each->device == device && allocations().is_allocated(*each);
+    const bool counts =
+        each != nullptr && each->device == device && allocations().is_allocated(each->storage.get());
     used += counts ? each->bytes : 0;
   }
   const std::lock_guard lock(all().mutex);
@@ -79,7 +80,9 @@ std::shared_ptr<const GraphMemory> find_graph_memory(const void* pointer) {
 }
 
 cudaError_t allocate_graph_memory(const std::shared_ptr<const GraphMemory>& memory, cudaStream_t stream) {
-  if (const cudaError_t error = allocations().allocate(*memory); error != cudaSuccess) return error;
+  const cudaError_t error =
+      allocations().allocate(memory->storage, memory->bytes, memory->device, memory->pool);
+  if (error != cudaSuccess) return error;
   count_used(memory->device);
   if (written_memory() == nullptr) return cudaSuccess;
   // Values written by an earlier launch are uninitialized in this one.

@@ -2,6 +2,7 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/graph_memory.h"
+#include "device/cpu/runtime/graph_nodes.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/memory_pools.h"
 
@@ -58,12 +59,12 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttribut
   if (!is_device(device)) return cudaErrorInvalidDevice;
   if (value == nullptr) return cudaErrorInvalidValue;
   const GraphMemoryUse use = graph_memory_use(device);
-  auto& told = *static_cast<std::uint64_t*>(value);
+  auto& result = *static_cast<std::uint64_t*>(value);
   switch (attribute) {
-    case cudaGraphMemAttrUsedMemCurrent: told = use.used; return cudaSuccess;
-    case cudaGraphMemAttrUsedMemHigh: told = use.most_used; return cudaSuccess;
-    case cudaGraphMemAttrReservedMemCurrent: told = use.reserved; return cudaSuccess;
-    case cudaGraphMemAttrReservedMemHigh: told = use.most_reserved; return cudaSuccess;
+    case cudaGraphMemAttrUsedMemCurrent: result = use.used; return cudaSuccess;
+    case cudaGraphMemAttrUsedMemHigh: result = use.most_used; return cudaSuccess;
+    case cudaGraphMemAttrReservedMemCurrent: result = use.reserved; return cudaSuccess;
+    case cudaGraphMemAttrReservedMemHigh: result = use.most_reserved; return cudaSuccess;
   }
   return cudaErrorInvalidValue;
 }

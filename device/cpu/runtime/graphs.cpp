@@ -1,34 +1,13 @@
 #include "device/cpu/runtime/graphs.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <utility>
 
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/devices.h"
-#include "device/cpu/runtime/graph_memory.h"
-#include "device/cpu/runtime/launch.h"
-#include "device/cpu/runtime/runtime.h"
-#include "device/cpu/runtime/streams.h"
 
 namespace lynxpp::device::cpu {
 namespace {
-
-/// Launches a kernel node like any other launch. If lynxpp intercepts the driver API, it sees graph launches
-/// there.
-cudaError_t replay(const KernelCall& call, cudaStream_t stream) {
-  Launch launch;
-  std::copy(std::begin(call.grid), std::end(call.grid), launch.grid);
-  std::copy(std::begin(call.block), std::end(call.block), launch.block);
-  launch.shared_bytes = call.shared_bytes;
-  launch.cooperative = call.cooperative;
-  std::copy(std::begin(call.cluster), std::end(call.cluster), launch.cluster);
-  launch.stream = stream;
-  launch.parameters = const_cast<void**>(call.parameters.data());
-  return launch_node(*call.kernel, launch, call.device,
-                     DriverCall::active() ? Interception::none : Interception::allowed);
-}
 
 GraphNode* node_of(const Graph& graph, cudaGraphNode_t handle) {
   const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const auto& each) {
@@ -57,6 +36,26 @@ std::shared_ptr<Graph> search(const std::shared_ptr<Graph>& graph, const Matches
     if (auto found = search(node->child, matches)) return found;
   }
   return nullptr;
+}
+
+/// Appends the nodes' work in an order that follows the dependencies; false for a cycle. A child graph's
+/// steps follow its node.
+bool append_steps(const Graph& graph, std::vector<GraphStep>& steps) {
+  std::set<const GraphNode*> done;
+  while (done.size() < graph.nodes.size()) {
+    const std::size_t before = done.size();
+    for (const auto& node : graph.nodes) {
+      const bool is_ready = !done.contains(node.get()) &&
+                            std::all_of(node->dependencies.begin(), node->dependencies.end(),
+                                        [&](const GraphNode* each) { return done.contains(each); });
+      if (!is_ready) continue;
+      steps.push_back({node.get(), node->work});
+      if (node->child != nullptr && !append_steps(*node->child, steps)) return false;
+      done.insert(node.get());
+    }
+    if (done.size() == before) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -112,7 +111,6 @@ std::shared_ptr<Graph> Graphs::graph_with(cudaGraphNode_t handle) {
 void Graphs::destroy_all(int device) {
   const std::lock_guard lock(mutex_);
   std::erase_if(graphs_, [&](const auto& entry) { return entry.second->device == device; });
-  std::erase_if(executables_, [&](const auto& entry) { return entry.second->device == device; });
 }
 
 cudaError_t Graphs::add(cudaGraph_t handle, const cudaGraphNode_t* dependencies, std::size_t count,
@@ -290,179 +288,13 @@ cudaError_t Graphs::child_of(cudaGraphNode_t handle, cudaGraph_t* child) {
   return cudaSuccess;
 }
 
-/// Appends the nodes' work in an order that follows the dependencies; false for a cycle. A child graph's
-/// steps follow its node.
-bool Graphs::append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps) {
-  std::set<const GraphNode*> done;
-  while (done.size() < graph.nodes.size()) {
-    const std::size_t before = done.size();
-    for (const auto& node : graph.nodes) {
-      const bool is_ready = !done.contains(node.get()) &&
-                            std::all_of(node->dependencies.begin(), node->dependencies.end(),
-                                        [&](const GraphNode* each) { return done.contains(each); });
-      if (!is_ready) continue;
-      steps.push_back({node.get(), node->work});
-      if (node->child != nullptr && !append_steps(*node->child, steps)) return false;
-      done.insert(node.get());
-    }
-    if (done.size() == before) return false;
-  }
-  return true;
-}
-
-cudaError_t Graphs::instantiate(cudaGraph_t handle, cudaGraphExec_t* made, unsigned long long flags) {
+std::optional<std::vector<GraphStep>> Graphs::steps_of(cudaGraph_t handle) {
   const auto graph = find(handle);
-  if (graph == nullptr || made == nullptr) return cudaErrorInvalidValue;
-  auto executable = std::make_shared<ExecutableGraph>();
-  executable->device = current_device();
-  executable->frees_before = (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
+  if (graph == nullptr) return std::nullopt;
+  std::vector<GraphStep> steps;
   const std::lock_guard lock(mutex_);
-  if (!append_steps(*graph, executable->steps)) return cudaErrorInvalidValue;
-  *made = reinterpret_cast<cudaGraphExec_t>(executable.get());
-  executables_[*made] = std::move(executable);
-  return cudaSuccess;
-}
-
-bool Graphs::destroy(cudaGraphExec_t handle) {
-  const std::lock_guard lock(mutex_);
-  return executables_.erase(handle) != 0;
-}
-
-std::shared_ptr<ExecutableGraph> Graphs::find_executable(cudaGraphExec_t handle) {
-  const std::lock_guard lock(mutex_);
-  const auto found = executables_.find(handle);
-  return found != executables_.end() ? found->second : nullptr;
-}
-
-bool Graphs::is_executable(cudaGraphExec_t handle) { return find_executable(handle) != nullptr; }
-
-cudaError_t Graphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
-  const auto executable = find_executable(handle);
-  if (executable == nullptr) return cudaErrorInvalidValue;
-  std::vector<ExecutableGraph::Step> steps;
-  {
-    const std::lock_guard lock(mutex_);
-    steps = executable->steps;
-  }
-  if (const cudaError_t error = streams().admit(stream); error != cudaSuccess) return error;
-  if (streams().capturing(stream)) return put(std::move(steps), stream, true);
-  const auto found = streams().find(stream);
-  const std::lock_guard lock(executable->launching);
-  if (executable->last != nullptr) streams().put_behind(found, executable->last);
-  if (const cudaError_t error = free_leftovers(steps, stream, executable->frees_before); error != cudaSuccess)
-    return error;
-  const cudaError_t error = put(std::move(steps), stream, false);
-  executable->last = streams().last_of(*found);
-  return error;
-}
-
-/// Frees memory that an earlier launch of the graph left allocated.
-cudaError_t Graphs::free_leftovers(const std::vector<ExecutableGraph::Step>& steps, cudaStream_t stream,
-                                   bool frees_before) {
-  for (const ExecutableGraph::Step& step : steps) {
-    const bool allocates = step.work.type == cudaGraphNodeTypeMemAlloc && step.work.memory != nullptr;
-    if (!allocates || !allocations().is_allocated(*step.work.memory)) continue;
-    if (!frees_before) return cudaErrorInvalidValue;
-    if (const cudaError_t error = free_graph_memory(*step.work.memory, stream); error != cudaSuccess)
-      return error;
-  }
-  return cudaSuccess;
-}
-
-/// Enqueues the nodes' work. While the stream is being captured, the work becomes part of that graph.
-cudaError_t Graphs::put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured) {
-  for (ExecutableGraph::Step& step : steps) {
-    if (step.work.memory != nullptr && !is_captured) {
-      const bool allocates = step.work.type == cudaGraphNodeTypeMemAlloc;
-      const cudaError_t error = allocates ? allocate_graph_memory(step.work.memory, stream)
-                                          : free_graph_memory(*step.work.memory, stream);
-      if (error != cudaSuccess) return error;
-      continue;
-    }
-    if ((!step.work.run && step.work.memory == nullptr) || !step.is_enabled) continue;
-    const bool is_launch = step.work.kernel != nullptr && !is_captured;
-    const bool is_here = !is_launch || step.work.kernel->device == current_device();
-    const cudaError_t error =
-        is_launch ? replay(*step.work.kernel, is_here ? stream : streams().fixed_handle(stream))
-                  : streams().enqueue(stream, std::move(step.work));
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t Graphs::update(cudaGraphExec_t handle, cudaGraph_t from) {
-  const auto executable = find_executable(handle);
-  const auto graph = find(from);
-  if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
-  std::vector<ExecutableGraph::Step> steps;
-  const std::lock_guard lock(mutex_);
-  if (!append_steps(*graph, steps)) return cudaErrorInvalidValue;
-  return take_over(executable->steps, steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
-}
-
-/// Returns false and does nothing if the shapes differ.
-bool Graphs::take_over(std::span<ExecutableGraph::Step> into, std::vector<ExecutableGraph::Step>& from) {
-  const bool is_same = std::equal(from.begin(), from.end(), into.begin(), into.end(),
-                                  [](const auto& a, const auto& b) { return a.work.type == b.work.type; });
-  for (std::size_t i = 0; is_same && i < from.size(); ++i) into[i].work = std::move(from[i].work);
-  return is_same;
-}
-
-/// Returns null if the node is not part of the graph.
-ExecutableGraph::Step* Graphs::find_step(ExecutableGraph& executable, cudaGraphNode_t node) {
-  const auto found = std::find_if(executable.steps.begin(), executable.steps.end(), [&](const auto& step) {
-    return step.node == reinterpret_cast<const GraphNode*>(node);
-  });
-  return found != executable.steps.end() ? &*found : nullptr;
-}
-
-cudaError_t Graphs::set_work(cudaGraphExec_t handle, cudaGraphNode_t node, Work work) {
-  const auto executable = find_executable(handle);
-  if (executable == nullptr) return cudaErrorInvalidValue;
-  const std::lock_guard lock(mutex_);
-  ExecutableGraph::Step* const step = find_step(*executable, node);
-  if (step == nullptr || step->work.type != work.type) return cudaErrorInvalidValue;
-  step->work = std::move(work);
-  return cudaSuccess;
-}
-
-cudaError_t Graphs::set_child(cudaGraphExec_t handle, cudaGraphNode_t node, cudaGraph_t from) {
-  const auto executable = find_executable(handle);
-  const auto graph = find(from);
-  if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
-  std::vector<ExecutableGraph::Step> steps;
-  const std::lock_guard lock(mutex_);
-  ExecutableGraph::Step* const step = find_step(*executable, node);
-  if (step == nullptr || step->work.type != cudaGraphNodeTypeGraph || !append_steps(*graph, steps))
-    return cudaErrorInvalidValue;
-  // The steps of the child graph follow its node's step.
-  const std::span all(executable->steps);
-  const auto first = static_cast<std::size_t>(step + 1 - all.data());
-  if (steps.size() > all.size() - first) return cudaErrorGraphExecUpdateFailure;
-  return take_over(all.subspan(first, steps.size()), steps) ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
-}
-
-cudaError_t Graphs::enable(cudaGraphExec_t handle, cudaGraphNode_t node, bool is_enabled) {
-  const auto executable = find_executable(handle);
-  if (executable == nullptr) return cudaErrorInvalidValue;
-  const std::lock_guard lock(mutex_);
-  ExecutableGraph::Step* const step = find_step(*executable, node);
-  const bool can_be = step != nullptr && (step->work.type == cudaGraphNodeTypeKernel ||
-                                          step->work.type == cudaGraphNodeTypeMemcpy ||
-                                          step->work.type == cudaGraphNodeTypeMemset);
-  if (!can_be) return cudaErrorInvalidValue;
-  step->is_enabled = is_enabled;
-  return cudaSuccess;
-}
-
-cudaError_t Graphs::is_enabled(cudaGraphExec_t handle, cudaGraphNode_t node, bool* is_enabled) {
-  const auto executable = find_executable(handle);
-  if (executable == nullptr || is_enabled == nullptr) return cudaErrorInvalidValue;
-  const std::lock_guard lock(mutex_);
-  const ExecutableGraph::Step* const step = find_step(*executable, node);
-  if (step == nullptr) return cudaErrorInvalidValue;
-  *is_enabled = step->is_enabled;
-  return cudaSuccess;
+  if (!append_steps(*graph, steps)) return std::nullopt;
+  return steps;
 }
 
 }  // namespace lynxpp::device::cpu

@@ -1,69 +1,18 @@
-// Graphs of work and dependencies, built by calls or captured from streams, for the runtime API and the
-// driver API. A launch enqueues the nodes in a stream, in an order that satisfies their dependencies.
+// The program's graphs, for the runtime API and the driver API. executable_graphs.h launches them.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <optional>
 #include <vector>
 
-#include "device/cpu/runtime/registry.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/graph.h"
 
 namespace lynxpp::device::cpu {
-
-struct Graph;
-
-/// The launch of a kernel node, in the form in which the program can query it. Not copyable, because it
-/// points into itself.
-struct KernelCall {
-  KernelCall() = default;
-  KernelCall(const KernelCall&) = delete;
-  KernelCall& operator=(const KernelCall&) = delete;
-
-  Kernel* kernel = nullptr;
-  int device = 0;  ///< that runs it
-  std::uint32_t grid[3] = {1, 1, 1};
-  std::uint32_t block[3] = {1, 1, 1};
-  std::uint32_t shared_bytes = 0;  ///< dynamic
-  bool cooperative = false;
-  std::uint32_t cluster[3] = {0, 0, 0};  ///< same as in Launch
-  std::vector<std::byte> buffer;         ///< of the parameters
-  std::vector<void*> parameters;         ///< pointers into `buffer`
-};
-
-struct GraphNode {
-  Work work;
-  std::shared_ptr<Graph> child;          ///< the node's own copy of a child graph; null for other nodes
-  std::vector<GraphNode*> dependencies;  ///< nodes of the same graph
-  const GraphNode* origin = nullptr;     ///< the node from which this one was copied; only compared
-};
-
-/// Guarded by Graphs, including its nodes.
-struct Graph {
-  int device = 0;                                 ///< that was current when the graph was created
-  std::vector<std::unique_ptr<GraphNode>> nodes;  ///< in order of creation
-};
-
-/// An executable graph: the work of a graph's nodes at instantiation, in order of execution.
-struct ExecutableGraph {
-  int device = 0;  ///< current at instantiation
-  struct Step {
-    const GraphNode* node;  ///< of the source graph; never dereferenced
-    Work work;
-    bool is_enabled = true;
-  };
-  std::vector<Step> steps;
-  std::mutex launching;       ///< held while a launch is enqueued; guards the members below
-  OperationPtr last;          ///< last operation of the previous launch; null if that is over
-  bool frees_before = false;  ///< true if a launch frees memory that an earlier one left allocated
-};
 
 /// Thread safe. Handles are opaque to the program, and every function validates its handles.
 class Graphs {
@@ -88,7 +37,7 @@ class Graphs {
   cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                   std::size_t count);
   /// Lists the nodes that the node depends on, or its dependents; stored as by list().
-  enum class Neighbours { before, behind };
+  enum class Neighbours { before, after };
   cudaError_t neighbours(cudaGraphNode_t node, Neighbours which, cudaGraphNode_t* nodes, std::size_t* count);
   /// Removes a node and its dependencies from its graph.
   cudaError_t destroy_node(cudaGraphNode_t node);
@@ -113,24 +62,9 @@ class Graphs {
   /// Returns the memory that the node allocates (`allocates`) or frees; null for other nodes.
   std::shared_ptr<const GraphMemory> memory_of(cudaGraphNode_t node, bool allocates);
 
-  /// `flags`: cudaGraphInstantiateFlags. Errors: cudaErrorInvalidValue for a graph with a cycle.
-  cudaError_t instantiate(cudaGraph_t graph, cudaGraphExec_t* made, unsigned long long flags);
-  bool destroy(cudaGraphExec_t handle);
-  /// Launches after all work in the stream and after the previous launch, in any stream. Errors:
-  /// cudaErrorInvalidValue if memory that an earlier launch allocated was not freed.
-  cudaError_t launch(cudaGraphExec_t handle, cudaStream_t stream);
-  bool is_executable(cudaGraphExec_t handle);
-  /// Replaces all work by that of a graph of the same shape. Errors: cudaErrorGraphExecUpdateFailure.
-  cudaError_t update(cudaGraphExec_t handle, cudaGraph_t graph);
-  /// Changes one node. Errors: cudaErrorInvalidValue if the node is not part of the graph or has another
-  /// type.
-  cudaError_t set_work(cudaGraphExec_t handle, cudaGraphNode_t node, Work work);
-  /// Replaces the work of a child graph by that of a graph of the same shape. Errors: cudaErrorInvalidValue,
-  /// cudaErrorGraphExecUpdateFailure.
-  cudaError_t set_child(cudaGraphExec_t handle, cudaGraphNode_t node, cudaGraph_t graph);
-  /// Enables or disables a kernel, copy or fill. Errors: cudaErrorInvalidValue for any other node.
-  cudaError_t enable(cudaGraphExec_t handle, cudaGraphNode_t node, bool is_enabled);
-  cudaError_t is_enabled(cudaGraphExec_t handle, cudaGraphNode_t node, bool* is_enabled);
+  /// Returns the nodes' work in an order that satisfies their dependencies; the steps of a child graph follow
+  /// its node. nullopt for an invalid handle or a graph with a cycle.
+  std::optional<std::vector<GraphStep>> steps_of(cudaGraph_t graph);
   /// Destroys all graphs of a device that is reset.
   void destroy_all(int device);
 
@@ -139,36 +73,10 @@ class Graphs {
   /// Returns the graph that contains the node, or null.
   std::shared_ptr<Graph> graph_with(cudaGraphNode_t handle);
   static std::shared_ptr<Graph> copy_of(const Graph& graph);
-  static cudaError_t put(std::vector<ExecutableGraph::Step> steps, cudaStream_t stream, bool is_captured);
-  static cudaError_t free_leftovers(const std::vector<ExecutableGraph::Step>& steps, cudaStream_t stream,
-                                    bool frees_before);
-  static bool append_steps(const Graph& graph, std::vector<ExecutableGraph::Step>& steps);
-  std::shared_ptr<ExecutableGraph> find_executable(cudaGraphExec_t handle);
-  static ExecutableGraph::Step* find_step(ExecutableGraph& executable, cudaGraphNode_t node);
-  static bool take_over(std::span<ExecutableGraph::Step> into, std::vector<ExecutableGraph::Step>& from);
 
   std::mutex mutex_;
   std::map<cudaGraph_t, std::shared_ptr<Graph>> graphs_;
-  std::map<cudaGraphExec_t, std::shared_ptr<ExecutableGraph>> executables_;
 };
-
-/// Adds a node for the work that `call` would enqueue, or sets an executable node's work to it. Errors: those
-/// of `call`, which rejects invalid work, and of Graphs.
-cudaError_t add_graph_node(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                           std::size_t count, cudaGraphNodeType type,
-                           const std::function<cudaError_t()>& call);
-cudaError_t set_graph_node(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
-                           const std::function<cudaError_t()>& call);
-/// Same for a node of a graph.
-cudaError_t set_graph_node(cudaGraphNode_t node, cudaGraphNodeType type,
-                           const std::function<cudaError_t()>& call);
-/// Adds a node that is a copy of another graph.
-cudaError_t add_child_graph(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                            std::size_t count, cudaGraph_t child);
-/// True if the edges are plain dependencies on whole nodes.
-bool plain_edges(const cudaGraphEdgeData* edges, std::size_t count);
-/// Enqueues the fill of a memset node in the null stream.
-cudaError_t fill_elements_of(const cudaMemsetParams& fill);
 
 /// Returns the process's graphs. Never destroyed.
 Graphs& graphs();

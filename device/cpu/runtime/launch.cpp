@@ -8,16 +8,19 @@
 #include <string_view>
 #include <utility>
 
-#include "device/cpu/runtime/checks.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
+#include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
-#include "device/cpu/runtime/graphs.h"
-#include "device/cpu/runtime/properties.h"
+#include "device/cpu/runtime/graph.h"
+#include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/occupancy.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -193,6 +196,10 @@ LaunchShape shape_of(const Launch& launch) {
                     launch.cooperative};
   if (!is_none(launch.cluster)) shape.cluster = Dim3{launch.cluster[0], launch.cluster[1], launch.cluster[2]};
   return shape;
+}
+
+CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape) {
+  return {counters_path().has_value(), is_modelled(module, kernel, shape), wanted_checks() != nullptr};
 }
 
 cudaError_t find_cluster(const Kernel& kernel, const KernelInfo& info, Launch& launch) {

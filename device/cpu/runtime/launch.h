@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/symbols.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "device/device.h"
 
 namespace lynxpp::device::cpu {
@@ -25,6 +27,9 @@ cudaError_t launch_node(Kernel& kernel, Launch launch, int device, Interception 
 
 /// Returns the executor's description of a launch.
 LaunchShape shape_of(const Launch& launch);
+
+/// Returns the kind of code for launches of that shape.
+CodeKind code_kind(LoadedModule& module, const std::string& kernel, const LaunchShape& shape);
 
 /// Sets launch.cluster from the attributes, or else to the cluster that the kernel requires. Errors:
 /// cudaErrorInvalidClusterSize for clusters that do not divide the grid, are too large, or differ from those

@@ -3,11 +3,12 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/call_scopes.h"
+#include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/graph_memory.h"
 #include "device/cpu/runtime/memory_pools.h"
-#include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/streams.h"
 
 namespace lynxpp::device::cpu::api {

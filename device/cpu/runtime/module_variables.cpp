@@ -1,5 +1,7 @@
 #include "device/cpu/runtime/module_variables.h"
 
+#include "device/cpu/runtime/allocations.h"
+
 namespace lynxpp::device::cpu {
 
 ModuleVariables::ModuleVariables(LoadedModule& module, int device,

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/allocation.h"
 #include "device/cpu/simt/execute/executor.h"
 
 namespace lynxpp::device::cpu {

@@ -10,9 +10,10 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/clock.h"
-#include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/textures/limits.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/occupancy.h"
 #include "device/uuid.h"
 
 namespace lynxpp::device::cpu {

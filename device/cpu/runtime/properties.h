@@ -7,17 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "device/cpu/simt/execute/occupancy.h"
-
 namespace lynxpp::device::cpu {
 
 inline constexpr const char* device_name = "lynxpp cpu device";
-inline constexpr int max_block_dimension_z = 64;
-inline constexpr int max_grid_dimension_x = 2147483647;
-inline constexpr int max_grid_dimension_yz = 65535;
-inline constexpr int texture_alignment = 512;
-inline constexpr int texture_pitch_alignment = 32;
-inline constexpr int allocation_pitch = 512;
 
 /// Returns nullopt if the number is not an attribute. Devices differ in their bus number only.
 std::optional<int> device_attribute(cudaDeviceAttr attribute, int device = 0);

@@ -4,6 +4,7 @@
 #include "device/cpu/runtime/launch.h"
 #include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/registry.h"
+#include "device/cpu/simt/execute/occupancy.h"
 #include "support/log.h"
 #include "support/text.h"
 

@@ -71,11 +71,6 @@ Registry& registry() {
   return *all;
 }
 
-void* Variable::storage_anywhere() const {
-  const auto found = std::ranges::find_if(devices, [](const OnDevice& each) { return each.storage; });
-  return found != devices.end() ? found->storage : nullptr;
-}
-
 // ---------------------------------------------------------------- Binary
 
 cudaError_t Binary::decode() {

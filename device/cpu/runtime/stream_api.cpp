@@ -1,5 +1,6 @@
 // Streams, events, and the last error.
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/graphs.h"

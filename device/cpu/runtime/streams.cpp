@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <exception>
 #include <set>
 #include <utility>
 
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/graphs.h"
-#include "device/cpu/runtime/runtime.h"
 #include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/worker_pool.h"
@@ -25,11 +24,6 @@ constexpr std::size_t most_unfinished = 1024;
 /// How long to wait for kernels to stop after they are aborted.
 constexpr std::chrono::seconds abandoning_patience{2};
 
-std::atomic<WaitObserver> wait_observer{nullptr};
-
-thread_local bool null_is_per_thread = false;
-thread_local bool in_callback = false;
-thread_local bool in_driver_call = false;
 thread_local RecordedWork* recorded_work = nullptr;
 
 // A static destructor may still use the API after the thread's own objects are destroyed.
@@ -50,32 +44,13 @@ cudaStream_t handle_of(const std::shared_ptr<Stream>& stream) {
 
 }  // namespace
 
-void set_wait_observer(WaitObserver observer) { wait_observer = observer; }
-
-DriverCall::DriverCall() : before_(std::exchange(in_driver_call, true)) {}
-DriverCall::~DriverCall() { in_driver_call = before_; }
-bool DriverCall::active() { return in_driver_call; }
-
 RecordedWork::RecordedWork() { recorded_work = this; }
 RecordedWork::~RecordedWork() { recorded_work = nullptr; }
-
-void program_has_waited() {
-  if (in_driver_call) return;
-  if (const WaitObserver observer = wait_observer) observer();
-}
 
 Streams& streams() {
   static auto* const all = new Streams;
   return *all;
 }
-
-PerThreadDefaultStream::PerThreadDefaultStream() : before_(std::exchange(null_is_per_thread, true)) {}
-PerThreadDefaultStream::~PerThreadDefaultStream() { null_is_per_thread = before_; }
-bool PerThreadDefaultStream::active() { return null_is_per_thread; }
-
-CallbackScope::CallbackScope() { in_callback = true; }
-CallbackScope::~CallbackScope() { in_callback = false; }
-bool CallbackScope::active() { return in_callback; }
 
 StreamTurn::StreamTurn(cudaStream_t handle) {
   Streams& all = streams();
@@ -107,7 +82,7 @@ Streams::Streams() {
 cudaError_t Streams::admit(cudaStream_t handle) {
   const auto stream = find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  if (in_callback) return cudaErrorNotPermitted;
+  if (CallbackScope::active()) return cudaErrorNotPermitted;
   const auto capture = capture_of(*stream);
   return capture != nullptr && capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
@@ -139,9 +114,9 @@ cudaError_t Streams::enqueue_brief(cudaStream_t handle, std::function<void()> wo
   return cudaSuccess;
 }
 
-/// Appends an operation to the stream. It also waits for `behind` unless that is null.
+/// Appends an operation to the stream. It also waits for `predecessor` unless that is null.
 OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind kind,
-                          std::function<void()> work, const OperationPtr& behind) {
+                          std::function<void()> work, const OperationPtr& predecessor) {
   auto operation = std::make_shared<Operation>();
   operation->kind = kind;
   operation->work = std::move(work);
@@ -152,7 +127,7 @@ OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind
     std::unique_lock lock(mutex_);
     if (stream->unfinished >= most_unfinished)
       room_.wait(lock, [&] { return stream->unfinished <= most_unfinished / 2 || abandoned_; });
-    append(operation, behind, ready);
+    append(operation, predecessor, ready);
     at_once = finished_;
   }
   start(ready);
@@ -161,13 +136,13 @@ OperationPtr Streams::add(const std::shared_ptr<Stream>& stream, Operation::Kind
 }
 
 /// Precondition of this and mark_done(): `mutex_` is held.
-void Streams::append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready) {
+void Streams::append(const OperationPtr& operation, const OperationPtr& predecessor, Ready& ready) {
   const auto wait_for_one = [&](const OperationPtr& before) {
     if (before == nullptr || before->done) return;
     before->dependents.push_back(operation);
     ++operation->waits_for;
   };
-  wait_for_one(behind);
+  wait_for_one(predecessor);
   const Stream& own = *operation->stream;
   for (const auto& [other, last] : last_) {
     const bool is_ordered =
@@ -182,16 +157,16 @@ void Streams::append(const OperationPtr& operation, const OperationPtr& behind, 
   if (operation->has_thread()) ready.push_back(operation);
 }
 
-void Streams::complete(const OperationPtr& operation) { start(ready_behind(operation)); }
+void Streams::complete(const OperationPtr& operation) { start(complete_and_collect(operation)); }
 
 /// Completes the operation. Returns the operations that can start now.
-Streams::Ready Streams::ready_behind(const OperationPtr& operation) {
+Streams::Ready Streams::complete_and_collect(const OperationPtr& operation) {
   Ready ready;
   bool somebody_waits = false;
   {
     const std::lock_guard lock(mutex_);
     mark_done(operation, ready);
-    somebody_waits = std::exchange(has_news_, false);
+    somebody_waits = std::exchange(must_notify_, false);
   }
   if (somebody_waits) changed_.notify_all();
   return ready;
@@ -205,7 +180,7 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     each->finished = std::chrono::steady_clock::now();
     each->modelled_finish = modelled_seconds();
     each->done = true;
-    has_news_ |= each->is_awaited;
+    must_notify_ |= each->is_awaited;
     if (--each->stream->unfinished == most_unfinished / 2) room_.notify_all();
     const auto last = last_.find(each->stream.get());
     if (last != last_.end() && last->second == each) last_.erase(last);
@@ -213,7 +188,7 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
       if (--next->waits_for != 0) continue;
       if (next->kind == Operation::Kind::mark) over.push_back(next);
       if (next->has_thread()) ready.push_back(next);
-      has_news_ |= next->kind == Operation::Kind::turn;
+      must_notify_ |= next->kind == Operation::Kind::turn;
     }
     each->dependents.clear();
     each = nullptr;
@@ -221,7 +196,7 @@ void Streams::mark_done(const OperationPtr& operation, Ready& ready) {
     each = std::move(over.back());
     over.pop_back();
   }
-  has_news_ |= last_.empty();
+  must_notify_ |= last_.empty();
 }
 
 void Streams::start(const Ready& ready) {
@@ -232,7 +207,7 @@ void Streams::start(const Ready& ready) {
 void Streams::run(OperationPtr operation) {
   while (operation != nullptr) {
     do_work(*operation);
-    Ready ready = ready_behind(operation);
+    Ready ready = complete_and_collect(operation);
     operation = nullptr;
     if (ready.empty()) continue;
     operation = std::move(ready.back());
@@ -328,13 +303,13 @@ void Streams::wait_for_all() {
 
 void Streams::finish(std::chrono::milliseconds patience) {
   // A callback that ends the process is itself pending work.
-  if (in_callback) patience = {};
+  if (CallbackScope::active()) patience = {};
   std::unique_lock lock(mutex_);
   const auto all_over = [&] { return last_.empty(); };
   if (!changed_.wait_for(lock, patience, all_over)) {
     log().error("the program ends while the cpu device is still running; remaining work is abandoned");
     abandon_launches();
-    changed_.wait_for(lock, in_callback ? std::chrono::seconds{} : abandoning_patience, all_over);
+    changed_.wait_for(lock, CallbackScope::active() ? std::chrono::seconds{} : abandoning_patience, all_over);
     abandoned_ = true;
   }
   finished_ = true;
@@ -374,7 +349,7 @@ bool Streams::destroy(cudaStream_t handle) {
 }
 
 std::shared_ptr<Stream> Streams::find(cudaStream_t handle) {
-  if (handle == nullptr) handle = null_is_per_thread ? cudaStreamPerThread : cudaStreamLegacy;
+  if (handle == nullptr) handle = PerThreadDefaultStream::active() ? cudaStreamPerThread : cudaStreamLegacy;
   const int device = current_device();
   const auto index = static_cast<std::size_t>(device);
   if (handle == cudaStreamLegacy) return legacy_[index];  // legacy streams never change
@@ -505,7 +480,7 @@ cudaError_t Streams::record(Event& event, cudaStream_t handle) {
   {
     const std::lock_guard lock(mutex_);
     event.capture = active(stream->capture) ? stream->capture : nullptr;
-    if (event.capture != nullptr) event.captured_behind = event.capture->ends[stream.get()];
+    if (event.capture != nullptr) event.captured_ends = event.capture->ends[stream.get()];
   }
   if (const cudaError_t error = admit(handle); error != cudaSuccess) return error;
   if (event.capture != nullptr) return cudaSuccess;
@@ -526,7 +501,7 @@ cudaError_t Streams::wait_event(cudaStream_t handle, Event& event) {
       if (in_capture && stream->capture != event.capture) return cudaErrorStreamCaptureMerge;
       stream->capture = event.capture;
       std::vector<GraphNode*>& ends = stream->capture->ends[stream.get()];
-      for (GraphNode* const each : event.captured_behind) {
+      for (GraphNode* const each : event.captured_ends) {
         if (std::find(ends.begin(), ends.end(), each) == ends.end()) ends.push_back(each);
       }
       return event.capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
@@ -552,7 +527,7 @@ OperationPtr Streams::last_of(Stream& stream) {
   return last != last_.end() ? last->second : nullptr;
 }
 
-void Streams::put_behind(const std::shared_ptr<Stream>& stream, const OperationPtr& before) {
+void Streams::order_after(const std::shared_ptr<Stream>& stream, const OperationPtr& before) {
   if (before->stream != stream && !is_done(before)) add(stream, Operation::Kind::mark, {}, before);
 }
 

@@ -16,100 +16,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/runtime/graph.h"
+#include "device/cpu/runtime/stream.h"
+
 namespace lynxpp::device::cpu {
-
-struct Stream;
-
-struct Graph;
-struct GraphNode;
-struct GraphMemory;
-struct KernelCall;
-
-/// Work that becomes a node if its stream is being captured; it may then run any number of times.
-struct Work {
-  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  std::function<void()> run;                       ///< null if there is nothing to do
-  std::shared_ptr<const KernelCall> kernel;        ///< the captured launch; null for other work
-  std::shared_ptr<const GraphMemory> memory = {};  ///< allocated or freed by the node; null for other work
-};
-
-/// A graph capture. Streams that wait for an event of a captured stream join the capture. After a capture is
-/// invalidated, its streams execute nothing until the program ends it, because work meant for the graph must
-/// not run directly.
-struct Capture {
-  const Stream* origin = nullptr;  ///< never dereferenced: it may be destroyed
-  std::uint64_t id = 0;
-  std::shared_ptr<Graph> graph;
-  std::map<const Stream*, std::vector<GraphNode*>> ends;  ///< dependencies of each stream's next node
-  bool invalidated = false;
-  bool ended = false;
-};
-
-struct Stream {
-  int device = 0;
-  unsigned flags = cudaStreamDefault;
-  int priority = 0;
-  std::uint64_t id = 0;
-  bool is_legacy = false;
-  std::size_t unfinished = 0;        ///< number of operations; guarded by Streams
-  std::shared_ptr<Capture> capture;  ///< guarded by Streams
-
-  bool is_blocking() const { return !is_legacy && (flags & cudaStreamNonBlocking) == 0; }
-};
-
-/// Work in a stream. Its members belong to Streams.
-struct Operation {
-  enum class Kind {
-    work,    ///< runs on a thread of the device, unless a kernel has failed
-    always,  ///< runs there even after a kernel has failed
-    mark,    ///< a position in the stream, with little or no work
-    turn,    ///< executed by the thread that waits for it
-  };
-  bool has_thread() const { return kind == Kind::work || kind == Kind::always; }
-
-  Kind kind = Kind::mark;
-  std::function<void()> work;
-  std::shared_ptr<Stream> stream;
-  std::size_t waits_for = 0;  ///< number of pending operations it depends on
-  std::vector<std::shared_ptr<Operation>> dependents;
-  std::atomic<bool> done = false;
-  bool is_awaited = false;  ///< true if a thread sleeps until it is done
-  std::chrono::steady_clock::time_point finished;
-  double modelled_finish = 0;  ///< in modelled seconds, if time is modelled
-};
-using OperationPtr = std::shared_ptr<Operation>;
-
-struct Event {
-  int device = 0;
-  unsigned flags = cudaEventDefault;
-  OperationPtr mark;                        ///< position of the last record, or null; guarded by Streams
-  std::shared_ptr<Capture> capture;         ///< capture of the last record; guarded by Streams
-  std::vector<GraphNode*> captured_behind;  ///< nodes that the record follows
-};
-
-/// Makes the null stream mean the calling thread's own stream while it lives (the _ptsz and _ptds entry
-/// points).
-class PerThreadDefaultStream {
- public:
-  PerThreadDefaultStream();
-  ~PerThreadDefaultStream();
-  PerThreadDefaultStream(const PerThreadDefaultStream&) = delete;
-  PerThreadDefaultStream& operator=(const PerThreadDefaultStream&) = delete;
-  static bool active();
-
- private:
-  bool before_;
-};
-
-/// Marks the calling thread as running a function of the program that must not call the API, while it lives.
-class CallbackScope {
- public:
-  CallbackScope();
-  ~CallbackScope();
-  CallbackScope(const CallbackScope&) = delete;
-  CallbackScope& operator=(const CallbackScope&) = delete;
-  static bool active();
-};
 
 /// A stream held by the calling thread: all earlier work in the stream is over, and later work waits.
 class StreamTurn {
@@ -183,7 +93,7 @@ class Streams {
   /// Returns the last pending operation in the stream; null if everything is over.
   OperationPtr last_of(Stream& stream);
   /// Makes later work in the stream wait for `before`, too.
-  void put_behind(const std::shared_ptr<Stream>& stream, const OperationPtr& before);
+  void order_after(const std::shared_ptr<Stream>& stream, const OperationPtr& before);
 
   /// Starts adding the stream's work to `graph`. Errors: cudaErrorIllegalState if a capture is active;
   /// cudaErrorStreamCaptureUnsupported for the legacy stream.
@@ -210,10 +120,10 @@ class Streams {
   bool captured(const std::shared_ptr<Stream>& stream, Work& work);
   std::shared_ptr<Stream> make(unsigned flags, int priority, int device);
   OperationPtr add(const std::shared_ptr<Stream>& stream, Operation::Kind kind, std::function<void()> work,
-                   const OperationPtr& behind = nullptr);
-  void append(const OperationPtr& operation, const OperationPtr& behind, Ready& ready);
+                   const OperationPtr& predecessor = nullptr);
+  void append(const OperationPtr& operation, const OperationPtr& predecessor, Ready& ready);
   void complete(const OperationPtr& operation);
-  Ready ready_behind(const OperationPtr& operation);
+  Ready complete_and_collect(const OperationPtr& operation);
   void mark_done(const OperationPtr& operation, Ready& ready);
   void start(const Ready& ready);
   void run(OperationPtr operation);
@@ -227,7 +137,7 @@ class Streams {
   std::mutex mutex_;
   /// Notified if an awaited operation is done, a turn has come, or everything is over.
   std::condition_variable changed_;
-  bool has_news_ = false;         ///< true if changed_ must be notified
+  bool must_notify_ = false;      ///< true if changed_ must be notified
   std::condition_variable room_;  ///< notified when a full stream is half empty
   std::uint64_t next_id_ = 1;
   bool abandoned_ = false;  ///< true after finish() has abandoned work: nobody waits
@@ -236,20 +146,6 @@ class Streams {
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
   std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
   std::unordered_map<const Stream*, OperationPtr> last_;  ///< last pending operation of each busy stream
-};
-
-/// Marks the calling thread as inside a driver API function while it lives. An interceptor of the driver API
-/// sees waits and copies itself, so the observers (runtime.h) are not called.
-class DriverCall {
- public:
-  DriverCall();
-  ~DriverCall();
-  DriverCall(const DriverCall&) = delete;
-  DriverCall& operator=(const DriverCall&) = delete;
-  static bool active();
-
- private:
-  bool before_;
 };
 
 /// Records the first work that the thread enqueues while it lives, instead of enqueueing it: graph nodes are
@@ -267,9 +163,6 @@ class RecordedWork {
   friend class Streams;
   Work work_;
 };
-
-/// Called by API functions after the program has waited for the device.
-void program_has_waited();
 
 /// Returns the process's streams. Never destroyed.
 Streams& streams();

@@ -7,10 +7,10 @@
 
 #include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/runtime.h"
-#include "device/cpu/runtime/streams.h"
 
 namespace lynxpp::device::cpu {
 namespace {

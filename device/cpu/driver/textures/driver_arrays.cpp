@@ -3,7 +3,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/textures/descriptions.h"
 #include "device/cpu/runtime/api.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/textures/arrays.h"
 
 namespace lynxpp::device::cpu::driver_api {
@@ -48,7 +48,7 @@ CUresult describe(CUDA_ARRAY3D_DESCRIPTOR& description, CUarray array) {
 }
 
 template <typename Requirements>
-CUresult give_requirements(Requirements* to, const Image& image, CUdevice device) {
+CUresult store_requirements(Requirements* to, const Image& image, CUdevice device) {
   if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
   *to = {};
@@ -99,7 +99,8 @@ CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int) {
 CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUarray array,
                                       CUdevice device) {
   const auto found = arrays().find(array);
-  return found != nullptr ? give_requirements(requirements, found->image, device) : CUDA_ERROR_INVALID_HANDLE;
+  return found != nullptr ? store_requirements(requirements, found->image, device)
+                          : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR* description,
@@ -137,7 +138,8 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
 CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
                                                CUmipmappedArray array, CUdevice device) {
   const auto found = arrays().find_mipmapped(array);
-  return found != nullptr ? give_requirements(requirements, found->image, device) : CUDA_ERROR_INVALID_HANDLE;
+  return found != nullptr ? store_requirements(requirements, found->image, device)
+                          : CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // namespace lynxpp::device::cpu::driver_api

@@ -2,7 +2,7 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/textures/descriptions.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/textures/limits.h"
 #include "device/cpu/runtime/textures/texture_objects.h"
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "device/cpu/runtime/api.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/textures/arrays.h"
 #include "device/cpu/runtime/textures/formats.h"
 #include "device/cpu/runtime/textures/limits.h"
@@ -40,7 +40,7 @@ cudaError_t create_array(cudaArray_t* array, const cudaChannelFormatDesc* descri
 }
 
 /// Returns linear memory as one side of a copy.
-Place linear(const void* pointer, std::size_t pitch) {
+Location linear(const void* pointer, std::size_t pitch) {
   return {const_cast<std::byte*>(static_cast<const std::byte*>(pointer)), pitch, 0};
 }
 
@@ -50,51 +50,52 @@ struct Rectangle {
   Box box() const { return {width, height}; }
 };
 
-cudaError_t place_in(cudaArray_const_t array, const Rectangle& rectangle, Place& place) {
+cudaError_t locate_in(cudaArray_const_t array, const Rectangle& rectangle, Location& location) {
   const auto found = arrays().find(array);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  return found->place(rectangle.x, rectangle.y, 0, rectangle.box(), place);
+  return found->locate(rectangle.x, rectangle.y, 0, rectangle.box(), location);
 }
 
-cudaError_t place_in(cudaArray_const_t array, std::size_t x, std::size_t y, std::size_t bytes, Place& place) {
+cudaError_t locate_in(cudaArray_const_t array, std::size_t x, std::size_t y, std::size_t bytes,
+                      Location& location) {
   const auto found = arrays().find(array);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  return found->place_of_bytes(x, y, bytes, place);
+  return found->locate_bytes(x, y, bytes, location);
 }
 
 cudaError_t copy_rows_to(cudaArray_t to, const void* from, std::size_t pitch, const Rectangle& rectangle,
                          cudaMemcpyKind kind, cudaStream_t stream, Returns returns) {
-  Place place;
-  if (const cudaError_t error = place_in(to, rectangle, place); error != cudaSuccess) return error;
+  Location location;
+  if (const cudaError_t error = locate_in(to, rectangle, location); error != cudaSuccess) return error;
   if (rectangle.height > 1 && rectangle.width > pitch) return cudaErrorInvalidPitchValue;
-  return copy_box(place, linear(from, pitch), rectangle.box(), kind_to_array(kind), stream, returns);
+  return copy_box(location, linear(from, pitch), rectangle.box(), kind_to_array(kind), stream, returns);
 }
 
 cudaError_t copy_rows_from(cudaArray_const_t from, void* to, std::size_t pitch, const Rectangle& rectangle,
                            cudaMemcpyKind kind, cudaStream_t stream, Returns returns) {
-  Place place;
-  if (const cudaError_t error = place_in(from, rectangle, place); error != cudaSuccess) return error;
+  Location location;
+  if (const cudaError_t error = locate_in(from, rectangle, location); error != cudaSuccess) return error;
   if (rectangle.height > 1 && rectangle.width > pitch) return cudaErrorInvalidPitchValue;
-  return copy_box(linear(to, pitch), place, rectangle.box(), kind_from_array(kind), stream, returns);
+  return copy_box(linear(to, pitch), location, rectangle.box(), kind_from_array(kind), stream, returns);
 }
 
 cudaError_t copy_bytes_to(cudaArray_t to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
                           cudaMemcpyKind kind, cudaStream_t stream, Returns returns) {
-  Place place;
-  if (const cudaError_t error = place_in(to, x, y, bytes, place); error != cudaSuccess) return error;
-  return copy_box(place, linear(from, bytes), {bytes}, kind_to_array(kind), stream, returns);
+  Location location;
+  if (const cudaError_t error = locate_in(to, x, y, bytes, location); error != cudaSuccess) return error;
+  return copy_box(location, linear(from, bytes), {bytes}, kind_to_array(kind), stream, returns);
 }
 
 cudaError_t copy_bytes_from(cudaArray_const_t from, std::size_t x, std::size_t y, void* to, std::size_t bytes,
                             cudaMemcpyKind kind, cudaStream_t stream, Returns returns) {
-  Place place;
-  if (const cudaError_t error = place_in(from, x, y, bytes, place); error != cudaSuccess) return error;
-  return copy_box(linear(to, bytes), place, {bytes}, kind_from_array(kind), stream, returns);
+  Location location;
+  if (const cudaError_t error = locate_in(from, x, y, bytes, location); error != cudaSuccess) return error;
+  return copy_box(linear(to, bytes), location, {bytes}, kind_from_array(kind), stream, returns);
 }
 
 bool is_kind(cudaMemcpyKind kind) { return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault; }
 
-cudaError_t give_requirements(cudaArrayMemoryRequirements* requirements, std::size_t bytes, int device) {
+cudaError_t store_requirements(cudaArrayMemoryRequirements* requirements, std::size_t bytes, int device) {
   if (requirements == nullptr) return cudaErrorInvalidValue;
   if (device != 0) return cudaErrorInvalidDevice;
   *requirements = {};
@@ -180,14 +181,14 @@ cudaError_t cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements* r
                                            cudaArray_t array, int device) {
   const auto found = arrays().find(array);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  return give_requirements(requirements, bytes_of(found->image), device);
+  return store_requirements(requirements, bytes_of(found->image), device);
 }
 
 cudaError_t cudaMipmappedArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements* requirements,
                                                     cudaMipmappedArray_t array, int device) {
   const auto found = arrays().find_mipmapped(array);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  return give_requirements(requirements, bytes_of(found->image), device);
+  return store_requirements(requirements, bytes_of(found->image), device);
 }
 
 cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* elements,
@@ -225,11 +226,11 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, c
                                      size_t from_x, size_t from_y, size_t width, size_t height,
                                      enum cudaMemcpyKind kind) {
   if (!is_kind(kind)) return cudaErrorInvalidMemcpyDirection;
-  Place there;
-  Place here;
-  if (const cudaError_t error = place_in(to, {to_x, to_y, width, height}, there); error != cudaSuccess)
+  Location there;
+  Location here;
+  if (const cudaError_t error = locate_in(to, {to_x, to_y, width, height}, there); error != cudaSuccess)
     return error;
-  if (const cudaError_t error = place_in(from, {from_x, from_y, width, height}, here); error != cudaSuccess)
+  if (const cudaError_t error = locate_in(from, {from_x, from_y, width, height}, here); error != cudaSuccess)
     return error;
   return copy_box(there, here, {width, height}, cudaMemcpyDeviceToDevice, nullptr, Returns::when_done);
 }
@@ -254,10 +255,10 @@ cudaError_t cudaMemcpyFromArrayAsync(void* to, cudaArray_const_t from, size_t x,
 cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
                                    size_t from_x, size_t from_y, size_t bytes, enum cudaMemcpyKind kind) {
   if (!is_kind(kind)) return cudaErrorInvalidMemcpyDirection;
-  Place there;
-  Place here;
-  if (const cudaError_t error = place_in(to, to_x, to_y, bytes, there); error != cudaSuccess) return error;
-  if (const cudaError_t error = place_in(from, from_x, from_y, bytes, here); error != cudaSuccess)
+  Location there;
+  Location here;
+  if (const cudaError_t error = locate_in(to, to_x, to_y, bytes, there); error != cudaSuccess) return error;
+  if (const cudaError_t error = locate_in(from, from_x, from_y, bytes, here); error != cudaSuccess)
     return error;
   return copy_box(there, here, {bytes}, cudaMemcpyDeviceToDevice, nullptr, Returns::when_done);
 }

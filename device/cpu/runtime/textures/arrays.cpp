@@ -168,8 +168,8 @@ std::size_t bytes_of(const Image& image) {
 
 // ---------------------------------------------------------------- copies
 
-cudaError_t Array::place(std::size_t x_bytes, std::size_t y, std::size_t z, const Box& box,
-                         Place& place) const {
+cudaError_t Array::locate(std::size_t x_bytes, std::size_t y, std::size_t z, const Box& box,
+                          Location& location) const {
   const ImageLevel& level = image.levels[0];
   const auto within = [](std::size_t first, std::size_t count, std::size_t size) {
     return first <= size && count <= size - first;
@@ -179,17 +179,18 @@ cudaError_t Array::place(std::size_t x_bytes, std::size_t y, std::size_t z, cons
     return cudaErrorInvalidValue;
   auto* const first =
       reinterpret_cast<std::byte*>(level.address + z * level.slice_bytes + y * level.row_bytes);
-  place = {first + x_bytes, level.row_bytes, level.slice_bytes};
+  location = {first + x_bytes, level.row_bytes, level.slice_bytes};
   return cudaSuccess;
 }
 
-cudaError_t Array::place_of_bytes(std::size_t x_bytes, std::size_t y, std::size_t bytes, Place& place) const {
+cudaError_t Array::locate_bytes(std::size_t x_bytes, std::size_t y, std::size_t bytes,
+                                Location& location) const {
   const ImageLevel& level = image.levels[0];
   const std::size_t size = level.slice_bytes * level.slices;
   if (y >= level.height || x_bytes > size || y * level.row_bytes > size - x_bytes ||
       bytes > size - x_bytes - y * level.row_bytes)
     return cudaErrorInvalidValue;
-  place = {reinterpret_cast<std::byte*>(level.address + y * level.row_bytes + x_bytes), bytes, bytes};
+  location = {reinterpret_cast<std::byte*>(level.address + y * level.row_bytes + x_bytes), bytes, bytes};
   return cudaSuccess;
 }
 

@@ -32,9 +32,10 @@ struct Array {
   std::shared_ptr<MipmappedArray> of;  ///< owner of a level; null for an independent array
 
   /// Locates a box in memory. Errors: cudaErrorInvalidValue if it exceeds the array.
-  cudaError_t place(std::size_t x_bytes, std::size_t y, std::size_t z, const Box& box, Place& place) const;
+  cudaError_t locate(std::size_t x_bytes, std::size_t y, std::size_t z, const Box& box,
+                     Location& location) const;
   /// Locates `bytes` from a position on, row after row: such copies continue in the next row.
-  cudaError_t place_of_bytes(std::size_t x_bytes, std::size_t y, std::size_t bytes, Place& place) const;
+  cudaError_t locate_bytes(std::size_t x_bytes, std::size_t y, std::size_t bytes, Location& location) const;
 };
 
 struct MipmappedArray {

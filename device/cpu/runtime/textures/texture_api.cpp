@@ -1,6 +1,6 @@
 // Texture and surface objects.
 #include "device/cpu/runtime/api.h"
-#include "device/cpu/runtime/streams.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/textures/texture_objects.h"
 
 namespace lynxpp::device::cpu::api {

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/devices.h"
-#include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/arrays.h"
 #include "device/cpu/runtime/textures/formats.h"

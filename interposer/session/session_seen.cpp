@@ -1,3 +1,4 @@
+// The part of the session that receives launches and keeps what is known of their kernels.
 #include "interposer/session/session.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "interposer/allocations.h"
 #include "interposer/session/session_state.h"
+#include "support/check.h"
 #include "support/log.h"
 #include "support/own_stack.h"
 #include "support/text.h"
@@ -27,63 +29,6 @@ void set_once(std::optional<report::KernelResources>& slot,
 }
 
 }  // namespace
-
-thread_local int Session::Launching::depth_ = 0;
-
-Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
-    : configuration_(std::move(configuration)),
-      dump_(configuration_.dump),
-      streams_(configuration_.times_only() ? std::string() : configuration_.trace),
-      sink_(std::move(sink)),
-      timeline_(configuration_.timeline) {
-  if (results == Results::in_background)
-    worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
-}
-
-Session::~Session() {
-  while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
-
-bool Session::attach(const std::string& list, std::string& problem, std::optional<NamePattern> kernels) {
-  auto attached = std::make_shared<Attached>();
-  problem.clear();
-  const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
-  if (!has_stack) problem = "error: not enough memory for the compiler's stack\n";
-  if (!problem.empty()) return false;
-  const State state(state_);
-  select_kernels(std::move(kernels));
-  attached_ = attached->specifications.empty() ? nullptr : attached;
-  if (attached_ != nullptr) {
-    for (const auto& [key, seen] : seen_) seen->begin_coverage(attached_->names);
-  }
-  choices_.fetch_add(1, std::memory_order_release);
-  ever_attached_ |= attached_ != nullptr;
-  keep_for_end(attached);
-  return true;
-}
-
-void Session::inherit(const Session& parent) {
-  const State state(state_);
-  kernels_ = parent.kernels_;
-  ever_attached_ = parent.ever_attached_;
-  if (parent.attached_ == nullptr) return;
-  const auto attached = std::make_shared<Attached>(*parent.attached_);
-  attached->has_launches = false;
-  for (std::size_t i = 0; i < attached->reports.size(); ++i)
-    attached->host[i] = attached->reports[i]->initial_state();
-  attached_ = attached;
-  keep_for_end(attached);
-}
-
-void Session::keep_for_end(const std::shared_ptr<const Attached>& attached) {
-  const auto has_end = [](const auto& report) { return report->has_end(); };
-  if (std::ranges::any_of(attached->reports, has_end)) ever_.push_back(attached);
-}
-
-bool Session::attached() {
-  const State state(state_);
-  return attached_ != nullptr && !finished_;
-}
 
 bool Session::launch(device::Device& device, const device::Launch& launch, const KernelSource& source,
                      Found* found) {
@@ -141,6 +86,7 @@ void Session::launched_natively(std::string_view kernel, std::uint64_t launches,
 }
 
 void Session::count_natively(Seen& known, std::uint64_t launches, const std::string& way) {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   known.natively[way] += launches;
   known.numbers.elsewhere += launches;
   known.coverage.launches += launches;
@@ -159,6 +105,7 @@ void Session::note_device(device::Device& device, const device::Launch& launch,
 }
 
 void Session::tell(const report::DeviceRecord& device) {
+  LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   std::pair<std::uint64_t, std::string> key(device.ordinal, device.device);
   if (std::ranges::count(told_devices_, key) != 0) return;
   told_devices_.push_back(std::move(key));
@@ -213,6 +160,7 @@ void Session::note_refusal(Seen& seen, const Status& launched) {
 }
 
 bool Session::wanted(Seen& seen, std::uint64_t index) const {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   report::CoverageRecord& coverage = seen.coverage;
   ++coverage.launches;
   // Usually the reason is set already, so this is nearly free.
@@ -244,6 +192,7 @@ std::string Session::module_of(State& state, const KernelSource& source) {
 }
 
 Session::Seen& Session::seen(std::string_view kernel, const std::string& module) {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   if (const auto known = seen_.find(KernelKey::View(kernel, module)); known != seen_.end())
     return *known->second;
   // Launches that were only counted so far belong to the first module that becomes known.
@@ -375,6 +324,7 @@ void Session::add(PendingPtr pending, Outstanding& outstanding) {
 }
 
 void Session::keep(PendingPtr pending, Outstanding& outstanding) {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   // The time of an original that could not be instrumented was not requested.
   if (pending->plan->variant != nullptr || configuration_.timing == Timing::originals)
     has_measured_.store(true, std::memory_order_relaxed);

@@ -1,0 +1,77 @@
+#include "interposer/session/session.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "interposer/allocations.h"
+#include "interposer/session/session_state.h"
+#include "support/check.h"
+#include "support/log.h"
+#include "support/own_stack.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+
+thread_local int Session::Launching::depth_ = 0;
+
+Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
+    : configuration_(std::move(configuration)),
+      dump_(configuration_.dump),
+      streams_(configuration_.times_only() ? std::string() : configuration_.trace),
+      sink_(std::move(sink)),
+      timeline_(configuration_.timeline) {
+  if (results == Results::in_background)
+    worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
+}
+
+Session::~Session() {
+  while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+bool Session::attach(const std::string& list, std::string& problem, std::optional<NamePattern> kernels) {
+  auto attached = std::make_shared<Attached>();
+  problem.clear();
+  const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
+  if (!has_stack) problem = "error: not enough memory for the compiler's stack\n";
+  if (!problem.empty()) return false;
+  const State state(state_);
+  select_kernels(std::move(kernels));
+  attached_ = attached->specifications.empty() ? nullptr : attached;
+  if (attached_ != nullptr) {
+    for (const auto& [key, seen] : seen_) seen->begin_coverage(attached_->names);
+  }
+  choices_.fetch_add(1, std::memory_order_release);
+  ever_attached_ |= attached_ != nullptr;
+  keep_for_end(attached);
+  return true;
+}
+
+void Session::inherit(const Session& parent) {
+  const State state(state_);
+  kernels_ = parent.kernels_;
+  ever_attached_ = parent.ever_attached_;
+  if (parent.attached_ == nullptr) return;
+  const auto attached = std::make_shared<Attached>(*parent.attached_);
+  attached->has_launches = false;
+  for (std::size_t i = 0; i < attached->reports.size(); ++i)
+    attached->host[i] = attached->reports[i]->initial_state();
+  attached_ = attached;
+  keep_for_end(attached);
+}
+
+void Session::keep_for_end(const std::shared_ptr<const Attached>& attached) {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
+  const auto has_end = [](const auto& report) { return report->has_end(); };
+  if (std::ranges::any_of(attached->reports, has_end)) ever_.push_back(attached);
+}
+
+bool Session::attached() {
+  const State state(state_);
+  return attached_ != nullptr && !finished_;
+}
+
+}  // namespace lynxpp::interposer
