@@ -131,7 +131,7 @@ TEST(WeightFit, ResultParsesAsWeights) {
   text.replace(text.find("\"lynxpp_weights\": 1"), 19, "\"lynxpp_weights\": 2");
   const Result<Weights> other = parse_weights(text, "w.json");
   ASSERT_FALSE(other);
-  EXPECT_THAT(render(other.error().diagnostics), HasSubstr("of version 2; this lynxpp reads version 1"));
+  EXPECT_THAT(render(other.error().diagnostics), HasSubstr("have version 2; this lynxpp reads version 1"));
 }
 
 TEST(WeightFit, MachineFileDefinesTheRates) {
