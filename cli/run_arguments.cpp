@@ -54,10 +54,9 @@ CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   bench->footer(
       "In each round the program runs once natively and once with each SPEC. The table shows every\n"
       "kernel's native and instrumented time, its registers and the warps that fit on an SM. With --elapsed\n"
-      "no kernel is timed: the program runs without lynxpp and as lynxpp run starts it. The program's "
-      "output\n"
-      "is discarded, but compared between the runs. The exit code is 1 if the program fails, 3 if nothing\n"
-      "was measured.\n\n"
+      "no kernel is timed: in turn, the program runs natively and as under `lynxpp run`. The program's\n"
+      "output is discarded, but compared between the runs. The exit code is 1 if the program fails, 3 if\n"
+      "nothing was measured.\n\n"
       "Example: lynxpp bench -s instruction_count -s memory_efficiency,kernel_runtime -- ./app 1024");
   return bench;
 }

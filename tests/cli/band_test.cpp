@@ -188,7 +188,7 @@ TEST_F(Band, ReportsErrors) {
   EXPECT_THAT(run({"band", "--gld-32", "1"}).err, HasSubstr("active warps are not known"));
   EXPECT_THAT(run({"band", "--gld-32", "1", "--warps", "8", "--most-warps", "64"}).err,
               HasSubstr("holds 8 warps"));
-  EXPECT_THAT(run({"band", "/no/such/program"}).err, HasSubstr("no program"));
+  EXPECT_THAT(run({"band", "/no/such/program"}).err, HasSubstr("cannot find the program"));
 
   std::string text;
   ASSERT_TRUE(read_file(kept(), text));

@@ -210,7 +210,7 @@ class Fit(unittest.TestCase):
             file.write_text(file.read_text().replace('"lynxpp_weights": 1', '"lynxpp_weights": 99'))
             outcome = lynxpp("quality", "-d", "cpu", "--", PROGRAM, XDG_DATA_HOME=folder)
             self.assertEqual(outcome.returncode, 1)
-            self.assertIn("of version 99; this lynxpp reads version 1", outcome.stderr)
+            self.assertIn("have version 99; this lynxpp reads version 1", outcome.stderr)
 
     def test_a_program_without_primitives(self):
         outcome = lynxpp("quality", "-d", "cpu", "--fit", "--", PROGRAM, XDG_DATA_HOME="/nowhere")

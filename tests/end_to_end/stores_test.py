@@ -32,7 +32,7 @@ class Stores(unittest.TestCase):
                         environment={"LYNXPP_LOG": "debug", "LYNXPP_PTX_STORE": "off",
                                      **{name: str(value) for name, value in environment.items()}})
         self.assertEqual(run.status, 0, run)
-        return run.stderr, sum(map(int, re.findall(r"(\d+) of them kept from", run.stderr)))
+        return run.stderr, sum(map(int, re.findall(r"(\d+) of them cached by", run.stderr)))
 
     def test_files_in_a_named_folder_stay(self):
         named = self.folder / "documents"

@@ -33,7 +33,7 @@ TEST(Malformed, HeaderDirectivesAreChecked) {
   EXPECT_EQ(diagnostics_of(".version 8\n"), "test.ptx:1:10: error: expected a version such as 8.0\n");
   EXPECT_EQ(diagnostics_of(".version 8.0\n.target fermi\n"),
             "test.ptx:2:9: error: expected a target such as sm_90 or sm_90a\n");
-  EXPECT_EQ(of_module(".address_size 16"), "test.ptx:4:15: error: an address size is 32 or 64\n");
+  EXPECT_EQ(of_module(".address_size 16"), "test.ptx:4:15: error: the address size must be 32 or 64\n");
   EXPECT_EQ(of_module(".version 7.0"),
             "test.ptx:4:10: error: a second .version directive\n"
             "  hint: the text holds several modules; pass them one by one\n");
@@ -161,7 +161,7 @@ TEST(Malformed, LiteralsAndRegistersAreChecked) {
   for (const char* index : {"y", "-%r2", "%tid.x", "1.5", "%p1"}) {
     EXPECT_EQ(of_body(".shared .u32 x[4]; .reg .b32 %r<4>; .reg .pred %p<2>; ld.u32 %r1, x[" +
                       std::string(index) + "];"),
-              "test.ptx:5:69: error: the index of an array is an integer constant or a register\n");
+              "test.ptx:5:69: error: an array index must be an integer constant or a register\n");
   }
   EXPECT_EQ(of_body("ld.u32 %r1, x[2];"),
             "test.ptx:5:13: error: 'x' is not an array with a known element size\n"

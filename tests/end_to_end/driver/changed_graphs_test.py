@@ -30,7 +30,7 @@ CHANGES = [
     ("forget update", True),
     ("update", True),
     ("update child", False),
-    ("update kernel", False),
+    ("update kernel", True),
     ("template child", True),
     ("refused", False),
     ("refused child kernel", False),

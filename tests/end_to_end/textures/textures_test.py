@@ -75,7 +75,7 @@ class Textures(unittest.TestCase):
                       of_levels)
         outcome = subprocess.run([self.build.command, "advise", "-d", "cpu", "--", PROGRAM], capture_output=True, text=True,
                                  timeout=300, env=clean_environment())
-        self.assertIn("read_levels(unsigned long long, Results*): accesses by 3 instructions on textures and surfaces are "
+        self.assertIn("read_levels(unsigned long long, Results*): accesses by 3 instructions on textures and surfaces were "
                       "not observed", outcome.stderr)
 
 
