@@ -11,6 +11,7 @@
 #include "device/cpu/simt/check/happens_before.h"
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/launch_shape.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {

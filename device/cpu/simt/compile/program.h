@@ -19,11 +19,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/simt/compile/code_kind.h"
 #include "device/cpu/simt/compile/frame_layout.h"
 #include "device/cpu/simt/compile/register_file.h"
 #include "device/cpu/simt/compile/segment_code.h"
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/operations/operation.h"
 #include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/ir/module.h"

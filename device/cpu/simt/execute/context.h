@@ -59,7 +59,7 @@ enum class FaultKind : std::uint32_t {
 struct SiteCounts;    // counters.h
 class StepRecorder;   // clock.h
 class BlockCheck;     // block_check.h
-struct WordCounters;  // executor.h
+struct WordCounters;  // launch_counters.h
 
 /// The first illegal access of a warp.
 struct Fault {

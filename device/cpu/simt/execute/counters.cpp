@@ -222,26 +222,6 @@ void add_totals(const SiteCounters& site, LaunchCounters& counters) {
 
 }  // namespace
 
-GlobalAccessCounts& GlobalAccessCounts::operator+=(const GlobalAccessCounts& other) {
-  requests += other.requests;
-  sectors += other.sectors;
-  bytes += other.bytes;
-  return *this;
-}
-
-SharedAccessCounts& SharedAccessCounts::operator+=(const SharedAccessCounts& other) {
-  accesses += other.accesses;
-  wavefronts += other.wavefronts;
-  least_wavefronts += other.least_wavefronts;
-  return *this;
-}
-
-WordCounters& WordCounters::operator+=(const WordCounters& other) {
-  for (const auto& [word, count] : other.global) global[word] += count;
-  for (const auto& [word, count] : other.shared) shared[word] += count;
-  return *this;
-}
-
 WorkerCounts::WorkerCounts(const Program& program, bool counts_words)
     : segments(program.segment_count), sites(program.site_count) {
   if (counts_words) words.emplace();

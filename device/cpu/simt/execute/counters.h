@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/launch_counters.h"
 
 namespace lynxpp::device::cpu {
 

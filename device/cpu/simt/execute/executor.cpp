@@ -6,6 +6,7 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cfenv>
 #include <charconv>
@@ -18,6 +19,7 @@
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/device_heap.h"
+#include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/module_storage.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "device/cpu/simt/execute/resident_blocks.h"
@@ -28,8 +30,6 @@ namespace lynxpp::device::cpu {
 namespace {
 
 constexpr std::uint64_t largest_block = 1024;
-
-std::atomic<bool> abandoned{false};
 
 /// Returns the product of the extents after `directive` in a kernel's header; 0 if it is absent.
 std::uint32_t header_threads(std::string_view header, std::string_view directive) {
@@ -237,13 +237,13 @@ Result<KernelInfo> SimtModule::make_info(const std::string& name) {
   return info;
 }
 
-std::optional<LoadedModule::VariableStorage> SimtModule::variable(const std::string& name) {
+std::optional<VariableStorage> SimtModule::variable(const std::string& name) {
   const auto found = storage_.symbols().variables.find(name);
   if (found == storage_.symbols().variables.end()) return std::nullopt;
   return VariableStorage{found->second.address, found->second.bytes};
 }
 
-std::vector<std::pair<std::string_view, LoadedModule::VariableStorage>> SimtModule::variables() {
+std::vector<std::pair<std::string_view, VariableStorage>> SimtModule::variables() {
   std::vector<std::pair<std::string_view, VariableStorage>> all;
   for (const auto& [name, storage] : storage_.symbols().variables)
     all.emplace_back(name, VariableStorage{storage.address, storage.bytes});
@@ -362,14 +362,6 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
   return std::shared_ptr<LoadedModule>(
       std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name, memory));
 }
-
-std::atomic<std::chrono::milliseconds>& first_running_report() {
-  static std::atomic<std::chrono::milliseconds> after{std::chrono::seconds(10)};
-  return after;
-}
-
-void abandon_launches() { abandoned.store(true, std::memory_order_relaxed); }
-bool launches_abandoned() { return abandoned.load(std::memory_order_relaxed); }
 
 std::uint32_t multiprocessors() {
   // Counts the processors that this process may use; with a single one, thread blocks run in order.

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "device/cpu/simt/compile/program.h"
-#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/variable_storage.h"
 
 namespace lynxpp::device::cpu {
 
