@@ -6,7 +6,6 @@
 #include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/faults.h"
-#include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "support/text.h"
 
@@ -15,21 +14,7 @@ namespace {
 
 constexpr std::uint64_t marked_bytes = 4;
 
-std::string sum(const std::string& name, std::uint64_t offset) {
-  return offset == 0 ? name : name + " + " + std::to_string(offset);
-}
-
 }  // namespace
-
-std::string name_of_shared(const SharedLayout& layout, std::uint64_t offset) {
-  if (offset >= layout.static_bytes) return sum("dynamic shared memory", offset - layout.static_bytes);
-  const SharedLayout::Array* last = nullptr;
-  for (const SharedLayout::Array& array : layout.arrays) {
-    if (array.offset <= offset) last = &array;
-  }
-  if (last == nullptr) return sum("shared memory", offset);
-  return sum("shared array '" + demangle(last->name) + "'", offset - last->offset);
-}
 
 void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
                        std::uint64_t shared_bytes, std::uint64_t all_bytes) {
@@ -130,10 +115,10 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
 /// In checked launches shared arrays are separated by gaps. Returns false if the access touches a gap.
 bool BlockCheck::check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                            Place place) {
-  const Program& program = launch_.program();
-  if (place.address >= program.shared.static_bytes) return true;
+  const SharedLayout& layout = launch_.shared();
+  if (place.address >= layout.static_bytes) return true;
   const SharedLayout::Array* last = nullptr;
-  for (const SharedLayout::Array& array : program.shared.arrays) {
+  for (const SharedLayout::Array& array : layout.arrays) {
     if (array.offset > place.address) break;
     last = &array;
   }
@@ -292,7 +277,7 @@ CheckedAccess BlockCheck::access_of(const AccessMark& mark) const {
   const Dim3& grid = launch_.shape().grid;
   const Dim3& block = launch_.shape().block;
   const std::uint32_t thread = mark.warp * warp_size + mark.lane;
-  const std::deque<AccessSite>& sites = launch_.program().accesses;
+  const std::deque<AccessSite>& sites = launch_.sites();
   CheckedAccess made;
   if (mark.site != AccessMark::unknown_site && mark.site < sites.size()) made.site = &sites[mark.site];
   made.block[0] = mark.block % grid.x;
@@ -305,7 +290,7 @@ CheckedAccess BlockCheck::access_of(const AccessMark& mark) const {
 }
 
 std::string BlockCheck::name_of(Place place) const {
-  if (place.kind == Place::Kind::shared) return name_of_shared(launch_.program().shared, place.address);
+  if (place.kind == Place::Kind::shared) return name_of_shared(launch_.shared(), place.address);
   return launch_.memory().describe(place.address);
 }
 

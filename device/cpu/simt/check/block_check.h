@@ -100,9 +100,6 @@ class BlockCheck {
   ClusterKnowledge* cluster_ = &alone_;
 };
 
-/// Returns a name such as "shared array 'tile' + 4".
-std::string name_of_shared(const SharedLayout& layout, std::uint64_t offset);
-
 // Hooks for compiled code and for C++ code that accesses memory, in checked launches only.
 
 /// Called before an access; the `values` of a store have the layout [element][lane].

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "device/cpu/simt/check/access_shadow.h"
 #include "device/cpu/simt/check/finding.h"
 #include "device/cpu/simt/check/happens_before.h"
-#include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/compile/shared_layout.h"
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/launch_shape.h"
 #include "support/result.h"
@@ -25,12 +28,14 @@ struct CheckedAccess {
 
 class LaunchCheck {
  public:
-  LaunchCheck(const Program& program, const LaunchShape& shape, const GlobalMemory& memory,
-              LaunchChecks& checks)
-      : program_(program), shape_(shape), memory_(memory), checks_(checks) {}
+  /// `sites`: the program's accesses. The arguments outlive this object.
+  LaunchCheck(const SharedLayout& shared, const std::deque<AccessSite>& sites, const LaunchShape& shape,
+              const GlobalMemory& memory, LaunchChecks& checks)
+      : shared_(shared), sites_(sites), shape_(shape), memory_(memory), checks_(checks) {}
 
   const CheckSelection& selection() const { return checks_.selection; }
-  const Program& program() const { return program_; }
+  const SharedLayout& shared() const { return shared_; }
+  const std::deque<AccessSite>& sites() const { return sites_; }
   const LaunchShape& shape() const { return shape_; }
   const GlobalMemory& memory() const { return memory_; }
 
@@ -61,7 +66,8 @@ class LaunchCheck {
  private:
   Finding& enter(FindingKind kind, const CheckedAccess& access, Description description);
 
-  const Program& program_;
+  const SharedLayout& shared_;
+  const std::deque<AccessSite>& sites_;
   const LaunchShape& shape_;
   const GlobalMemory& memory_;
   LaunchChecks& checks_;

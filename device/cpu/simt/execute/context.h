@@ -37,6 +37,17 @@ struct AccessSite {
   bool in_cluster = false;     ///< true if the instruction names shared::cluster
 };
 
+/// True if the instruction may access all global memory.
+inline bool reaches_global_memory(const AccessSite& site) {
+  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic;
+}
+
+/// True if the instruction can access global memory but not shared, local or parameter memory.
+inline bool never_in_window(const AccessSite& site) {
+  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::texture ||
+         site.space == ptx::StateSpace::surface;
+}
+
 /// Index in WarpContext::known of the range that holds an address, if it was found recently. Allocations
 /// begin at multiples of 256; the factor spreads them evenly.
 inline constexpr std::uint64_t known_ranges = 1024;

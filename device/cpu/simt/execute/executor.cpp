@@ -177,7 +177,8 @@ Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* coun
 
 /// A checked launch continues after illegal accesses; it fails at its end with the first one.
 Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* counters) {
-  LaunchCheck check(*launch.program, launch.shape, *launch.memory, checks);
+  const Program& program = *launch.program;
+  LaunchCheck check(program.shared, program.accesses, launch.shape, *launch.memory, checks);
   launch.check = &check;
   launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all multiprocessors
   Status ran = run(launch, 0, counters);
