@@ -128,6 +128,12 @@ void BlockRunner::hand_on_runs() const {
   }
 }
 
+void BlockRunner::forget_ranges() {
+  removals_ = launch_.memory->removals();
+  std::fill(ranges_.begin(), ranges_.end(), AddressRange{});
+  static_cast<void>(found_->of(*launch_.memory));
+}
+
 BlockRunner::Turn BlockRunner::run_round() {
   if (is_new_) return begin_block();
   if (in_step_) return run_in_step();
