@@ -16,11 +16,11 @@
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/cluster_queue.h"
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/found_ranges.h"
 #include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/launch_shape.h"
+#include "device/cpu/simt/execute/worker_counts.h"
 
 namespace lynxpp::device::cpu {
 
