@@ -23,6 +23,7 @@
 #include "device/cpu/simt/execute/module_storage.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "device/cpu/simt/execute/resident_blocks.h"
+#include "device/cpu/simt/execute/timed_launch.h"
 #include "device/cpu/simt/execute/worker_pool.h"
 #include "ptx/parser/parser.h"
 
