@@ -40,7 +40,7 @@ class LaunchCheck {
   const GlobalMemory& memory() const { return memory_; }
 
   AccessShadow& global() { return global_; }
-  SyncPlaces& places() { return places_; }
+  SyncVariables& sync_variables() { return sync_variables_; }
 
   /// Text of a finding, produced only for its first occurrence.
   struct Description {
@@ -56,10 +56,10 @@ class LaunchCheck {
     ++found->count;
   }
   /// Adds a finding that is not a memory access.
-  Finding& add_place(FindingKind kind, FindingPlace place, std::string detail);
+  Finding& add_finding(FindingKind kind, FindingPlace place, std::string detail);
 
   /// Records a skipped illegal access. Returns false if there are too many and the launch must end.
-  bool goes_on_after(Failure failure);
+  bool note_fault(Failure failure);
   const std::optional<Failure>& first_failure() const { return failure_; }
   void finish();
 
@@ -72,10 +72,10 @@ class LaunchCheck {
   const GlobalMemory& memory_;
   LaunchChecks& checks_;
   AccessShadow global_;
-  SyncPlaces places_;  // in global memory
+  SyncVariables sync_variables_;  // in global memory
   std::deque<Finding> findings_;
   std::map<std::tuple<FindingKind, const AccessSite*, const AccessSite*>, Finding*> known_;
-  std::map<std::pair<FindingKind, std::uint32_t>, Finding*> places_known_;  // by PTX line
+  std::map<std::pair<FindingKind, std::uint32_t>, Finding*> findings_by_line_;  // by PTX line
   std::optional<Failure> failure_;
   std::uint64_t faults_ = 0;
 };

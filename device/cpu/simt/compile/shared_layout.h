@@ -17,7 +17,7 @@ namespace lynxpp::device::cpu {
 /// that CUDA reserves (%reserved_smem_offset_…), in which cooperative groups keep their barriers.
 struct SharedLayout {
   static constexpr std::uint32_t room_reserved = 1024;        ///< %reserved_smem_offset_cap of an H100
-  static constexpr std::uint32_t used_of_it = 288;            ///< %reserved_smem_offset_end of an H100
+  static constexpr std::uint32_t reserved_end = 288;          ///< %reserved_smem_offset_end of an H100
   std::map<std::string, std::uint32_t, std::less<>> offsets;  ///< key: see shared_key()
   std::uint32_t static_bytes = 0;
   bool has_reserved = false;

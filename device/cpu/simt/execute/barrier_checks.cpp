@@ -49,10 +49,10 @@ void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::u
       at.opcode.starts_with("bar.") || at.opcode.find(".aligned") != std::string_view::npos;
   if (!launch_.check->selection().sync || !is_aligned) return;
   if ((warp.live & ~lanes & ~leaving_lanes(warp)) == 0) return;
-  launch_.check->add_place(FindingKind::divergent_barrier, place_at(warp, function, segment, lanes),
-                           std::to_string(std::popcount(lanes)) + " of the warp's " +
-                               std::to_string(std::popcount(warp.live)) +
-                               " lanes are at the barrier, the others elsewhere");
+  launch_.check->add_finding(FindingKind::divergent_barrier, place_at(warp, function, segment, lanes),
+                             std::to_string(std::popcount(lanes)) + " of the warp's " +
+                                 std::to_string(std::popcount(warp.live)) +
+                                 " lanes are at the barrier, the others elsewhere");
 }
 
 // ---------------------------------------------------------------- skipped barriers
@@ -82,7 +82,7 @@ const ptx::Instruction* BlockRunner::find_work_after(const CompiledFunction& fun
 
 /// A barrier does not wait for exited threads, so it completes without a warp that has skipped it.
 /// An early exit is legal; continuing as if the barrier had been passed is not.
-void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
+void BlockRunner::check_skipped(const Barrier& barrier, std::uint32_t id) {
   if (barrier.at == nullptr || barrier.threads != 0 || !launch_.check->selection().sync) return;
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {
     if (warps_[i]->live != 0 || barrier.arrived[i] != 0) continue;
@@ -102,9 +102,9 @@ void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
     std::string detail = "barrier " + std::to_string(id) + " completed because warp " + std::to_string(i) +
                          " had exited; all threads that continue must reach it";
     launch_.check
-        ->add_place(FindingKind::skipped_barrier,
-                    place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1),
-                    std::move(detail))
+        ->add_finding(FindingKind::skipped_barrier,
+                      place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1),
+                      std::move(detail))
         .other = std::move(other);
   }
 }

@@ -64,14 +64,14 @@ std::uint64_t ModelledAddresses::of(const GlobalMemory& memory, std::uint64_t ad
   if (!last_.holds(address, 1)) {
     last_ = memory.around(address);
     if (last_.bytes == 0) return address;  // the access will fail
-    Place& place = places_[last_.begin];
-    if (place.bytes != last_.bytes) {
-      place = {last_.bytes, next_};
+    ModelledRange& range = ranges_[last_.begin];
+    if (range.bytes != last_.bytes) {
+      range = {last_.bytes, next_};
       next_ += (last_.bytes / alignment_ + 1) * alignment_;
     }
-    last_place_ = place.begin;
+    last_begin_ = range.begin;
   }
-  return last_place_ + (address - last_.begin);
+  return last_begin_ + (address - last_.begin);
 }
 
 // ---------------------------------------------------------------- steps
@@ -199,14 +199,14 @@ void StepRecorder::barrier(std::uint32_t id, std::uint32_t warps, bool waits) {
 
 void record_access(WarpContext* warp, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t site,
                    std::uint32_t bytes, std::uint32_t space, std::uint32_t kind) {
-  const bool brings = (kind & reads_flag) != 0;
+  const bool has_result = (kind & reads_flag) != 0;
   const auto access_kind = static_cast<AccessKind>(kind & ~reads_flag);
   const Step::Access access = access_kind == AccessKind::load    ? Step::Access::load
                               : access_kind == AccessKind::store ? Step::Access::store
                                                                  : Step::Access::atomic;
   const SpacesOfLanes lanes = spaces_of(*warp, addresses, mask, static_cast<AccessSpace>(space));
-  warp->recorder->global(site, addresses, lanes.global, bytes, access, brings);
-  warp->recorder->shared(site, lanes.offsets.data(), lanes.shared, bytes, access, brings);
+  warp->recorder->global(site, addresses, lanes.global, bytes, access, has_result);
+  warp->recorder->shared(site, lanes.offsets.data(), lanes.shared, bytes, access, has_result);
 }
 
 std::uint64_t read_modelled_clock(const WarpContext* warp) { return warp->modelled_cycles; }

@@ -26,15 +26,15 @@ class ModelledAddresses {
   std::uint64_t of(const GlobalMemory& memory, std::uint64_t address);
 
  private:
-  struct Place {
+  struct ModelledRange {
     std::uint64_t bytes = 0;
     std::uint64_t begin = 0;  ///< modelled address
   };
   const std::uint64_t alignment_;
   std::uint64_t next_ = 0;
-  std::map<std::uint64_t, Place> places_;  ///< by host address of the first byte
-  AddressRange last_;                      ///< range of the last query
-  std::uint64_t last_place_ = 0;
+  std::map<std::uint64_t, ModelledRange> ranges_;  ///< by host address of the first byte
+  AddressRange last_;                              ///< range of the last query
+  std::uint64_t last_begin_ = 0;
   std::uint64_t removals_ = 0;
 };
 

@@ -26,7 +26,7 @@ class ClusterRunner {
 
   /// Returns the rounds in which every block may have waited for something outside (see BlockRunner).
   std::uint32_t waiting_rounds() const;
-  void wait_anew();
+  void reset_waiting_rounds();
   /// Returns an unfinished block; the first block if all are finished.
   const BlockRunner& block() const;
 

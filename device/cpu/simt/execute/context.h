@@ -64,7 +64,7 @@ enum class FaultKind : std::uint32_t {
   stack_overflow,   ///< in alloca; the address is the requested end of the stack
   no_object,        ///< not a texture or surface handle; the address is the handle
   outside_surface,  ///< with .trap; likewise
-  apart             ///< an instruction that all lanes must execute together was executed by some of them
+  partial_warp      ///< an instruction that all lanes must execute together was executed by some of them
 };
 
 struct SiteCounts;    // counters.h

@@ -303,12 +303,12 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
   return check_cluster(info, shape);
 }
 
-Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& asked,
+Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& requested,
                           std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
                           LaunchChecks* checks) {
   const Result<KernelInfo>& info = info_of(kernel_name);
   if (!info) return info.error();
-  LaunchShape shape = asked;
+  LaunchShape shape = requested;
   if (!shape.cluster) shape.cluster = info->cluster;
   // The model runs multiprocessors one after the other and cannot keep a cluster's blocks resident together.
   if (shape.cluster) clock = nullptr;

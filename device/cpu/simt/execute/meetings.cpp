@@ -71,10 +71,10 @@ const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
 bool BlockRunner::give_way(Warp& warp, Preference preference) {
   if (warp.is_together()) return false;
   const bool nearest = preference == Preference::nearest;
-  for (const bool whole : {true, false}) {
-    if (whole && !nearest) continue;
+  for (const bool only_full_groups : {true, false}) {
+    if (only_full_groups && !nearest) continue;
     for (std::uint32_t level = warp.depth; level-- > 0;) {
-      if (bring_forward(warp, level, preference, whole)) return true;
+      if (bring_forward(warp, level, preference, only_full_groups)) return true;
     }
   }
   return release_returned_lanes(warp);
@@ -107,8 +107,9 @@ void BlockRunner::interrupt_calls(Warp& warp, std::uint32_t level) {
   warp.depth = level;
 }
 
-/// Same as give_way() for one frame. `whole`: only groups that no other lanes will join.
-bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole) {
+/// Same as give_way() for one frame. `only_full_groups`: only groups that no other lanes will join.
+bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference preference,
+                                bool only_full_groups) {
   std::vector<LaneGroup>& groups = warp.frames[level]->groups;
   std::size_t others = groups.size() - 1;
   for (std::size_t i = others; i-- > 0;) {
@@ -119,7 +120,8 @@ bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference pref
   for (std::size_t visited = 0; visited < others; ++visited) {
     const std::size_t i = preference == Preference::nearest ? others - 1 - visited : visited;
     const std::uint32_t lanes = free_lanes(groups, i);
-    if (lanes == 0 || (whole && lanes != groups[i].mask) || !can_run(groups[i], warp.live)) continue;
+    if (lanes == 0 || (only_full_groups && lanes != groups[i].mask) || !can_run(groups[i], warp.live))
+      continue;
     interrupt_calls(warp, level + 1);
     LaneGroup freed{.pc = groups[i].pc, .reconvergence = groups[i].reconvergence, .mask = lanes};
     if (lanes == groups[i].mask) {
@@ -237,7 +239,7 @@ void BlockRunner::complete_meetings(Warp& warp) {
 }
 
 /// Fails if all warps of the block wait; reports a meeting that cannot complete, else a barrier.
-bool BlockRunner::fail_for_ever_waiting() {
+bool BlockRunner::fail_if_deadlocked() {
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (warp->meeting == 0) continue;
     const Frame* in = nullptr;

@@ -216,7 +216,7 @@ class BlockRunner {
 
   /// Number of most recent rounds in which every warp may have waited for another block or the host.
   std::uint32_t waiting_rounds() const { return waiting_rounds_; }
-  void wait_anew() { waiting_rounds_ = 0; }
+  void reset_waiting_rounds() { waiting_rounds_ = 0; }
   /// Fails because no block of the cluster can continue.
   void fail_waiting_for_cluster();
   /// Returns the block's three coordinates.
@@ -253,7 +253,7 @@ class BlockRunner {
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void prepare_warp(Warp& warp, std::uint32_t index);
   static void renew(Warp& warp);
-  void place(WarpContext& context) const;
+  void set_block_state(WarpContext& context) const;
   [[gnu::always_inline]] bool has_registers(Warp& warp) const;
   std::byte* reserve_kernel_registers(Warp& warp) const;
   Status place_memory();
@@ -261,7 +261,7 @@ class BlockRunner {
   SegmentFunction first_region() const;
   [[gnu::always_inline]] std::uint32_t run_first_slice(Warp& warp, SegmentFunction region);
   [[gnu::always_inline]] bool has_ended(const Warp& warp, std::uint32_t taken) const;
-  Turn go_on_from_first_slice(Warp& warp, std::uint32_t taken);
+  Turn continue_after_first_slice(Warp& warp, std::uint32_t taken);
   Turn begin_warp(Warp& warp);
   Turn begin_block();
   Turn run_warp(Warp& warp);
@@ -274,12 +274,12 @@ class BlockRunner {
   bool settle(Warp& warp);
   [[gnu::always_inline]] void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
   [[gnu::always_inline]] Turn step(Warp& warp);
-  Turn go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken);
-  bool act(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken);
+  Turn continue_after(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken);
+  bool apply_control(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken);
   [[gnu::always_inline]] std::uint32_t run_segment(const CompiledFunction& function, std::uint32_t segment,
                                                    WarpContext& context, std::uint32_t mask);
-  void take_over_runs();
-  void hand_on_runs() const;
+  void load_runs();
+  void store_runs() const;
   void count_divergence(const Frame& frame, const Segment& segment);
   void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
   bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
@@ -290,7 +290,7 @@ class BlockRunner {
   /// Order in which other groups of the stack are tried when the topmost one yields.
   enum class Preference { nearest, farthest };
   bool give_way(Warp& warp, Preference preference);
-  bool bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole);
+  bool bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool only_full_groups);
   void resume_calls(Warp& warp);
   bool release_returned_lanes(Warp& warp);
   static void interrupt_calls(Warp& warp, std::uint32_t level);
@@ -300,7 +300,7 @@ class BlockRunner {
                 std::uint32_t participants);
   void complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members);
   void complete_meetings(Warp& warp);
-  bool fail_for_ever_waiting();
+  bool fail_if_deadlocked();
   bool fail_at_barrier();
   bool fail_at_object();
   bool fail_waiting(FindingPlace place, std::string message);
@@ -312,7 +312,7 @@ class BlockRunner {
   void note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment);
   const ptx::Instruction* find_work_after(const CompiledFunction& function, const Segment& barrier,
                                           std::uint32_t warp) const;
-  void check_left_out(const Barrier& barrier, std::uint32_t id);
+  void check_skipped(const Barrier& barrier, std::uint32_t id);
 
   bool call(Warp& warp, const Segment& segment, std::uint32_t lanes);
   void diverge_for_calls(Frame& caller, const Segment& segment, std::uint32_t pc, std::uint32_t lanes);
@@ -342,7 +342,7 @@ class BlockRunner {
   /// Fails at the last instruction of a segment, for the first lane in `lanes`.
   bool fail_at(const Warp& warp, const Segment& segment, std::uint32_t lanes, std::string message);
   bool check_fault(Warp& warp);
-  bool leave_out_access(Warp& warp);
+  bool skip_access(Warp& warp);
   std::uint32_t leaving_lanes(const Warp& warp) const;
   void check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes);
   /// Drops cached ranges if memory was freed while the kernel runs.

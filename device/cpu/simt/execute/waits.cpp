@@ -13,7 +13,7 @@ namespace {
 using Wait = LaneGroup::Wait;
 
 /// Most groups of warps that are listed individually.
-constexpr std::size_t most_told = 6;
+constexpr std::size_t most_listed = 6;
 /// Rounds without arrivals in which the warps of a checked block only query mbarrier objects. A loop that
 /// stops querying after more rounds would be mistaken for a deadlock.
 constexpr std::uint32_t most_idle_rounds = 1 << 16;
@@ -55,14 +55,14 @@ class WarpTexts {
   }
   std::string text() const {
     std::string text;
-    for (std::size_t i = 0; i < std::min(all_.size(), most_told); ++i) {
+    for (std::size_t i = 0; i < std::min(all_.size(), most_listed); ++i) {
       const Entry& each = all_[i];
       text += text.empty() ? "" : "; ";
       text += each.first == each.last ? "warp " + std::to_string(each.first) + " " + each.one
                                       : "warps " + std::to_string(each.first) + " to " +
                                             std::to_string(each.last) + " " + each.many;
     }
-    return text + (all_.size() > most_told ? "; …" : "");
+    return text + (all_.size() > most_listed ? "; …" : "");
   }
 
  private:
@@ -154,7 +154,7 @@ std::string BlockRunner::describe_waits() const {
 bool BlockRunner::fail_waiting(FindingPlace place, std::string message) {
   const std::uint32_t line = place.line;
   if (check_ && launch_.check->selection().sync)
-    launch_.check->add_place(FindingKind::endless_barrier, std::move(place), message);
+    launch_.check->add_finding(FindingKind::endless_barrier, std::move(place), message);
   return fail(std::move(message), line);
 }
 

@@ -44,7 +44,7 @@ bool BlockRunner::check_fault(Warp& warp) {
                     name_of_thread(warp.context, fault.lane),
                 fault.line);
   }
-  if (fault.kind == FaultKind::apart) {
+  if (fault.kind == FaultKind::partial_warp) {
     return fail("a partial warp executed an instruction that all lanes of a warp must execute together",
                 fault.line);
   }
@@ -61,12 +61,11 @@ bool BlockRunner::check_fault(Warp& warp) {
 }
 
 /// Skips an illegal access in a checked launch. Returns false if the fault ends the launch.
-bool BlockRunner::leave_out_access(Warp& warp) {
+bool BlockRunner::skip_access(Warp& warp) {
   Fault& fault = warp.context.fault;
   if (!check_ || !launch_.check->selection().memory || fault.site == nullptr) return false;
   check_fault(warp);
-  const bool goes_on = launch_.check->goes_on_after(*failure_);
-  if (!goes_on) return false;
+  if (!launch_.check->note_fault(*failure_)) return false;
   failure_.reset();
   fault = {};
   return true;

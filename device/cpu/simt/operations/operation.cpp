@@ -114,9 +114,9 @@ Result<Operation> make_operation(OperationRequest request) {
 void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes* out,
                    const Operation* operation) {
   if (mask == 0) return;
-  if (operation->whole_warp && mask != warp->live) {
+  if (operation->needs_converged_warp && mask != warp->live) {
     if (warp->fault.kind == FaultKind::none)
-      warp->fault = {.kind = FaultKind::apart, .line = operation->line};
+      warp->fault = {.kind = FaultKind::partial_warp, .line = operation->line};
     return;
   }
   if (operation->counted.sides.empty() || warp->sites == nullptr) {

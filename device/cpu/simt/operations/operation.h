@@ -80,7 +80,7 @@ struct Operation {
   };
   std::function<void(const OperationCall&)> run;
   std::vector<Address> addresses = {};  ///< one per source that is an address or an object
-  bool whole_warp = false;              ///< `.aligned`: all lanes of the warp must execute it together
+  bool needs_converged_warp = false;    ///< `.aligned`: all lanes of the warp must execute it together
   std::uint32_t line = 0;               ///< PTX line
   // Set during code generation:
   std::vector<const AccessSite*> sites = {};
