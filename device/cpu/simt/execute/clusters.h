@@ -6,7 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "device/cpu/simt/execute/block_memory.h"
+#include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/scheduler.h"
+#include "support/result.h"
 
 namespace lynxpp::device::cpu {
 

@@ -20,6 +20,7 @@
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/launch_control.h"
+#include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/module_storage.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "device/cpu/simt/execute/resident_blocks.h"

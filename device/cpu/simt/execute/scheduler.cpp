@@ -1,11 +1,9 @@
 // Warps, divergence and barriers. Calls are in calls.cpp, meetings of lanes in meetings.cpp.
 #include "device/cpu/simt/execute/scheduler.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <utility>
 
 #include "device/cpu/simt/compile/segment_compiler.h"
 #include "device/cpu/simt/execute/object_pool.h"
@@ -25,36 +23,6 @@ constexpr std::uint32_t patient_slices_with_locks = 8;
 constexpr std::uint32_t barriers_before_step = 2;
 
 std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
-
-}  // namespace
-
-std::byte* AlignedBuffer::reserve(std::size_t bytes) {
-  if (bytes > bytes_ || !memory_) {
-    bytes_ = align_up(std::max<std::size_t>(bytes, 128), 128);
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, bytes_)));
-    if (memory_) std::memset(memory_.get(), 0, bytes_);
-  }
-  return memory_.get();
-}
-
-LocalArena::~LocalArena() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-}
-
-/// Kernels without local memory share a dummy: mapping memory would be a large part of a short launch.
-std::byte* LocalArena::reserve(std::size_t bytes) {
-  alignas(128) static std::byte none[128];
-  if (bytes == 0) return none;
-  if (memory_ != nullptr && bytes <= bytes_) return memory_;
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-  bytes_ = std::max<std::size_t>(bytes, 4096);
-  void* const memory =
-      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
-  return memory_;
-}
-
-namespace {
 
 /// Most warps kept for later launches, and the most register memory of each.
 constexpr std::size_t most_kept_warps = 64;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/resident_blocks.h"
+#include "device/cpu/simt/execute/scheduler.h"
 
 namespace lynxpp::device::cpu {
 namespace {

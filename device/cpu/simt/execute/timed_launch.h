@@ -6,10 +6,12 @@
 #include <cstdint>
 
 #include "device/cpu/simt/execute/clock.h"
-#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/launch_state.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {
+
+struct WorkerCounts;  // worker_counts.h
 
 /// Runs the launch to completion and stores its time in `clock`. `counts` may be null.
 Status run_timed(LaunchState& launch, LaunchClock& clock, std::uint32_t resident_blocks,
