@@ -74,7 +74,7 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
 }
 
 /// Resets a warp to its state before the first instruction of its block.
-void BlockRunner::renew(Warp& warp) {
+void BlockRunner::reset(Warp& warp) {
   warp.live = warp.threads;
   warp.depth = 0;
   warp.is_new = true;
@@ -183,7 +183,7 @@ BlockRunner::Turn BlockRunner::begin_block() {
   if (ended == count) return Turn::finished;
   for (std::uint32_t i = 0; i < count; ++i) {
     Warp& warp = *warps_[i];
-    renew(warp);
+    reset(warp);
     if (i < ended) {
       warp.is_new = false;
       warp.live = 0;
@@ -209,7 +209,7 @@ std::byte* BlockRunner::reserve_kernel_registers(Warp& warp) const {
 }
 
 /// Assigns the block's shared and local memory. Outside clusters it is the same for all blocks.
-Status BlockRunner::place_memory() {
+Status BlockRunner::assign_memory() {
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
   shared_memory_ = seat_ != nullptr ? seat_->shared + rank_ * seat_->stride
@@ -218,7 +218,7 @@ Status BlockRunner::place_memory() {
     WarpContext& context = warps_[i]->context;
     context.shared = shared_memory_;
     context.local = local_memory_ + i * warp_size * launch_.local_bytes;
-    take_seat(context);
+    set_cluster_state(context);
   }
   return success();
 }
@@ -232,7 +232,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   seat_ = seat;
   rank_ = seat != nullptr ? seat->rank : 0;
   if (seat != nullptr || local_memory_ == nullptr) {
-    if (Status placed = place_memory(); !placed) return placed;
+    if (Status assigned = assign_memory(); !assigned) return assigned;
   }
   if (program_.shared.has_reserved)
     std::memset(shared_memory_ + program_.shared.reserved_offset(shape.shared_bytes), 0,
@@ -242,7 +242,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (is_new_) break;  // begin_block() does this
     set_block_state(warp->context);
-    renew(*warp);
+    reset(*warp);
   }
   if (check_) {
     visits_.assign(warps_.size() * program_.segment_count, false);
@@ -268,7 +268,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
 }
 
 /// Outside clusters, each block is a cluster of its own.
-void BlockRunner::take_seat(WarpContext& context) const {
+void BlockRunner::set_cluster_state(WarpContext& context) const {
   const Dim3& grid = launch_.shape.grid;
   const Dim3 each = seat_ != nullptr ? *launch_.shape.cluster : Dim3{};
   const std::uint32_t blocks[3] = {grid.x, grid.y, grid.z};

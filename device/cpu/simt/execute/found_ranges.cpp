@@ -19,7 +19,7 @@ FoundRanges::Pointer FoundRanges::take() {
   return Pointer(taken != nullptr ? taken.release() : new FoundRanges);
 }
 
-void FoundRanges::GiveBack::operator()(FoundRanges* ranges) const {
+void FoundRanges::Release::operator()(FoundRanges* ranges) const {
   range_pool().put(std::unique_ptr<FoundRanges>(ranges));
 }
 

@@ -220,7 +220,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     if (step(warp) == Turn::failed) return Turn::failed;
     if (in_step_) return Turn::again;
     if (warp.context.yields == 0) {
-      if (warp.is_together() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
+      if (warp.is_converged() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
       continue;
     }
     warp.context.yields = 0;

@@ -97,11 +97,11 @@ class BlockRunner {
   };
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void prepare_warp(Warp& warp, std::uint32_t index);
-  static void renew(Warp& warp);
+  static void reset(Warp& warp);
   void set_block_state(WarpContext& context) const;
   [[gnu::always_inline]] bool has_registers(Warp& warp) const;
   std::byte* reserve_kernel_registers(Warp& warp) const;
-  Status place_memory();
+  Status assign_memory();
   void enter_kernel(Warp& warp);
   SegmentFunction first_region() const;
   [[gnu::always_inline]] std::uint32_t run_first_slice(Warp& warp, SegmentFunction region);
@@ -170,7 +170,7 @@ class BlockRunner {
   bool call_builtin(Warp& warp, const Segment& segment, std::uint32_t lanes);
 
   bool arrive(Warp& warp, const Segment& segment, std::uint32_t lanes);
-  void take_seat(WarpContext& context) const;
+  void set_cluster_state(WarpContext& context) const;
   std::span<BlockRunner* const> cluster_members() const {
     return seat_ != nullptr ? std::span<BlockRunner* const>(seat_->members) : std::span(&self_, 1);
   }
@@ -233,7 +233,7 @@ class BlockRunner {
 
 /// True if settle() would do nothing, for a converged warp.
 inline bool BlockRunner::is_settled(const Warp& warp) {
-  if (!warp.is_together()) return false;
+  if (!warp.is_converged()) return false;
   const LaneGroup& group = warp.frames[0]->groups.front();
   return group.mask != 0 && group.pc != no_segment && group.pc != group.reconvergence &&
          group.calls.empty() && !group.calls_indirectly;

@@ -61,7 +61,7 @@ struct Warp {
   std::optional<StepRecorder> recorder;  ///< in launches with modelled time
 
   /// True if all lanes are in the kernel and converged, the common case.
-  bool is_together() const { return depth == 1 && frames[0]->groups.size() == 1; }
+  bool is_converged() const { return depth == 1 && frames[0]->groups.size() == 1; }
   /// Precondition: the warp has a topmost group.
   bool has_waiting_lanes() const { return top().groups.back().mask != live; }
   const Frame& top() const { return *frames[depth - 1]; }
