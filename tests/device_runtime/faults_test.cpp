@@ -299,7 +299,7 @@ TEST_F(FaultTest, TextsOfPrintf) {
         "; .param .b64 v; st.param.b64 [v], %a; .param .b32 r; call.uni (r), vprintf, (f, v); }");
   };
   expect_fault(print("%n"), nullptr, 0x1234'5678'9000, cudaErrorIllegalAddress,
-               {"a text at 0x123456789000", "app.cu:42"});
+               {"a string at 0x123456789000", "app.cu:42"});
   void* format = nullptr;
   void* arguments = nullptr;
   ASSERT_EQ(CUDA(cudaMalloc)(&format, 3), cudaSuccess);
@@ -310,7 +310,7 @@ TEST_F(FaultTest, TextsOfPrintf) {
   data_ = device_ints(std::vector<int>(100, 5));
   next_ = device_ints(std::vector<int>(100, 6));
   expect_fault(print("%n"), arguments, reinterpret_cast<std::uint64_t>(format), cudaErrorIllegalAddress,
-               {"a text at 0x12345678a000"});
+               {"a string at 0x12345678a000"});
 }
 
 const std::string device_malloc =
