@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/launch_control.h"
 #include "tests/device_runtime/runtime_fixture.h"
 
 namespace lynxpp::device::cpu::test {

@@ -63,13 +63,13 @@ bool races(const AccessMark& written, const WarpClock& reader, std::uint32_t rea
 TEST(HappensBeforeTest, AFencePublishesOnlyEarlierAccesses) {
   WarpClock writer(0, 0, 2);
   WarpClock reader(5, 1, 2);
-  SyncPlaces places;
+  SyncVariables variables;
   const AccessMark before = mark_of(0, 0, writer);
   writer.fence(Reach::device);
   const AccessMark behind = mark_of(0, 0, writer);
-  places.publish(64, 0, writer, Reach::device);
+  variables.publish(64, 0, writer, Reach::device);
   EXPECT_TRUE(races(before, reader, 5));
-  places.hear(64, 5, reader, Reach::device);
+  variables.hear(64, 5, reader, Reach::device);
   EXPECT_TRUE(races(before, reader, 5)) << "the reader has no fence yet";
   reader.fence(Reach::device);
   EXPECT_FALSE(races(before, reader, 5));
@@ -80,11 +80,11 @@ TEST(HappensBeforeTest, ABlockFenceDoesNotOrderOtherBlocks) {
   for (const std::uint32_t block : {0u, 5u}) {
     WarpClock writer(0, 0, 2);
     WarpClock reader(block, 1, 2);
-    SyncPlaces places;
+    SyncVariables variables;
     const AccessMark before = mark_of(0, 0, writer);
     writer.fence(Reach::block);
-    places.publish(64, 0, writer, Reach::device);
-    places.hear(64, block, reader, Reach::device);
+    variables.publish(64, 0, writer, Reach::device);
+    variables.hear(64, block, reader, Reach::device);
     reader.fence(Reach::device);
     EXPECT_EQ(races(before, reader, block), block != 0);
   }

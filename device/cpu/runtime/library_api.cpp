@@ -21,7 +21,7 @@ cudaError_t load_library(cudaLibrary_t* library, const JitOptions& options, Load
   return error;
 }
 
-cudaError_t give(const std::optional<LoadedModule::VariableStorage>& storage, void** address, size_t* bytes) {
+cudaError_t give(const std::optional<VariableStorage>& storage, void** address, size_t* bytes) {
   if (!storage) return cudaErrorSymbolNotFound;
   if (address != nullptr) *address = storage->address;
   if (bytes != nullptr) *bytes = storage->bytes;

@@ -24,10 +24,10 @@ class LoadedImage {
   Kernel* kernel(const std::string& name);
   std::vector<std::string> kernel_names() { return binary_->kernel_names(); }
   /// Returns a .global or .const variable.
-  std::optional<LoadedModule::VariableStorage> variable(const std::string& name) {
+  std::optional<VariableStorage> variable(const std::string& name) {
     return binary_->find_variable(name, device_.value_or(current_device()));
   }
-  std::optional<LoadedModule::VariableStorage> managed_variable(const std::string& name) {
+  std::optional<VariableStorage> managed_variable(const std::string& name) {
     return binary_->declares_managed(name) ? variable(name) : std::nullopt;
   }
   bool holds(const Kernel* kernel) const { return kernel->binary == binary_; }

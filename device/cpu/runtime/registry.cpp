@@ -313,8 +313,7 @@ cudaError_t Binary::load_managed() {
   return cudaSuccess;
 }
 
-std::optional<LoadedModule::VariableStorage> Binary::variable_of(Kernel& kernel, int device,
-                                                                 const std::string& name) {
+std::optional<VariableStorage> Binary::variable_of(Kernel& kernel, int device, const std::string& name) {
   std::shared_ptr<const LoadedKernel> loaded;
   if (kernel.binary->load(kernel, device, loaded) != cudaSuccess) return std::nullopt;
   return loaded->module->variable(name);
@@ -341,7 +340,7 @@ std::vector<std::string> Binary::kernel_names() {
   return names;
 }
 
-std::optional<LoadedModule::VariableStorage> Binary::find_variable(const std::string& name, int device) {
+std::optional<VariableStorage> Binary::find_variable(const std::string& name, int device) {
   const std::lock_guard lock(mutex_);
   for (Module& module : modules_) {
     if (load_module_of(module, device, name) != cudaSuccess) continue;

@@ -37,8 +37,7 @@ class Binary {
   /// Stores the addresses of managed variables in the program's pointers.
   cudaError_t load_managed();
   /// Returns any variable of the kernel's module, registered or not.
-  static std::optional<LoadedModule::VariableStorage> variable_of(Kernel& kernel, int device,
-                                                                  const std::string& name);
+  static std::optional<VariableStorage> variable_of(Kernel& kernel, int device, const std::string& name);
 
   /// Loads all modules immediately. Errors: those of load(); logged.
   cudaError_t load_all(const std::string& name, int device);
@@ -49,7 +48,7 @@ class Binary {
   /// Returns the kernels of all modules. Precondition: one module is loaded on some device.
   std::vector<std::string> kernel_names();
   /// Finds a variable, loading its module on the device if necessary.
-  std::optional<LoadedModule::VariableStorage> find_variable(const std::string& name, int device);
+  std::optional<VariableStorage> find_variable(const std::string& name, int device);
 
   /// Resets every variable of a device to its initial value.
   void restore_variables(int device);

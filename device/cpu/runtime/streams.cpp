@@ -12,7 +12,7 @@
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/simt/execute/device_output.h"
-#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/worker_pool.h"
 #include "support/log.h"
 

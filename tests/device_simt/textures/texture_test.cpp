@@ -529,14 +529,14 @@ TEST_P(TextureElements, AreConvertedByTheirFormat) {
     sources[0][lane] = lane % 8;
     sources[1][lane] = lane / 8;
   }
-  const bool gives_floats = each.format.is_float() || (each.normalizes && each.format.component_bytes() < 4);
+  const bool yields_floats = each.format.is_float() || (each.normalizes && each.format.component_bytes() < 4);
   for (const char* const type : {"u32", "s32", "f32"}) {
     const auto out =
         run_on_object({"tex.2d.v4." + std::string(type) + ".s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}]"},
                       object.handle(), sources);
     for (unsigned lane = 0; lane < 32; ++lane) {
       for (unsigned channel = 0; channel < 4; ++channel) {
-        std::uint32_t expected = channel < 3 ? 0 : gives_floats ? bits_of_float(1) : 1;
+        std::uint32_t expected = channel < 3 ? 0 : yields_floats ? bits_of_float(1) : 1;
         if (channel < each.format.channels)
           expected = each.expected(image.raw(0, 0, lane / 8, lane % 8, channel));
         EXPECT_EQ(out[channel][lane], expected) << type << " channel " << channel;

@@ -126,7 +126,7 @@ cudaError_t sampler_of(const ObjectDescription& description, const Image& image,
   sampler.reading.is_srgb =
       texture.sRGB != 0 && sampler.reading.normalizes && image.format.component == Component::u8;
   sampler.is_linear = texture.filterMode == cudaFilterModeLinear && !is_linear_memory;
-  if (sampler.is_linear && !sampler.reading.gives_floats(image.format)) return cudaErrorInvalidFilterSetting;
+  if (sampler.is_linear && !sampler.reading.yields_floats(image.format)) return cudaErrorInvalidFilterSetting;
   sampler.is_normalized = texture.normalizedCoords != 0;
   const bool is_mipmapped = description.resource.resType == cudaResourceTypeMipmappedArray;
   if ((is_mipmapped && !sampler.is_normalized) || (texture.seamlessCubemap != 0 && !image.is_cube))

@@ -6,7 +6,6 @@
 #include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/faults.h"
-#include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "support/text.h"
 
@@ -15,21 +14,7 @@ namespace {
 
 constexpr std::uint64_t marked_bytes = 4;
 
-std::string sum(const std::string& name, std::uint64_t offset) {
-  return offset == 0 ? name : name + " + " + std::to_string(offset);
-}
-
 }  // namespace
-
-std::string name_of_shared(const SharedLayout& layout, std::uint64_t offset) {
-  if (offset >= layout.static_bytes) return sum("dynamic shared memory", offset - layout.static_bytes);
-  const SharedLayout::Array* last = nullptr;
-  for (const SharedLayout::Array& array : layout.arrays) {
-    if (array.offset <= offset) last = &array;
-  }
-  if (last == nullptr) return sum("shared memory", offset);
-  return sum("shared array '" + demangle(last->name) + "'", offset - last->offset);
-}
 
 void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
                        std::uint64_t shared_bytes, std::uint64_t all_bytes) {
@@ -39,7 +24,7 @@ void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, co
   shared_written_.assign(shared_bytes, false);
   shared_written_.resize(all_bytes, true);
   shared_.clear();
-  places_.clear();
+  sync_variables_.clear();
   clocks_.clear();
   for (std::uint32_t warp = 0; warp < warps_; ++warp) clocks_.emplace_back(block_, warp, warps_);
   std::fill(std::begin(barriers_), std::end(barriers_), BarrierKnowledge{});
@@ -60,10 +45,10 @@ void BlockCheck::close_cluster() {
 
 // ---------------------------------------------------------------- accesses
 
-BlockCheck::Place BlockCheck::find_place(const WarpContext& warp, const AccessSite& site,
-                                         const LaneAccess& access) {
-  using Kind = Place::Kind;
-  const auto in_shared = [&](std::uint32_t rank, std::uint64_t offset) -> Place {
+BlockCheck::Location BlockCheck::locate(const WarpContext& warp, const AccessSite& site,
+                                        const LaneAccess& access) {
+  using Kind = Location::Kind;
+  const auto in_shared = [&](std::uint32_t rank, std::uint64_t offset) -> Location {
     const bool fits = AddressRange{0, warp.shared_bytes}.holds(offset, access.bytes);
     if (!fits || rank >= warp.cluster_nctarank) return {};
     return {Kind::shared, offset, rank == warp.cluster_ctarank ? this : cluster_->blocks[rank]};
@@ -90,37 +75,38 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
                         const std::byte* value) {
   // Misaligned accesses are reported elsewhere and have no effect.
   if (access.bytes == site.bytes && access.address % access.bytes != 0) return;
-  const Place place = find_place(warp, site, access);
-  if (place.kind == Place::Kind::none) return;
+  const Location location = locate(warp, site, access);
+  if (location.kind == Location::Kind::none) return;
   const AccessRole& role = site.role;
   const bool only_asks = role.is_barrier && site.opcode.find("_wait") != std::string_view::npos;
   if (!only_asks) ++accesses_;
   WarpClock& clock = clocks_[warp.warpid];
-  SyncPlaces& places = place.kind == Place::Kind::shared ? place.owner->places_ : launch_.places();
+  SyncVariables& variables =
+      location.kind == Location::Kind::shared ? location.owner->sync_variables_ : launch_.sync_variables();
   if (role.is_barrier) {
-    check_written(warp, site, access, place);
-    if (place.kind == Place::Kind::shared) {
-      std::fill_n(place.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address),
+    check_written(warp, site, access, location);
+    if (location.kind == Location::Kind::shared) {
+      std::fill_n(location.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(location.address),
                   access.bytes, true);
     }
     // Blocks of a cluster can arrive at each other's barriers.
     const Reach reach = cluster_ != &alone_ ? Reach::device : Reach::block;
     clock.fence(reach);
-    places.hear(place.address, block_, clock, reach);
-    places.publish(place.address, block_, clock, reach);
+    variables.hear(location.address, block_, clock, reach);
+    variables.publish(location.address, block_, clock, reach);
     clock.settle();
     return;
   }
-  if (place.kind == Place::Kind::shared && launch_.selection().memory &&
-      !check_gap(warp, site, access, place))
+  if (location.kind == Location::Kind::shared && launch_.selection().memory &&
+      !check_gap(warp, site, access, location))
     return;
-  if (launch_.selection().init) check_written(warp, site, access, place);
+  if (launch_.selection().init) check_written(warp, site, access, location);
   if (!launch_.selection().race) return;
   if (role.releases) clock.fence(role.reach);
-  check_race(warp, site, access, place, value);
+  check_race(warp, site, access, location, value);
   if (role.reach == Reach::none) return;
-  if (role.reads) places.hear(place.address, block_, clock, role.reach);
-  if (role.writes) places.publish(place.address, block_, clock, role.reach);
+  if (role.reads) variables.hear(location.address, block_, clock, role.reach);
+  if (role.writes) variables.publish(location.address, block_, clock, role.reach);
   if (role.acquires) {
     clock.settle();
     clock.meet();
@@ -129,21 +115,22 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
 
 /// In checked launches shared arrays are separated by gaps. Returns false if the access touches a gap.
 bool BlockCheck::check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
-                           Place place) {
-  const Program& program = launch_.program();
-  if (place.address >= program.shared.static_bytes) return true;
+                           Location location) {
+  const SharedLayout& layout = launch_.shared();
+  if (location.address >= layout.static_bytes) return true;
   const SharedLayout::Array* last = nullptr;
-  for (const SharedLayout::Array& array : program.shared.arrays) {
-    if (array.offset > place.address) break;
+  for (const SharedLayout::Array& array : layout.arrays) {
+    if (array.offset > location.address) break;
     last = &array;
   }
-  if (last == nullptr || place.address + access.bytes <= last->offset + last->bytes) return true;
+  if (last == nullptr || location.address + access.bytes <= last->offset + last->bytes) return true;
   launch_.add(FindingKind::out_of_bounds, access_of(warp, site, access.lane), nullptr, [&] {
     const std::uint64_t end = last->offset + last->bytes;
-    const std::string distance = place.address < end    ? "across"
-                                 : place.address == end ? "just past"
-                                                        : std::to_string(place.address - end) + " bytes past";
-    return LaunchCheck::Description{name_of(place),
+    const std::string distance = location.address < end ? "across"
+                                 : location.address == end
+                                     ? "just past"
+                                     : std::to_string(location.address - end) + " bytes past";
+    return LaunchCheck::Description{name_of(location),
                                     distance + " the end of shared array '" + demangle(last->name) + "' of " +
                                         std::to_string(last->bytes) + " bytes",
                                     {},
@@ -152,39 +139,39 @@ bool BlockCheck::check_gap(const WarpContext& warp, const AccessSite& site, cons
   return false;
 }
 
-bool BlockCheck::is_unwritten(Place place, std::uint64_t bytes) const {
-  if (place.kind == Place::Kind::global) {
+bool BlockCheck::is_unwritten(Location location, std::uint64_t bytes) const {
+  if (location.kind == Location::Kind::global) {
     const WrittenMemory* const memory = written_memory();
-    return memory != nullptr && memory->is_unwritten(place.address, bytes);
+    return memory != nullptr && memory->is_unwritten(location.address, bytes);
   }
-  const auto first = place.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address);
+  const auto first = location.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(location.address);
   return std::none_of(first, first + static_cast<std::ptrdiff_t>(bytes), [](bool each) { return each; });
 }
 
 /// A struct may contain padding, so a read is reported only if all of its bytes are unwritten.
 void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
-                               Place place) {
+                               Location location) {
   WrittenMemory* const global = written_memory();
-  const bool is_shared = place.kind == Place::Kind::shared;
-  if (site.role.reads && is_unwritten(place, access.bytes)) {
+  const bool is_shared = location.kind == Location::Kind::shared;
+  if (site.role.reads && is_unwritten(location, access.bytes)) {
     launch_.add(FindingKind::uninitialized_read, access_of(warp, site, access.lane), nullptr, [&] {
-      return LaunchCheck::Description{name_of(place), "nothing has written it", {}, {}};
+      return LaunchCheck::Description{name_of(location), "nothing has written it", {}, {}};
     });
   }
   if (!site.role.writes) return;
   if (is_shared) {
-    std::fill_n(place.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(place.address),
+    std::fill_n(location.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(location.address),
                 access.bytes, true);
   } else if (global != nullptr) {
-    global->write(place.address, access.bytes);
+    global->write(location.address, access.bytes);
   }
 }
 
 // ---------------------------------------------------------------- races
 
 void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
-                            Place place, const std::byte* value) {
-  AccessShadow& shadow = place.kind == Place::Kind::shared ? place.owner->shared_ : launch_.global();
+                            Location location, const std::byte* value) {
+  AccessShadow& shadow = location.kind == Location::Kind::shared ? location.owner->shared_ : launch_.global();
   const WarpClock& clock = clocks_[warp.warpid];
   AccessMark mark;
   mark.time = clock.now();
@@ -193,34 +180,34 @@ void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, con
   mark.lane = access.lane & 31;
   mark.reach = static_cast<std::uint32_t>(site.role.reach) & 3;
   mark.site = std::min(site.index, AccessMark::unknown_site) & 0xffff;
-  const std::uint64_t end = place.address + access.bytes;
-  for (std::uint64_t word = place.address / marked_bytes; word * marked_bytes < end; ++word) {
-    const std::uint64_t first = std::max(place.address, word * marked_bytes);
+  const std::uint64_t end = location.address + access.bytes;
+  for (std::uint64_t word = location.address / marked_bytes; word * marked_bytes < end; ++word) {
+    const std::uint64_t first = std::max(location.address, word * marked_bytes);
     const std::uint64_t last = std::min(end, (word + 1) * marked_bytes);
     mark.bytes = (((1u << (last - first)) - 1) << (first % marked_bytes)) & 0xf;
     const Conflict found = note_access(shadow.word(word), mark, site.role.reads, site.role.writes, clock);
     if (found.earlier.time == 0) continue;
     // Two writers of the same value race in theory, but programs set flags that way.
     const bool both_write = found.earlier_writes && site.role.writes && !site.role.reads;
-    if (both_write && (access.repeats || changes_nothing(place, access, value))) continue;
-    add_race(warp, site, access, place, found);
+    if (both_write && (access.repeats || changes_nothing(location, access, value))) continue;
+    add_race(warp, site, access, location, found);
     return;
   }
 }
 
-bool BlockCheck::changes_nothing(Place place, const LaneAccess& access, const std::byte* value) const {
+bool BlockCheck::changes_nothing(Location location, const LaneAccess& access, const std::byte* value) const {
   if (value == nullptr) return false;
-  if (place.kind == Place::Kind::shared)
-    return std::memcmp(place.owner->shared_memory_ + place.address, value, access.bytes) == 0;
-  return launch_.memory().around(place.address).holds(place.address, access.bytes) &&
-         std::memcmp(reinterpret_cast<const std::byte*>(place.address), value, access.bytes) == 0;
+  if (location.kind == Location::Kind::shared)
+    return std::memcmp(location.owner->shared_memory_ + location.address, value, access.bytes) == 0;
+  return launch_.memory().around(location.address).holds(location.address, access.bytes) &&
+         std::memcmp(reinterpret_cast<const std::byte*>(location.address), value, access.bytes) == 0;
 }
 
 void BlockCheck::add_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
-                          Place place, const Conflict& conflict) {
+                          Location location, const Conflict& conflict) {
   const CheckedAccess earlier = access_of(conflict.earlier);
   launch_.add(FindingKind::race, access_of(warp, site, access.lane), earlier.site, [&] {
-    LaunchCheck::Description made{name_of(place), {}, earlier, name_of(place)};
+    LaunchCheck::Description made{name_of(location), {}, earlier, name_of(location)};
     made.detail = conflict.earlier.block != block_ ? "nothing orders the two blocks"
                   : conflict.earlier.warp != (warp.warpid & 31)
                       ? "no barrier or other synchronization orders the two warps"
@@ -292,7 +279,7 @@ CheckedAccess BlockCheck::access_of(const AccessMark& mark) const {
   const Dim3& grid = launch_.shape().grid;
   const Dim3& block = launch_.shape().block;
   const std::uint32_t thread = mark.warp * warp_size + mark.lane;
-  const std::deque<AccessSite>& sites = launch_.program().accesses;
+  const std::deque<AccessSite>& sites = launch_.sites();
   CheckedAccess made;
   if (mark.site != AccessMark::unknown_site && mark.site < sites.size()) made.site = &sites[mark.site];
   made.block[0] = mark.block % grid.x;
@@ -304,9 +291,9 @@ CheckedAccess BlockCheck::access_of(const AccessMark& mark) const {
   return made;
 }
 
-std::string BlockCheck::name_of(Place place) const {
-  if (place.kind == Place::Kind::shared) return name_of_shared(launch_.program().shared, place.address);
-  return launch_.memory().describe(place.address);
+std::string BlockCheck::name_of(Location location) const {
+  if (location.kind == Location::Kind::shared) return name_of_shared(launch_.shared(), location.address);
+  return launch_.memory().describe(location.address);
 }
 
 // ---------------------------------------------------------------- called by compiled code

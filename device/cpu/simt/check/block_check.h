@@ -65,25 +65,27 @@ class BlockCheck {
 
  private:
   /// The memory that an access refers to.
-  struct Place {
+  struct Location {
     enum class Kind { none, shared, global } kind = Kind::none;
     std::uint64_t address = 0;    ///< shared: the offset
     BlockCheck* owner = nullptr;  ///< shared: the block that owns the memory
   };
   void arrive(BarrierKnowledge& barrier, std::uint32_t warp);
   void leave(const BarrierKnowledge& barrier, std::uint32_t warp);
-  Place find_place(const WarpContext& warp, const AccessSite& site, const LaneAccess& access);
-  void check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Place place);
-  bool check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Place place);
-  void check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Place place,
-                  const std::byte* value);
-  void add_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Place place,
+  Location locate(const WarpContext& warp, const AccessSite& site, const LaneAccess& access);
+  void check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                     Location location);
+  bool check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                 Location location);
+  void check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                  Location location, const std::byte* value);
+  void add_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Location location,
                 const Conflict& conflict);
-  bool changes_nothing(Place place, const LaneAccess& access, const std::byte* value) const;
-  bool is_unwritten(Place place, std::uint64_t bytes) const;
+  bool changes_nothing(Location location, const LaneAccess& access, const std::byte* value) const;
+  bool is_unwritten(Location location, std::uint64_t bytes) const;
   CheckedAccess access_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane) const;
   CheckedAccess access_of(const AccessMark& mark) const;
-  std::string name_of(Place place) const;
+  std::string name_of(Location location) const;
 
   LaunchCheck& launch_;
   const std::uint32_t warps_;
@@ -93,15 +95,12 @@ class BlockCheck {
   const std::byte* shared_memory_ = nullptr;
   std::vector<bool> shared_written_;  // by byte
   AccessShadow shared_;
-  SyncPlaces places_;  // in shared memory
+  SyncVariables sync_variables_;  // in shared memory
   std::vector<WarpClock> clocks_;
   BarrierKnowledge barriers_[16];
   ClusterKnowledge alone_;  ///< used by a block outside clusters
   ClusterKnowledge* cluster_ = &alone_;
 };
-
-/// Returns a name such as "shared array 'tile' + 4".
-std::string name_of_shared(const SharedLayout& layout, std::uint64_t offset);
 
 // Hooks for compiled code and for C++ code that accesses memory, in checked launches only.
 

@@ -98,16 +98,16 @@ void WarpClock::settle() {
   pending_ = {};
 }
 
-void SyncPlaces::publish(std::uint64_t place, std::uint32_t block, const WarpClock& clock, Reach reach) {
+void SyncVariables::publish(std::uint64_t address, std::uint32_t block, const WarpClock& clock, Reach reach) {
   if (!clock.released(Reach::block).empty())
-    places_[place].to_block[block].join(clock.released(Reach::block));
+    published_[address].to_block[block].join(clock.released(Reach::block));
   if (reach == Reach::device && !clock.released(Reach::device).empty())
-    places_[place].to_device.join(clock.released(Reach::device));
+    published_[address].to_device.join(clock.released(Reach::device));
 }
 
-void SyncPlaces::hear(std::uint64_t place, std::uint32_t block, WarpClock& clock, Reach reach) const {
-  const auto found = places_.find(place);
-  if (found == places_.end()) return;
+void SyncVariables::hear(std::uint64_t address, std::uint32_t block, WarpClock& clock, Reach reach) const {
+  const auto found = published_.find(address);
+  if (found == published_.end()) return;
   if (const auto own = found->second.to_block.find(block); own != found->second.to_block.end())
     clock.hear(own->second);
   if (reach == Reach::device) clock.hear(found->second.to_device);

@@ -78,18 +78,18 @@ class WarpClock {
 };
 
 /// Knowledge published at memory locations.
-class SyncPlaces {
+class SyncVariables {
  public:
-  void publish(std::uint64_t place, std::uint32_t block, const WarpClock& clock, Reach reach);
-  void hear(std::uint64_t place, std::uint32_t block, WarpClock& clock, Reach reach) const;
-  void clear() { places_.clear(); }
+  void publish(std::uint64_t address, std::uint32_t block, const WarpClock& clock, Reach reach);
+  void hear(std::uint64_t address, std::uint32_t block, WarpClock& clock, Reach reach) const;
+  void clear() { published_.clear(); }
 
  private:
   struct Published {
     Knowledge to_device;
     std::unordered_map<std::uint32_t, Knowledge> to_block;
   };
-  std::unordered_map<std::uint64_t, Published> places_;
+  std::unordered_map<std::uint64_t, Published> published_;
 };
 
 }  // namespace lynxpp::device::cpu

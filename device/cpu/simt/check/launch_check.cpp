@@ -72,8 +72,8 @@ Finding& LaunchCheck::enter(FindingKind kind, const CheckedAccess& access, Descr
   return made;
 }
 
-Finding& LaunchCheck::add_place(FindingKind kind, FindingPlace place, std::string detail) {
-  Finding*& found = places_known_[{kind, place.line}];
+Finding& LaunchCheck::add_finding(FindingKind kind, FindingPlace place, std::string detail) {
+  Finding*& found = findings_by_line_[{kind, place.line}];
   if (found == nullptr) {
     found = &findings_.emplace_back();
     found->kind = kind;
@@ -84,7 +84,7 @@ Finding& LaunchCheck::add_place(FindingKind kind, FindingPlace place, std::strin
   return *found;
 }
 
-bool LaunchCheck::goes_on_after(Failure failure) {
+bool LaunchCheck::note_fault(Failure failure) {
   if (!failure_) failure_ = std::move(failure);
   return ++faults_ < most_faults;
 }
@@ -94,7 +94,7 @@ void LaunchCheck::finish() {
                           std::make_move_iterator(findings_.end()));
   findings_.clear();
   known_.clear();
-  places_known_.clear();
+  findings_by_line_.clear();
 }
 
 }  // namespace lynxpp::device::cpu

@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "device/cpu/simt/check/access_shadow.h"
 #include "device/cpu/simt/check/finding.h"
 #include "device/cpu/simt/check/happens_before.h"
-#include "device/cpu/simt/compile/program.h"
+#include "device/cpu/simt/compile/shared_layout.h"
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/launch_shape.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {
@@ -24,17 +28,19 @@ struct CheckedAccess {
 
 class LaunchCheck {
  public:
-  LaunchCheck(const Program& program, const LaunchShape& shape, const GlobalMemory& memory,
-              LaunchChecks& checks)
-      : program_(program), shape_(shape), memory_(memory), checks_(checks) {}
+  /// `sites`: the program's accesses. The arguments outlive this object.
+  LaunchCheck(const SharedLayout& shared, const std::deque<AccessSite>& sites, const LaunchShape& shape,
+              const GlobalMemory& memory, LaunchChecks& checks)
+      : shared_(shared), sites_(sites), shape_(shape), memory_(memory), checks_(checks) {}
 
   const CheckSelection& selection() const { return checks_.selection; }
-  const Program& program() const { return program_; }
+  const SharedLayout& shared() const { return shared_; }
+  const std::deque<AccessSite>& sites() const { return sites_; }
   const LaunchShape& shape() const { return shape_; }
   const GlobalMemory& memory() const { return memory_; }
 
   AccessShadow& global() { return global_; }
-  SyncPlaces& places() { return places_; }
+  SyncVariables& sync_variables() { return sync_variables_; }
 
   /// Text of a finding, produced only for its first occurrence.
   struct Description {
@@ -50,25 +56,26 @@ class LaunchCheck {
     ++found->count;
   }
   /// Adds a finding that is not a memory access.
-  Finding& add_place(FindingKind kind, FindingPlace place, std::string detail);
+  Finding& add_finding(FindingKind kind, FindingPlace place, std::string detail);
 
   /// Records a skipped illegal access. Returns false if there are too many and the launch must end.
-  bool goes_on_after(Failure failure);
+  bool note_fault(Failure failure);
   const std::optional<Failure>& first_failure() const { return failure_; }
   void finish();
 
  private:
   Finding& enter(FindingKind kind, const CheckedAccess& access, Description description);
 
-  const Program& program_;
+  const SharedLayout& shared_;
+  const std::deque<AccessSite>& sites_;
   const LaunchShape& shape_;
   const GlobalMemory& memory_;
   LaunchChecks& checks_;
   AccessShadow global_;
-  SyncPlaces places_;  // in global memory
+  SyncVariables sync_variables_;  // in global memory
   std::deque<Finding> findings_;
   std::map<std::tuple<FindingKind, const AccessSite*, const AccessSite*>, Finding*> known_;
-  std::map<std::pair<FindingKind, std::uint32_t>, Finding*> places_known_;  // by PTX line
+  std::map<std::pair<FindingKind, std::uint32_t>, Finding*> findings_by_line_;  // by PTX line
   std::optional<Failure> failure_;
   std::uint64_t faults_ = 0;
 };

@@ -23,7 +23,7 @@ DecodedOpcode::DecodedOpcode(std::string_view opcode) {
     }
     begin = dot + 1;
   }
-  asked_for_.resize(modifiers.size());
+  handled_.resize(modifiers.size());
 }
 
 bool DecodedOpcode::has(std::string_view modifier) const {
@@ -345,7 +345,8 @@ void FunctionCodegen::solve_liveness() {
       in.intersectWithComplement(state.written);
       in |= state.read_first;
       // Lanes that reach this segment may run its second form instead.
-      if (const std::uint32_t apart = function_.segments[i].apart; apart != no_segment) in |= live_in[apart];
+      if (const std::uint32_t split = function_.segments[i].split_form; split != no_segment)
+        in |= live_in[split];
       if (in == live_in[i]) continue;
       live_in[i] = std::move(in);
       changed = true;

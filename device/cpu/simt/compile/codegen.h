@@ -46,7 +46,7 @@ struct DecodedOpcode {
   std::string_view first_that(const Matches& matches) const {
     for (std::size_t i = 0; i < modifiers.size(); ++i) {
       if (!matches(modifiers[i])) continue;
-      asked_for_[i] = true;
+      handled_[i] = true;
       return modifiers[i];
     }
     return {};
@@ -63,7 +63,7 @@ struct DecodedOpcode {
   std::vector<ptx::DataType> types;  ///< type modifiers in order
 
  private:
-  mutable std::vector<bool> asked_for_;  // by modifier
+  mutable std::vector<bool> handled_;  // by modifier
 };
 
 /// Returns the bits of a register operand of this type; 1 for pred, 0 for none.

@@ -273,9 +273,9 @@ std::vector<Value*> FunctionCodegen::emit_inline_load(const Access& access, unsi
     return load_rows(halves, bits, count);
   });
   path(in_elements, weights, [&] { return load_elements(halves, bits, count); });
-  Access anew = access;
-  anew.addresses = computed_here(access.addresses);
-  std::vector<Value*> values = otherwise(anew);
+  Access again = access;
+  again.addresses = computed_here(access.addresses);
+  std::vector<Value*> values = otherwise(again);
   paths.emplace_back(std::move(values), builder_.GetInsertBlock());
   builder_.CreateBr(done);
   builder_.SetInsertPoint(done);
@@ -323,9 +323,9 @@ void FunctionCodegen::emit_inline_store(const Access& access, const std::vector<
   }
   builder_.CreateBr(done);
   builder_.SetInsertPoint(others);
-  Access anew = access;
-  anew.addresses = computed_here(access.addresses);
-  otherwise(anew);
+  Access again = access;
+  again.addresses = computed_here(access.addresses);
+  otherwise(again);
   builder_.CreateBr(done);
   builder_.SetInsertPoint(done);
 }

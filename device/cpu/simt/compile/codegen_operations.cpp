@@ -10,6 +10,7 @@ namespace lynxpp::device::cpu {
 
 using ptx::DataType;
 using ptx::OperandKind;
+using ptx::StateSpace;
 using Value = llvm::Value;
 
 namespace {
@@ -129,7 +130,7 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
 /// Records the sides of an operation's accesses for counted launches.
 void FunctionCodegen::count_sides(const std::vector<const ptx::Operand*>& operands, Operation& operation) {
   if (!program_.counting) return;
-  operation.counted_site = site();
+  operation.counted.site = site();
   std::vector<const ptx::Operand*> addresses;
   std::ranges::copy_if(operands, std::back_inserter(addresses),
                        [](const ptx::Operand* each) { return each->kind == OperandKind::address; });
@@ -142,8 +143,9 @@ void FunctionCodegen::count_sides(const std::vector<const ptx::Operand*>& operan
     const AccessKind kind = !access.reads    ? AccessKind::store
                             : !access.writes ? AccessKind::load
                                              : AccessKind::atomic;
-    operation.counted.push_back({static_cast<std::size_t>(found - addresses.begin()), access.space,
-                                 static_cast<std::uint32_t>(kind), access.is_of_lanes(), access.is_sized});
+    operation.counted.sides.push_back({static_cast<std::size_t>(found - addresses.begin()), access.space,
+                                       static_cast<std::uint32_t>(kind), access.is_of_lanes(),
+                                       access.is_sized});
   }
 }
 

@@ -42,7 +42,7 @@ struct FunctionCodegen::Region {
   std::map<std::uint32_t, Writer> writers;                ///< writers emitted so far, by id
   std::map<std::uint32_t, std::set<std::uint32_t>> next;  ///< successors of each segment
   /// True if every path to the segment goes through `through`, a different segment.
-  bool is_behind(std::uint32_t segment, std::uint32_t through) const;
+  bool is_dominated_by(std::uint32_t segment, std::uint32_t through) const;
   /// True if the warp may reach the segment again without leaving the region.
   bool is_in_loop(std::uint32_t segment) const;
 };

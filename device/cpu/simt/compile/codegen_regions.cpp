@@ -16,7 +16,7 @@ using Value = llvm::Value;
 
 }  // namespace
 
-bool FunctionCodegen::Region::is_behind(std::uint32_t segment, std::uint32_t through) const {
+bool FunctionCodegen::Region::is_dominated_by(std::uint32_t segment, std::uint32_t through) const {
   if (segment == through) return false;
   std::vector<std::uint32_t> open = {segments.front()};
   std::set<std::uint32_t> seen = {through, segments.front()};
@@ -25,9 +25,9 @@ bool FunctionCodegen::Region::is_behind(std::uint32_t segment, std::uint32_t thr
     const std::uint32_t at = open.back();
     open.pop_back();
     if (at == segment) return false;
-    const auto behind = next.find(at);
-    if (behind == next.end()) continue;
-    for (const std::uint32_t each : behind->second) {
+    const auto successors = next.find(at);
+    if (successors == next.end()) continue;
+    for (const std::uint32_t each : successors->second) {
       if (seen.insert(each).second) open.push_back(each);
     }
   }
@@ -38,10 +38,10 @@ bool FunctionCodegen::Region::is_in_loop(std::uint32_t segment) const {
   std::vector<std::uint32_t> open = {segment};
   std::set<std::uint32_t> seen;
   while (!open.empty()) {
-    const auto behind = next.find(open.back());
+    const auto successors = next.find(open.back());
     open.pop_back();
-    if (behind == next.end()) continue;
-    for (const std::uint32_t each : behind->second) {
+    if (successors == next.end()) continue;
+    for (const std::uint32_t each : successors->second) {
       if (each == segment) return true;
       if (seen.insert(each).second) open.push_back(each);
     }
@@ -94,7 +94,7 @@ llvm::BasicBlock* FunctionCodegen::region_edge(std::uint32_t from, std::uint32_t
   Value* leaves = builder_.getFalse();
   if (region_->joins.contains(to))
     leaves = builder_.CreateOr(leaves, builder_.CreateICmpEQ(region_->join, constant32(to)));
-  if (function_.segments[to].apart != no_segment)
+  if (function_.segments[to].split_form != no_segment)
     leaves = builder_.CreateOr(leaves, builder_.CreateNot(region_->together));
   if (to <= from) {
     Value* const left =
@@ -138,9 +138,9 @@ void FunctionCodegen::emit_in_region(std::uint32_t index) {
   if (helper_calls_ != calls_before) {
     Value* const fault = context_load(offsetof(WarpContext, fault) + offsetof(Fault, kind), 32);
     Value* const stop = builder_.CreateOr(fault, context_load(offsetof(WarpContext, yields), 32));
-    llvm::BasicBlock* const goes_on = block("on");
-    builder_.CreateCondBr(builder_.CreateICmpEQ(stop, constant32(0)), goes_on, exit);
-    builder_.SetInsertPoint(goes_on);
+    llvm::BasicBlock* const continues = block("on");
+    builder_.CreateCondBr(builder_.CreateICmpEQ(stop, constant32(0)), continues, exit);
+    builder_.SetInsertPoint(continues);
   }
   emit_region_control(segment, index, exit);
 }

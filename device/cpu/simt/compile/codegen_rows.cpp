@@ -129,7 +129,8 @@ Value* FunctionCodegen::written_value(const Value* load) const {
   const auto writes = region_->writes.find(found->second.id);
   if (writer == region_->writers.end() || writes == region_->writes.end() || writes->second != 1)
     return nullptr;
-  return region_->is_behind(found->second.segment, writer->second.segment) ? writer->second.value : nullptr;
+  return region_->is_dominated_by(found->second.segment, writer->second.segment) ? writer->second.value
+                                                                                 : nullptr;
 }
 
 std::optional<FunctionCodegen::LaneRow> FunctionCodegen::row_of(Value* value) {

@@ -78,15 +78,15 @@ std::optional<std::size_t> members_operand(const ptx::Instruction& instruction) 
 void plan_meetings(CompiledFunction& function) {
   const ptx::Body& body = *function.function->body;
   std::vector<Segment>& segments = function.segments;
-  const std::size_t whole = segments.size();
-  for (std::size_t index = 0; index < whole; ++index) {
+  const std::size_t unsplit = segments.size();
+  for (std::size_t index = 0; index < unsplit; ++index) {
     const std::vector<std::uint32_t> meetings = find_meetings(body, segments[index]);
     if (meetings.empty()) continue;
-    segments[index].apart = static_cast<std::uint32_t>(segments.size());
-    segments[index].always_apart = std::ranges::any_of(
+    segments[index].split_form = static_cast<std::uint32_t>(segments.size());
+    segments[index].always_split = std::ranges::any_of(
         meetings, [&](std::uint32_t meeting) { return body.instructions[meeting].guarded(); });
     Segment rest = segments[index];
-    rest.apart = no_segment;
+    rest.split_form = no_segment;
     const auto cut = [&](std::uint32_t end, Control control) -> Segment& {
       Segment piece = rest;
       piece.end = end;

@@ -89,7 +89,7 @@ std::string_view DecodedOpcode::unknown_modifier() const {
   for (std::size_t i = 0; i < modifiers.size(); ++i) {
     const bool is_type = ptx::parse_data_type(modifiers[i]) != ptx::DataType::none;
     if (is_type && ++types_seen > allowed.types) return modifiers[i];
-    if (!is_type && !asked_for_[i] && !names(allowed.modifiers, modifiers[i])) return modifiers[i];
+    if (!is_type && !handled_[i] && !names(allowed.modifiers, modifiers[i])) return modifiers[i];
   }
   return {};
 }

@@ -381,10 +381,10 @@ Value* FunctionCodegen::read_special(std::string_view name, unsigned bits) {
   if (name == "%total_smem_size" || name == "%aggr_smem_size")
     return scalar(offsetof(WarpContext, total_shared_bytes));
   if (name.starts_with("%reserved_smem_offset_")) {
-    const std::uint32_t behind = name.ends_with("_end")   ? SharedLayout::used_of_it
+    const std::uint32_t offset = name.ends_with("_end")   ? SharedLayout::reserved_end
                                  : name.ends_with("_cap") ? SharedLayout::room_reserved
                                                           : 0;
-    return builder_.CreateAdd(scalar(offsetof(WarpContext, reserved_shared)), splat(bits, behind));
+    return builder_.CreateAdd(scalar(offsetof(WarpContext, reserved_shared)), splat(bits, offset));
   }
   if (name == "%envreg1" || name == "%envreg2") {
     Value* const place = splat(context_load(offsetof(WarpContext, workspace), 64));

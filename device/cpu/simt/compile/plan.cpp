@@ -476,10 +476,6 @@ Result<Program> Planner::plan(std::uint32_t kernel) {
 
 }  // namespace
 
-std::string shared_key(const ptx::Function* function, std::uint32_t scope, std::string_view name) {
-  return function->name + "/" + std::to_string(scope) + "/" + std::string(name);
-}
-
 const CompiledFunction* Program::find(std::uint32_t module_function) const {
   for (const CompiledFunction& function : functions) {
     if (function.module_function == module_function) return &function;

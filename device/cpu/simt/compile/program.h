@@ -11,19 +11,19 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "device/cpu/simt/compile/code_kind.h"
 #include "device/cpu/simt/compile/frame_layout.h"
+#include "device/cpu/simt/compile/module_symbols.h"
 #include "device/cpu/simt/compile/register_file.h"
 #include "device/cpu/simt/compile/segment_code.h"
+#include "device/cpu/simt/compile/shared_layout.h"
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/operations/operation.h"
 #include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/ir/module.h"
@@ -32,7 +32,6 @@
 namespace lynxpp::device::cpu {
 
 inline constexpr std::uint32_t no_segment = 0xffffffff;
-inline constexpr std::uint32_t no_function = 0xffffffff;
 
 enum class Control { next, branch, indexed_branch, call, ret, exit, trap, barrier, meeting };
 
@@ -75,8 +74,8 @@ struct Segment {
   CallSite call;
   BarrierKind barrier = BarrierKind::sync;
   std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result the segment reads first
-  std::uint32_t apart = no_segment;           ///< first segment of its second form
-  bool always_apart = false;                  ///< guards may exclude lanes from its meetings
+  std::uint32_t split_form = no_segment;      ///< first segment of its second form
+  bool always_split = false;                  ///< guards may exclude lanes from its meetings
   bool continues = false;                     ///< was split from the next segment to read a clock
   bool reads_clock = false;                   ///< timed code only: its first instruction reads a clock
   bool is_meeting = false;                    ///< one `.sync` operation, executed for all lanes that met
@@ -98,51 +97,6 @@ struct CompiledFunction {
   std::optional<Diagnostics> failure;  ///< the reason why it cannot run
   bool direct = true;                  ///< called by name, not only through its address
 };
-
-/// Storage of module variables, and tokens that represent functions.
-struct ModuleSymbols {
-  struct Storage {
-    std::byte* address = nullptr;
-    std::uint64_t bytes = 0;
-  };
-  std::unordered_map<std::string, Storage> variables;  ///< .global and .const
-  Storage constants;                                   ///< range of all .const variables
-
-  /// Returns the value of `mov.u64 %rd, function`.
-  static std::uint64_t function_token(std::uint32_t module_function) {
-    return 0x4c59'0000'0000'0000u + (std::uint64_t{module_function} + 1) * 16;
-  }
-  static std::uint32_t function_of_token(std::uint64_t token) {
-    if ((token & 0xffff'0000'0000'000fu) != 0x4c59'0000'0000'0000u) return no_function;
-    return static_cast<std::uint32_t>((token & 0xffff'ffff'ffffu) / 16 - 1);
-  }
-};
-
-/// Layout of shared memory: static arrays, then dynamic memory, then, in programs that query it, the part
-/// that CUDA reserves (%reserved_smem_offset_…), in which cooperative groups keep their barriers.
-struct SharedLayout {
-  static constexpr std::uint32_t room_reserved = 1024;        ///< %reserved_smem_offset_cap of an H100
-  static constexpr std::uint32_t used_of_it = 288;            ///< %reserved_smem_offset_end of an H100
-  std::map<std::string, std::uint32_t, std::less<>> offsets;  ///< key: see shared_key()
-  std::uint32_t static_bytes = 0;
-  bool has_reserved = false;
-
-  /// Offset of the reserved part for a launch with `dynamic` bytes of dynamic shared memory.
-  std::uint64_t reserved_offset(std::uint32_t dynamic) const {
-    return align_up(std::uint64_t{static_bytes} + dynamic, 128);
-  }
-  std::uint64_t bytes(std::uint32_t dynamic) const {
-    return has_reserved ? reserved_offset(dynamic) + room_reserved : std::uint64_t{static_bytes} + dynamic;
-  }
-  struct Array {
-    std::uint32_t offset = 0;
-    std::uint32_t bytes = 0;
-    std::string name;
-  };
-  std::vector<Array> arrays;  ///< all static arrays, ascending
-};
-/// Module variables are keyed by name; variables of a body by "function/scope/name".
-std::string shared_key(const ptx::Function* function, std::uint32_t scope, std::string_view name);
 
 class SegmentCompiler;  // segment_compiler.h
 

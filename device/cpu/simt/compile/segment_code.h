@@ -21,7 +21,7 @@ struct FormCall {
 struct SegmentCode {
   /// Same contract as SegmentFunction.
   std::uint32_t run(WarpContext* warp, std::uint32_t mask) const {
-    if (const SegmentFunction code = whole.load(std::memory_order_acquire); code != nullptr)
+    if (const SegmentFunction code = compiled.load(std::memory_order_acquire); code != nullptr)
       return code(warp, mask);
     std::uint32_t taken = mask;
     for (const FormCall& step : steps) taken = step.run(warp, mask, step.operands);
@@ -37,7 +37,7 @@ struct SegmentCode {
   std::uint32_t instructions = 0;  ///< instructions that its own code would have
   /// Code of the segment, and possibly of segments after it; runs instead of the steps once it exists. Steps
   /// and code leave the same values in live registers, so that they are interchangeable.
-  std::atomic<SegmentFunction> whole{nullptr};
+  std::atomic<SegmentFunction> compiled{nullptr};
   /// Runs of the steps, summed over all finished workers.
   mutable std::atomic<std::uint32_t> runs{0};
 };

@@ -101,7 +101,7 @@ Status SegmentCompiler::compile_segments(CompiledFunction& function) {
   for (std::size_t i = 0; i < function.segments.size(); ++i) {
     const Result<void*> address = (*made)->lookup(FunctionCodegen::segment_name(function, i));
     if (!address) return address.error();
-    function.code[i].whole = reinterpret_cast<SegmentFunction>(*address);
+    function.code[i].compiled = reinterpret_cast<SegmentFunction>(*address);
   }
   return success();
 }
@@ -147,7 +147,8 @@ Status SegmentCompiler::compile_segment(CompiledFunction& function, std::uint32_
   const Result<void*> address = (*made)->lookup(FunctionCodegen::segment_name(function, segment));
   if (!address) return address.error();
   promoted.fetch_add(1);
-  function.code[segment].whole.store(reinterpret_cast<SegmentFunction>(*address), std::memory_order_release);
+  function.code[segment].compiled.store(reinterpret_cast<SegmentFunction>(*address),
+                                        std::memory_order_release);
   return success();
 }
 
@@ -155,12 +156,12 @@ void SegmentCompiler::promote(std::uint32_t function, std::uint32_t segment) {
   CompiledFunction& compiled = program_.functions[function];
   steps_run_.fetch_add(*promoted_after_ * compiled.code[segment].steps.size(), std::memory_order_relaxed);
   const std::unique_lock lock(promoting_, std::try_to_lock);
-  if (!lock || compiled.code[segment].whole.load(std::memory_order_relaxed) != nullptr) return;
+  if (!lock || compiled.code[segment].compiled.load(std::memory_order_relaxed) != nullptr) return;
   if (!pays(compiled, segment)) return;
   const auto begin = std::chrono::steady_clock::now();
   const Status done = compile_segment(compiled, segment);
   if (!done) log().warn("cpu device: {}", done.error().diagnostics.front().message);
-  if (compiled.code[segment].whole.load(std::memory_order_relaxed) == nullptr) return;
+  if (compiled.code[segment].compiled.load(std::memory_order_relaxed) == nullptr) return;
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   log().debug("cpu device: compiled hot segment {} of {} in {:.1f} ms", segment, compiled.name,
               spent.count());

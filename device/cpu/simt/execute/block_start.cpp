@@ -74,7 +74,7 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
 }
 
 /// Resets a warp to its state before the first instruction of its block.
-void BlockRunner::renew(Warp& warp) {
+void BlockRunner::reset(Warp& warp) {
   warp.live = warp.threads;
   warp.depth = 0;
   warp.is_new = true;
@@ -85,7 +85,7 @@ void BlockRunner::renew(Warp& warp) {
 }
 
 /// Writes the block's indices and identifiers to a warp's context.
-inline void BlockRunner::place(WarpContext& context) const {
+inline void BlockRunner::set_block_state(WarpContext& context) const {
   if (context.fault.kind != FaultKind::none) context.fault = {};
   context.yields = 0;
   context.smid = multiprocessor_;
@@ -107,8 +107,8 @@ void BlockRunner::enter_kernel(Warp& warp) {
 SegmentFunction BlockRunner::first_region() const {
   const CompiledFunction& kernel = program_.functions[0];
   const bool is_watched = counts_ != nullptr || check_ || seat_ != nullptr || launch_.clock != nullptr;
-  if (is_watched || kernel.segments.empty() || kernel.segments[0].always_apart) return nullptr;
-  return kernel.code[0].whole.load(std::memory_order_acquire);
+  if (is_watched || kernel.segments.empty() || kernel.segments[0].always_split) return nullptr;
+  return kernel.code[0].compiled.load(std::memory_order_acquire);
 }
 
 /// Runs a warp's first slice, which needs no stack. Avoids loads that span several recent smaller stores:
@@ -138,9 +138,9 @@ inline bool BlockRunner::has_ended(const Warp& warp, std::uint32_t taken) const 
 }
 
 /// Continues a warp after its first slice.
-BlockRunner::Turn BlockRunner::go_on_from_first_slice(Warp& warp, std::uint32_t taken) {
+BlockRunner::Turn BlockRunner::continue_after_first_slice(Warp& warp, std::uint32_t taken) {
   enter_kernel(warp);
-  if (go_on(warp, warp.top(), 0, taken) == Turn::failed) return Turn::failed;
+  if (continue_after(warp, warp.top(), 0, taken) == Turn::failed) return Turn::failed;
   if (in_step_) return Turn::again;
   const Turn turn = run_warp(warp);
   return turn == Turn::blocked ? Turn::again : turn;
@@ -153,7 +153,7 @@ BlockRunner::Turn BlockRunner::begin_warp(Warp& warp) {
     return failure_ ? Turn::failed : run_warp(warp);
   }
   const std::uint32_t taken = run_first_slice(warp, region);
-  if (!has_ended(warp, taken)) return go_on_from_first_slice(warp, taken);
+  if (!has_ended(warp, taken)) return continue_after_first_slice(warp, taken);
   warp.is_new = false;
   if (open_barriers_ == 0 && !meets_cluster_) {  // no barrier waits for the warp
     --live_warps_;
@@ -175,7 +175,7 @@ BlockRunner::Turn BlockRunner::begin_block() {
   bool has_run = false;  // true if the warp after those that have ended has run a slice
   for (; region != nullptr && ended < count && has_registers(*warps_[ended]); ++ended) {
     Warp& warp = *warps_[ended];
-    place(warp.context);
+    set_block_state(warp.context);
     taken = run_first_slice(warp, region);
     has_run = !has_ended(warp, taken);
     if (has_run) break;
@@ -183,16 +183,16 @@ BlockRunner::Turn BlockRunner::begin_block() {
   if (ended == count) return Turn::finished;
   for (std::uint32_t i = 0; i < count; ++i) {
     Warp& warp = *warps_[i];
-    renew(warp);
+    reset(warp);
     if (i < ended) {
       warp.is_new = false;
       warp.live = 0;
     } else if (i > ended || !has_run) {
-      place(warp.context);
+      set_block_state(warp.context);
     }
   }
   live_warps_ = count - ended;
-  if (has_run && go_on_from_first_slice(*warps_[ended], taken) == Turn::failed) return Turn::failed;
+  if (has_run && continue_after_first_slice(*warps_[ended], taken) == Turn::failed) return Turn::failed;
   return Turn::again;
 }
 
@@ -209,7 +209,7 @@ std::byte* BlockRunner::reserve_kernel_registers(Warp& warp) const {
 }
 
 /// Assigns the block's shared and local memory. Outside clusters it is the same for all blocks.
-Status BlockRunner::place_memory() {
+Status BlockRunner::assign_memory() {
   local_memory_ = local_.reserve(launch_.local_bytes * warp_size * warps_.size());
   if (local_memory_ == nullptr) return failure("no memory for the local variables of a thread block");
   shared_memory_ = seat_ != nullptr ? seat_->shared + rank_ * seat_->stride
@@ -218,7 +218,7 @@ Status BlockRunner::place_memory() {
     WarpContext& context = warps_[i]->context;
     context.shared = shared_memory_;
     context.local = local_memory_ + i * warp_size * launch_.local_bytes;
-    take_seat(context);
+    set_cluster_state(context);
   }
   return success();
 }
@@ -232,7 +232,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   seat_ = seat;
   rank_ = seat != nullptr ? seat->rank : 0;
   if (seat != nullptr || local_memory_ == nullptr) {
-    if (Status placed = place_memory(); !placed) return placed;
+    if (Status assigned = assign_memory(); !assigned) return assigned;
   }
   if (program_.shared.has_reserved)
     std::memset(shared_memory_ + program_.shared.reserved_offset(shape.shared_bytes), 0,
@@ -241,8 +241,8 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   is_new_ = first_region() != nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (is_new_) break;  // begin_block() does this
-    place(warp->context);
-    renew(*warp);
+    set_block_state(warp->context);
+    reset(*warp);
   }
   if (check_) {
     visits_.assign(warps_.size() * program_.segment_count, false);
@@ -268,7 +268,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
 }
 
 /// Outside clusters, each block is a cluster of its own.
-void BlockRunner::take_seat(WarpContext& context) const {
+void BlockRunner::set_cluster_state(WarpContext& context) const {
   const Dim3& grid = launch_.shape.grid;
   const Dim3 each = seat_ != nullptr ? *launch_.shape.cluster : Dim3{};
   const std::uint32_t blocks[3] = {grid.x, grid.y, grid.z};

@@ -1,10 +1,15 @@
-// Implements vprintf, malloc, free and __assertfail for device code.
+#include "device/cpu/simt/execute/builtins.h"
+
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "device/cpu/simt/compile/frame_layout.h"
 #include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/device_output.h"
-#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/lanes/access_check.h"
 
 namespace lynxpp::device::cpu {

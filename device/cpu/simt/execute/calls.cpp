@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "device/cpu/simt/execute/builtins.h"
+#include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/scheduler.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 

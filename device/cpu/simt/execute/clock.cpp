@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
-#include <memory>
-#include <utility>
+#include <span>
+#include <string_view>
 
 #include "device/cpu/simt/compile/program.h"
-#include "device/cpu/simt/execute/resident_blocks.h"
-#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "models/cumapz/transactions.h"
 
@@ -49,44 +47,6 @@ bool reads(const ptx::Instruction& instruction) {
   return instruction.traits.reads_memory && instruction.traits.destinations != 0;
 }
 
-/// The blocks of a launch that are resident on the modelled device.
-class TimedGrid final : public models::clock::Grid {
- public:
-  TimedGrid(LaunchState& launch, std::size_t places, WorkerCounts* counts)
-      : launch_(launch), counts_(counts), blocks_(places) {}
-
-  Status begin(std::uint64_t block, std::uint32_t place, std::uint32_t multiprocessor) override {
-    std::unique_ptr<BlockRunner>& runner = blocks_[place];
-    if (runner == nullptr) runner = std::make_unique<BlockRunner>(launch_, counts_);
-    return runner->start(block, multiprocessor);
-  }
-
-  Result<More> advance(std::uint32_t place, std::uint32_t warp, double cycles,
-                       models::clock::Steps& steps) override {
-    if (launch_.stops()) return failure("the program ended while the kernel was running");
-    BlockRunner& block = *blocks_[place];
-    report_running(launch_, block);
-    switch (block.run_slice(warp, cycles, steps)) {
-      case BlockRunner::Turn::again: return More::steps;
-      case BlockRunner::Turn::blocked: return More::waits;
-      case BlockRunner::Turn::finished: return More::ended;
-      case BlockRunner::Turn::failed: break;
-    }
-    return block.problem();
-  }
-
-  Failure why_stuck(std::uint32_t place) override {
-    BlockRunner& block = *blocks_[place];
-    if (block.run_round() == BlockRunner::Turn::failed) return block.problem();
-    return failure("internal error: modelled time ended before all warps of the kernel");
-  }
-
- private:
-  LaunchState& launch_;
-  WorkerCounts* const counts_;
-  std::vector<std::unique_ptr<BlockRunner>> blocks_;  ///< by slot on the device
-};
-
 }  // namespace
 
 // ---------------------------------------------------------------- addresses
@@ -104,14 +64,14 @@ std::uint64_t ModelledAddresses::of(const GlobalMemory& memory, std::uint64_t ad
   if (!last_.holds(address, 1)) {
     last_ = memory.around(address);
     if (last_.bytes == 0) return address;  // the access will fail
-    Place& place = places_[last_.begin];
-    if (place.bytes != last_.bytes) {
-      place = {last_.bytes, next_};
+    ModelledRange& range = ranges_[last_.begin];
+    if (range.bytes != last_.bytes) {
+      range = {last_.bytes, next_};
       next_ += (last_.bytes / alignment_ + 1) * alignment_;
     }
-    last_place_ = place.begin;
+    last_begin_ = range.begin;
   }
-  return last_place_ + (address - last_.begin);
+  return last_begin_ + (address - last_.begin);
 }
 
 // ---------------------------------------------------------------- steps
@@ -239,37 +199,17 @@ void StepRecorder::barrier(std::uint32_t id, std::uint32_t warps, bool waits) {
 
 void record_access(WarpContext* warp, const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t site,
                    std::uint32_t bytes, std::uint32_t space, std::uint32_t kind) {
-  const bool brings = (kind & reads_flag) != 0;
+  const bool has_result = (kind & reads_flag) != 0;
   const auto access_kind = static_cast<AccessKind>(kind & ~reads_flag);
   const Step::Access access = access_kind == AccessKind::load    ? Step::Access::load
                               : access_kind == AccessKind::store ? Step::Access::store
                                                                  : Step::Access::atomic;
   const SpacesOfLanes lanes = spaces_of(*warp, addresses, mask, static_cast<AccessSpace>(space));
-  warp->recorder->global(site, addresses, lanes.global, bytes, access, brings);
-  warp->recorder->shared(site, lanes.offsets.data(), lanes.shared, bytes, access, brings);
+  warp->recorder->global(site, addresses, lanes.global, bytes, access, has_result);
+  warp->recorder->shared(site, lanes.offsets.data(), lanes.shared, bytes, access, has_result);
 }
 
 std::uint64_t read_modelled_clock(const WarpContext* warp) { return warp->modelled_cycles; }
 std::uint64_t read_modelled_timer(const WarpContext* warp) { return warp->modelled_ns; }
-
-// ---------------------------------------------------------------- launches
-
-Status run_timed(LaunchState& launch, LaunchClock& clock, std::uint32_t resident_blocks,
-                 WorkerCounts* counts) {
-  const models::Timing& timing = *clock.device.machine().timing;
-  const StepTable table(*launch.program, timing.arithmetic);
-  launch.clock = &clock;
-  launch.steps = &table;
-  launch.multiprocessors = timing.multiprocessors;
-  TimedGrid grid(launch, std::size_t{timing.multiprocessors} * resident_blocks, counts);
-  const models::clock::KernelShape shape{launch.blocks(), (launch.threads() + warp_size - 1) / warp_size,
-                                         resident_blocks};
-  Result<models::clock::KernelTime> time = clock.device.run(shape, grid);
-  launch.clock = nullptr;
-  launch.steps = nullptr;
-  if (!time) return std::move(time.error());
-  clock.last = std::move(*time);
-  return success();
-}
 
 }  // namespace lynxpp::device::cpu

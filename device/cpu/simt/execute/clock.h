@@ -1,6 +1,4 @@
-// Launches with modelled time (docs/design/modelled-time.md). The actions of a warp are recorded as steps,
-// and the modelled device selects the warp that continues. Such a launch runs on one host thread; a warp runs
-// ahead of the modelled time by a few segments only.
+// Records the actions of a warp as steps for the modelled device (docs/design/modelled-time.md).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +15,6 @@ namespace lynxpp::device::cpu {
 struct Program;
 struct Segment;
 struct CompiledFunction;
-struct LaunchState;
-struct WorkerCounts;
 
 /// Maps host addresses to addresses on the modelled device, which are the same in every run. Allocations and
 /// variables are placed in the order in which kernels first touch them, each aligned to one stripe over all
@@ -30,15 +26,15 @@ class ModelledAddresses {
   std::uint64_t of(const GlobalMemory& memory, std::uint64_t address);
 
  private:
-  struct Place {
+  struct ModelledRange {
     std::uint64_t bytes = 0;
     std::uint64_t begin = 0;  ///< modelled address
   };
   const std::uint64_t alignment_;
   std::uint64_t next_ = 0;
-  std::map<std::uint64_t, Place> places_;  ///< by host address of the first byte
-  AddressRange last_;                      ///< range of the last query
-  std::uint64_t last_place_ = 0;
+  std::map<std::uint64_t, ModelledRange> ranges_;  ///< by host address of the first byte
+  AddressRange last_;                              ///< range of the last query
+  std::uint64_t last_begin_ = 0;
   std::uint64_t removals_ = 0;
 };
 
@@ -116,9 +112,5 @@ void record_access(WarpContext* warp, const std::uint64_t* addresses, std::uint3
 /// Values of `%clock64` and `%globaltimer`.
 std::uint64_t read_modelled_clock(const WarpContext* warp);
 std::uint64_t read_modelled_timer(const WarpContext* warp);
-
-/// Runs the launch to completion and stores its time in `clock`. `counts` may be null.
-Status run_timed(LaunchState& launch, LaunchClock& clock, std::uint32_t resident_blocks,
-                 WorkerCounts* counts);
 
 }  // namespace lynxpp::device::cpu

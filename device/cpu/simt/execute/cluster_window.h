@@ -31,7 +31,7 @@ inline std::uint32_t rank_of_shared(const WarpContext& warp, std::uint64_t addre
 
 /// Returns the host address of a shared access; null if the cluster has no such block or its memory is too
 /// small.
-inline std::byte* cluster_place(const WarpContext& warp, std::uint64_t address, std::uint64_t bytes) {
+inline std::byte* cluster_host_address(const WarpContext& warp, std::uint64_t address, std::uint64_t bytes) {
   const std::uint32_t rank = rank_of_shared(warp, address);
   const std::uint64_t offset = address & cluster_offset_mask;
   if (rank >= warp.cluster_nctarank || !AddressRange{0, warp.shared_bytes}.holds(offset, bytes))

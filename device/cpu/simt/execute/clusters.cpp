@@ -69,8 +69,8 @@ std::uint32_t ClusterRunner::waiting_rounds() const {
   return least;
 }
 
-void ClusterRunner::wait_anew() {
-  for (const auto& block : blocks_) block->wait_anew();
+void ClusterRunner::reset_waiting_rounds() {
+  for (const auto& block : blocks_) block->reset_waiting_rounds();
 }
 
 const BlockRunner& ClusterRunner::block() const {

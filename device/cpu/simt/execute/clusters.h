@@ -6,7 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "device/cpu/simt/execute/block_memory.h"
+#include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/scheduler.h"
+#include "support/result.h"
 
 namespace lynxpp::device::cpu {
 
@@ -26,7 +29,7 @@ class ClusterRunner {
 
   /// Returns the rounds in which every block may have waited for something outside (see BlockRunner).
   std::uint32_t waiting_rounds() const;
-  void wait_anew();
+  void reset_waiting_rounds();
   /// Returns an unfinished block; the first block if all are finished.
   const BlockRunner& block() const;
 

@@ -37,6 +37,17 @@ struct AccessSite {
   bool in_cluster = false;     ///< true if the instruction names shared::cluster
 };
 
+/// True if the instruction may access all global memory.
+inline bool reaches_global_memory(const AccessSite& site) {
+  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic;
+}
+
+/// True if the instruction can access global memory but not shared, local or parameter memory.
+inline bool never_in_window(const AccessSite& site) {
+  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::texture ||
+         site.space == ptx::StateSpace::surface;
+}
+
 /// Index in WarpContext::known of the range that holds an address, if it was found recently. Allocations
 /// begin at multiples of 256; the factor spreads them evenly.
 inline constexpr std::uint64_t known_ranges = 1024;
@@ -53,13 +64,13 @@ enum class FaultKind : std::uint32_t {
   stack_overflow,   ///< in alloca; the address is the requested end of the stack
   no_object,        ///< not a texture or surface handle; the address is the handle
   outside_surface,  ///< with .trap; likewise
-  apart             ///< an instruction that all lanes must execute together was executed by some of them
+  partial_warp      ///< an instruction that all lanes must execute together was executed by some of them
 };
 
 struct SiteCounts;    // counters.h
 class StepRecorder;   // clock.h
 class BlockCheck;     // block_check.h
-struct WordCounters;  // executor.h
+struct WordCounters;  // launch_counters.h
 
 /// The first illegal access of a warp.
 struct Fault {

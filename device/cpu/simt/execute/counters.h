@@ -4,21 +4,11 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/launch_counters.h"
 
 namespace lynxpp::device::cpu {
-
-struct Program;
-
-/// Counts of one segment by one worker.
-struct SegmentCounts {
-  std::uint64_t warps = 0;  ///< times a warp ran the segment
-  std::uint64_t lanes = 0;  ///< active lanes, summed
-};
 
 /// Counts of one instruction by one worker. Compiled code updates the first two members, and only for guarded
 /// instructions: all others execute exactly when their segment runs.
@@ -28,13 +18,6 @@ struct SiteCounts {
   std::uint64_t divergent = 0;        ///< branches only
   GlobalAccessCounts global;
   SharedAccessCounts shared;
-};
-
-struct WorkerCounts {
-  WorkerCounts(const Program& program, bool counts_words);
-  std::vector<SegmentCounts> segments;
-  std::vector<SiteCounts> sites;
-  std::optional<WordCounters> words;
 };
 
 enum class AccessSpace : std::uint32_t { global, shared, generic };
@@ -70,8 +53,5 @@ struct Wavefronts {
 };
 Wavefronts count_wavefronts(const std::uint64_t* addresses, std::uint32_t mask, std::uint32_t bytes,
                             AccessKind kind);
-
-/// Adds up the workers' counts.
-LaunchCounters collect_counters(const Program& program, const std::vector<WorkerCounts>& workers);
 
 }  // namespace lynxpp::device::cpu

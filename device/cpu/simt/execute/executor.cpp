@@ -6,6 +6,7 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cfenv>
 #include <charconv>
@@ -18,9 +19,12 @@
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/device_heap.h"
+#include "device/cpu/simt/execute/launch_control.h"
+#include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/module_storage.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "device/cpu/simt/execute/resident_blocks.h"
+#include "device/cpu/simt/execute/timed_launch.h"
 #include "device/cpu/simt/execute/worker_pool.h"
 #include "ptx/parser/parser.h"
 
@@ -28,8 +32,6 @@ namespace lynxpp::device::cpu {
 namespace {
 
 constexpr std::uint64_t largest_block = 1024;
-
-std::atomic<bool> abandoned{false};
 
 /// Returns the product of the extents after `directive` in a kernel's header; 0 if it is absent.
 std::uint32_t header_threads(std::string_view header, std::string_view directive) {
@@ -177,7 +179,8 @@ Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* coun
 
 /// A checked launch continues after illegal accesses; it fails at its end with the first one.
 Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* counters) {
-  LaunchCheck check(*launch.program, launch.shape, *launch.memory, checks);
+  const Program& program = *launch.program;
+  LaunchCheck check(program.shared, program.accesses, launch.shape, *launch.memory, checks);
   launch.check = &check;
   launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all multiprocessors
   Status ran = run(launch, 0, counters);
@@ -237,13 +240,13 @@ Result<KernelInfo> SimtModule::make_info(const std::string& name) {
   return info;
 }
 
-std::optional<LoadedModule::VariableStorage> SimtModule::variable(const std::string& name) {
+std::optional<VariableStorage> SimtModule::variable(const std::string& name) {
   const auto found = storage_.symbols().variables.find(name);
   if (found == storage_.symbols().variables.end()) return std::nullopt;
   return VariableStorage{found->second.address, found->second.bytes};
 }
 
-std::vector<std::pair<std::string_view, LoadedModule::VariableStorage>> SimtModule::variables() {
+std::vector<std::pair<std::string_view, VariableStorage>> SimtModule::variables() {
   std::vector<std::pair<std::string_view, VariableStorage>> all;
   for (const auto& [name, storage] : storage_.symbols().variables)
     all.emplace_back(name, VariableStorage{storage.address, storage.bytes});
@@ -301,12 +304,12 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
   return check_cluster(info, shape);
 }
 
-Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& asked,
+Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& requested,
                           std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
                           LaunchChecks* checks) {
   const Result<KernelInfo>& info = info_of(kernel_name);
   if (!info) return info.error();
-  LaunchShape shape = asked;
+  LaunchShape shape = requested;
   if (!shape.cluster) shape.cluster = info->cluster;
   // The model runs multiprocessors one after the other and cannot keep a cluster's blocks resident together.
   if (shape.cluster) clock = nullptr;
@@ -362,14 +365,6 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
   return std::shared_ptr<LoadedModule>(
       std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name, memory));
 }
-
-std::atomic<std::chrono::milliseconds>& first_running_report() {
-  static std::atomic<std::chrono::milliseconds> after{std::chrono::seconds(10)};
-  return after;
-}
-
-void abandon_launches() { abandoned.store(true, std::memory_order_relaxed); }
-bool launches_abandoned() { return abandoned.load(std::memory_order_relaxed); }
 
 std::uint32_t multiprocessors() {
   // Counts the processors that this process may use; with a single one, thread blocks run in order.

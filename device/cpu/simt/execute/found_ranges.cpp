@@ -1,26 +1,26 @@
 #include "device/cpu/simt/execute/found_ranges.h"
 
-#include "device/cpu/simt/execute/kept.h"
+#include "device/cpu/simt/execute/object_pool.h"
 
 namespace lynxpp::device::cpu {
 namespace {
 
 constexpr std::size_t most_kept = 1024;  // enough for all blocks that run at one time
 
-Kept<FoundRanges>& kept_ranges() {
-  static auto* const all = new Kept<FoundRanges>(most_kept);
+ObjectPool<FoundRanges>& range_pool() {
+  static auto* const all = new ObjectPool<FoundRanges>(most_kept);
   return *all;
 }
 
 }  // namespace
 
 FoundRanges::Pointer FoundRanges::take() {
-  std::unique_ptr<FoundRanges> taken = kept_ranges().take();
+  std::unique_ptr<FoundRanges> taken = range_pool().take();
   return Pointer(taken != nullptr ? taken.release() : new FoundRanges);
 }
 
-void FoundRanges::GiveBack::operator()(FoundRanges* ranges) const {
-  kept_ranges().give(std::unique_ptr<FoundRanges>(ranges));
+void FoundRanges::Release::operator()(FoundRanges* ranges) const {
+  range_pool().put(std::unique_ptr<FoundRanges>(ranges));
 }
 
 AddressRange* FoundRanges::of(const GlobalMemory& memory) {

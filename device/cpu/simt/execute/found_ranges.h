@@ -11,10 +11,10 @@ namespace lynxpp::device::cpu {
 
 class FoundRanges {
  public:
-  struct GiveBack {
+  struct Release {
     void operator()(FoundRanges* ranges) const;
   };
-  using Pointer = std::unique_ptr<FoundRanges, GiveBack>;
+  using Pointer = std::unique_ptr<FoundRanges, Release>;
 
   /// Takes ranges for a block runner, for as long as it exists.
   static Pointer take();

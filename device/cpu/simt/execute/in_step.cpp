@@ -43,9 +43,9 @@ BlockRunner::Turn BlockRunner::run_in_step() {
   for (int round = 0; round < rounds_in_step; ++round) {
     const std::uint32_t pc = warps_.front()->frames[0]->groups.front().pc;
     const Segment& begin = kernel.segments[pc];
-    const SegmentFunction region = begin.may_spin || begin.always_apart
+    const SegmentFunction region = begin.may_spin || begin.always_split
                                        ? nullptr
-                                       : kernel.code[pc].whole.load(std::memory_order_acquire);
+                                       : kernel.code[pc].compiled.load(std::memory_order_acquire);
     in_step_ = region != nullptr;
     if (!in_step_) return Turn::again;
     std::uint32_t barrier = no_segment;
@@ -80,7 +80,7 @@ BlockRunner::Turn BlockRunner::leave_step(Warp& warp, std::uint32_t taken, std::
   for (std::uint32_t i = 0; i < warp.context.warpid; ++i) {
     if (!arrive(*warps_[i], program_.functions[0].segments[barrier], warps_[i]->live)) return Turn::failed;
   }
-  return go_on(warp, frame, begin, taken);
+  return continue_after(warp, frame, begin, taken);
 }
 
 }  // namespace lynxpp::device::cpu

@@ -51,7 +51,7 @@ std::string lanes_text(std::uint32_t lanes) {
 }
 
 /// Returns the instruction at which a waiting group waits.
-const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
+const ptx::Instruction& instruction_at(const Frame& frame, const LaneGroup& group) {
   const std::vector<Segment>& segments = frame.function->segments;
   const std::uint32_t at =
       group.wait == Wait::meeting ? segments[group.pc].begin : segments[group.pc - 1].end - 1;
@@ -69,12 +69,12 @@ const ptx::Instruction& place_of(const Frame& frame, const LaneGroup& group) {
 /// so that all get a turn. Lanes at a meeting wait for lanes that they diverged from: the nearest group comes
 /// first, so that the fewest lanes diverge.
 bool BlockRunner::give_way(Warp& warp, Preference preference) {
-  if (warp.is_together()) return false;
+  if (warp.is_converged()) return false;
   const bool nearest = preference == Preference::nearest;
-  for (const bool whole : {true, false}) {
-    if (whole && !nearest) continue;
+  for (const bool only_full_groups : {true, false}) {
+    if (only_full_groups && !nearest) continue;
     for (std::uint32_t level = warp.depth; level-- > 0;) {
-      if (bring_forward(warp, level, preference, whole)) return true;
+      if (bring_forward(warp, level, preference, only_full_groups)) return true;
     }
   }
   return release_returned_lanes(warp);
@@ -107,8 +107,9 @@ void BlockRunner::interrupt_calls(Warp& warp, std::uint32_t level) {
   warp.depth = level;
 }
 
-/// Same as give_way() for one frame. `whole`: only groups that no other lanes will join.
-bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole) {
+/// Same as give_way() for one frame. `only_full_groups`: only groups that no other lanes will join.
+bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference preference,
+                                bool only_full_groups) {
   std::vector<LaneGroup>& groups = warp.frames[level]->groups;
   std::size_t others = groups.size() - 1;
   for (std::size_t i = others; i-- > 0;) {
@@ -119,7 +120,8 @@ bool BlockRunner::bring_forward(Warp& warp, std::uint32_t level, Preference pref
   for (std::size_t visited = 0; visited < others; ++visited) {
     const std::size_t i = preference == Preference::nearest ? others - 1 - visited : visited;
     const std::uint32_t lanes = free_lanes(groups, i);
-    if (lanes == 0 || (whole && lanes != groups[i].mask) || !can_run(groups[i], warp.live)) continue;
+    if (lanes == 0 || (only_full_groups && lanes != groups[i].mask) || !can_run(groups[i], warp.live))
+      continue;
     interrupt_calls(warp, level + 1);
     LaneGroup freed{.pc = groups[i].pc, .reconvergence = groups[i].reconvergence, .mask = lanes};
     if (lanes == groups[i].mask) {
@@ -210,7 +212,8 @@ void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std
 /// same, as on a GPU (on an H100, lanes at other instructions wait forever).
 void BlockRunner::complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members) {
   const auto waits_there = [&](const Frame& frame, const LaneGroup& group) {
-    return group.wait == Wait::meeting && group.members == members && place_of(frame, group).opcode == opcode;
+    return group.wait == Wait::meeting && group.members == members &&
+           instruction_at(frame, group).opcode == opcode;
   };
   std::uint32_t arrived = 0;
   for_each_group(warp.used_frames(), [&](const Frame& frame, const LaneGroup& group) {
@@ -231,13 +234,13 @@ void BlockRunner::complete_meetings(Warp& warp) {
   if (warp.meeting == 0) return;
   std::vector<std::pair<std::string_view, std::uint32_t>> open;
   for_each_group(warp.used_frames(), [&](const Frame& frame, const LaneGroup& group) {
-    if (group.wait == Wait::meeting) open.emplace_back(place_of(frame, group).opcode, group.members);
+    if (group.wait == Wait::meeting) open.emplace_back(instruction_at(frame, group).opcode, group.members);
   });
   for (const auto& [opcode, members] : open) complete_meeting(warp, opcode, members);
 }
 
 /// Fails if all warps of the block wait; reports a meeting that cannot complete, else a barrier.
-bool BlockRunner::fail_for_ever_waiting() {
+bool BlockRunner::fail_if_deadlocked() {
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (warp->meeting == 0) continue;
     const Frame* in = nullptr;
@@ -249,7 +252,7 @@ bool BlockRunner::fail_for_ever_waiting() {
         in = &frame;
         waiting = &group;
       }
-      const bool is_same = place_of(frame, group).opcode == place_of(*in, *waiting).opcode;
+      const bool is_same = instruction_at(frame, group).opcode == instruction_at(*in, *waiting).opcode;
       if (is_same && group.members == waiting->members) arrived |= group.mask;
     });
     if (waiting == nullptr) continue;
@@ -258,14 +261,14 @@ bool BlockRunner::fail_for_ever_waiting() {
     std::string elsewhere;
     for_each_group(warp->used_frames(), [&](const Frame& frame, const LaneGroup& group) {
       if (group.wait == Wait::none || (group.mask & first) == 0) return;
-      const ptx::Instruction& at = place_of(frame, group);
+      const ptx::Instruction& at = instruction_at(frame, group);
       elsewhere = ", which wait at '" + std::string(at.opcode) + "' in line " + std::to_string(at.line);
       if (group.wait == Wait::meeting) elsewhere += " for lanes " + lanes_text(group.members);
     });
     const Segment& segment = in->function->segments[waiting->pc];
     return fail_waiting(place_at(*warp, *in->function, segment, arrived),
                         "lanes " + lanes_text(arrived) + " of warp " + std::to_string(warp->context.warpid) +
-                            " wait forever at '" + std::string(place_of(*in, *waiting).opcode) +
+                            " wait forever at '" + std::string(instruction_at(*in, *waiting).opcode) +
                             "' for lanes " + lanes_text(missing) + elsewhere);
   }
   return fail_at_barrier();

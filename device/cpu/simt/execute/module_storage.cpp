@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "device/cpu/simt/compile/frame_layout.h"
 #include "ptx/parser/parser.h"
 
 namespace lynxpp::device::cpu {

@@ -1,11 +1,14 @@
 // Storage of a module's .global and .const variables.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
-#include "device/cpu/simt/compile/program.h"
-#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/compile/module_symbols.h"
+#include "device/cpu/simt/execute/variable_storage.h"
+#include "ptx/ir/module.h"
+#include "support/result.h"
 
 namespace lynxpp::device::cpu {
 

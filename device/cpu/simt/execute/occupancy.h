@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/execute/kernel_info.h"
 
 namespace lynxpp::device::cpu {
 

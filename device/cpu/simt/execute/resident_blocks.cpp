@@ -73,7 +73,7 @@ Status ResidentBlocks::run_first() {
       continue;
     }
     launch_.blocks_wait.store(true, std::memory_order_relaxed);
-    cluster.wait_anew();
+    cluster.reset_waiting_rounds();
     std::rotate(running_.begin(), running_.begin() + 1, running_.end());
     if (!takes_more) return success();
     const Result<bool> started = start_cluster();

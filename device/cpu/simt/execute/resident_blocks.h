@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/clusters.h"
+#include "device/cpu/simt/execute/launch_state.h"
 
 namespace lynxpp::device::cpu {
 

@@ -1,14 +1,12 @@
 // Warps, divergence and barriers. Calls are in calls.cpp, meetings of lanes in meetings.cpp.
 #include "device/cpu/simt/execute/scheduler.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <utility>
 
 #include "device/cpu/simt/compile/segment_compiler.h"
-#include "device/cpu/simt/execute/kept.h"
+#include "device/cpu/simt/execute/object_pool.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -26,47 +24,17 @@ constexpr std::uint32_t barriers_before_step = 2;
 
 std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
-}  // namespace
-
-std::byte* AlignedBuffer::reserve(std::size_t bytes) {
-  if (bytes > bytes_ || !memory_) {
-    bytes_ = align_up(std::max<std::size_t>(bytes, 128), 128);
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, bytes_)));
-    if (memory_) std::memset(memory_.get(), 0, bytes_);
-  }
-  return memory_.get();
-}
-
-LocalArena::~LocalArena() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-}
-
-/// Kernels without local memory share a dummy: mapping memory would be a large part of a short launch.
-std::byte* LocalArena::reserve(std::size_t bytes) {
-  alignas(128) static std::byte none[128];
-  if (bytes == 0) return none;
-  if (memory_ != nullptr && bytes <= bytes_) return memory_;
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-  bytes_ = std::max<std::size_t>(bytes, 4096);
-  void* const memory =
-      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
-  return memory_;
-}
-
-namespace {
-
 /// Most warps kept for later launches, and the most register memory of each.
 constexpr std::size_t most_kept_warps = 64;
 constexpr std::size_t most_kept_bytes = 64 << 10;
 
-Kept<Warp>& kept_warps() {
-  static auto* const all = new Kept<Warp>(most_kept_warps);
+ObjectPool<Warp>& warp_pool() {
+  static auto* const all = new ObjectPool<Warp>(most_kept_warps);
   return *all;
 }
 
 std::unique_ptr<Warp> take_warp() {
-  std::unique_ptr<Warp> warp = kept_warps().take();
+  std::unique_ptr<Warp> warp = warp_pool().take();
   return warp != nullptr ? std::move(warp) : std::make_unique<Warp>();
 }
 
@@ -80,7 +48,7 @@ void keep_warp(std::unique_ptr<Warp> warp) {
   std::construct_at(warp.get());
   for (const std::unique_ptr<Frame>& frame : frames) frame->storage.clear();
   warp->frames = std::move(frames);
-  kept_warps().give(std::move(warp));
+  warp_pool().put(std::move(warp));
 }
 
 }  // namespace
@@ -92,7 +60,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       ranges_(program_.accesses.size()),
       removals_(launch.memory->removals()),
       promoted_after_(program_.compiler->promoted_after()) {
-  if (promoted_after_) take_over_runs();
+  if (promoted_after_) load_runs();
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
   if (launch.check != nullptr) check_.emplace(*launch.check, warps);
   for (std::uint32_t i = 0; i < warps; ++i) {
@@ -106,12 +74,12 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
 }
 
 BlockRunner::~BlockRunner() {
-  if (promoted_after_) hand_on_runs();
+  if (promoted_after_) store_runs();
   for (std::unique_ptr<Warp>& warp : warps_) keep_warp(std::move(warp));
 }
 
 /// Continues the run counts of earlier launches of the kernel.
-void BlockRunner::take_over_runs() {
+void BlockRunner::load_runs() {
   runs_.reserve(program_.segment_count);
   for (const CompiledFunction& function : program_.functions) {
     runs_.resize(function.segment_base);
@@ -121,11 +89,17 @@ void BlockRunner::take_over_runs() {
   runs_.resize(program_.segment_count);
 }
 
-void BlockRunner::hand_on_runs() const {
+void BlockRunner::store_runs() const {
   for (const CompiledFunction& function : program_.functions) {
     for (std::size_t i = 0; function.code && i < function.segments.size(); ++i)
       function.code[i].runs.store(runs_[function.segment_base + i], std::memory_order_relaxed);
   }
+}
+
+void BlockRunner::forget_ranges() {
+  removals_ = launch_.memory->removals();
+  std::fill(ranges_.begin(), ranges_.end(), AddressRange{});
+  static_cast<void>(found_->of(*launch_.memory));
 }
 
 BlockRunner::Turn BlockRunner::run_round() {
@@ -150,7 +124,7 @@ BlockRunner::Turn BlockRunner::run_round() {
   }
   if (progress || launch_.stops()) return Turn::again;
   if (waits_for_cluster()) return Turn::blocked;
-  fail_for_ever_waiting();
+  fail_if_deadlocked();
   return Turn::failed;
 }
 
@@ -191,7 +165,7 @@ BlockRunner::Turn BlockRunner::run_slice(std::uint32_t index, double cycles, mod
 inline std::uint32_t BlockRunner::run_segment(const CompiledFunction& function, std::uint32_t segment,
                                               WarpContext& context, std::uint32_t mask) {
   const SegmentCode& code = function.code[segment];
-  if (promoted_after_ && code.whole.load(std::memory_order_relaxed) == nullptr &&
+  if (promoted_after_ && code.compiled.load(std::memory_order_relaxed) == nullptr &&
       ++runs_[function.segment_base + segment] % *promoted_after_ == 0)
     program_.compiler->promote(static_cast<std::uint32_t>(&function - program_.functions.data()), segment);
   return code.run(&context, mask);
@@ -207,8 +181,8 @@ inline BlockRunner::Turn BlockRunner::step(Warp& warp) {
   WarpContext& context = warp.context;
   const std::uint32_t mask = group.mask;
   if (segment->may_spin) context.spun = 1;
-  if (segment->apart != no_segment && (mask != warp.live || segment->always_apart)) {
-    group.pc = segment->apart;
+  if (segment->split_form != no_segment && (mask != warp.live || segment->always_split)) {
+    group.pc = segment->split_form;
     segment = &function.segments[group.pc];
   }
   const std::uint32_t pc = group.pc;
@@ -216,7 +190,7 @@ inline BlockRunner::Turn BlockRunner::step(Warp& warp) {
   show(context, group, frame);
   if (warp.recorder) warp.recorder->begin_segment(function, *segment);
   const std::uint32_t taken = run_segment(function, pc, context, mask);
-  return go_on(warp, frame, pc, taken);
+  return continue_after(warp, frame, pc, taken);
 }
 
 /// Runs one slice.
@@ -246,7 +220,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     if (step(warp) == Turn::failed) return Turn::failed;
     if (in_step_) return Turn::again;
     if (warp.context.yields == 0) {
-      if (warp.is_together() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
+      if (warp.is_converged() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
       continue;
     }
     warp.context.yields = 0;
@@ -298,7 +272,8 @@ bool BlockRunner::settle(Warp& warp) {
 }
 
 /// Continues after the warp has run code from `pc` on in its frame.
-BlockRunner::Turn BlockRunner::go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken) {
+BlockRunner::Turn BlockRunner::continue_after(Warp& warp, Frame& frame, std::uint32_t pc,
+                                              std::uint32_t taken) {
   const CompiledFunction& function = *frame.function;
   LaneGroup& group = frame.groups.back();
   const WarpContext& context = warp.context;
@@ -312,9 +287,9 @@ BlockRunner::Turn BlockRunner::go_on(Warp& warp, Frame& frame, std::uint32_t pc,
     ++counts.warps;
     counts.lanes += population(group.mask);
   }
-  if (context.fault.kind != FaultKind::none && !leave_out_access(warp))
+  if (context.fault.kind != FaultKind::none && !skip_access(warp))
     return check_fault(warp) ? Turn::again : Turn::failed;
-  return act(warp, frame, segment, taken) ? Turn::again : Turn::failed;
+  return apply_control(warp, frame, segment, taken) ? Turn::again : Turn::failed;
 }
 
 void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {
@@ -322,7 +297,7 @@ void BlockRunner::count_divergence(const Frame& frame, const Segment& segment) {
 }
 
 /// Applies the control flow of a segment's last instruction to the warp. Returns false if the launch failed.
-bool BlockRunner::act(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken) {
+bool BlockRunner::apply_control(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken) {
   LaneGroup& group = frame.groups.back();
   switch (segment.control) {
     case Control::next: group.pc = segment.next; return true;
@@ -523,7 +498,7 @@ bool BlockRunner::complete(Barrier& barrier, std::uint32_t id) {
     });
   }
   if (check_) {
-    check_left_out(barrier, id);
+    check_skipped(barrier, id);
     check_->close(id);
   }
   barrier.open = false;

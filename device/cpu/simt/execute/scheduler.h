@@ -2,24 +2,24 @@
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/compile/program.h"
-#include "device/cpu/simt/execute/clock.h"
-#include "device/cpu/simt/execute/cluster_queue.h"
+#include "device/cpu/simt/execute/block_memory.h"
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/counters.h"
-#include "device/cpu/simt/execute/executor.h"
-#include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/found_ranges.h"
+#include "device/cpu/simt/execute/launch_state.h"
+#include "device/cpu/simt/execute/warp.h"
+#include "device/cpu/simt/execute/worker_counts.h"
+#include "models/clock/device.h"
+#include "support/result.h"
 
 namespace lynxpp::device::cpu {
 
@@ -27,20 +27,6 @@ namespace lynxpp::device::cpu {
 inline constexpr std::int32_t slice_segments = 4096;
 /// Barriers per block.
 inline constexpr std::uint32_t barrier_count = 16;
-
-/// Start of a launch and the time at which it is next reported as running.
-struct RunningReport {
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  std::atomic<std::chrono::steady_clock::duration> next;
-  std::atomic<bool> is_abandoned = false;  ///< true if its early end has been reported
-};
-
-/// Synchronization state of a cooperative launch. %envreg1 and %envreg2 hold its address for cooperative
-/// groups.
-struct GridWorkspace {
-  std::uint32_t bytes = sizeof(GridWorkspace);
-  std::uint32_t arrived = 0;
-};
 
 class BlockRunner;
 
@@ -53,146 +39,6 @@ struct ClusterSeat {
   std::vector<BlockRunner*> members;  ///< by rank
   ClusterKnowledge* knowledge = nullptr;
 };
-
-/// State that the host threads of one launch share.
-struct LaunchState {
-  const Program* program = nullptr;
-  LaunchShape shape;
-  const std::byte* parameters = nullptr;
-  GlobalMemory* memory = nullptr;
-  std::uint64_t grid_id = 0;
-  GridWorkspace* workspace = nullptr;  ///< in cooperative launches
-  std::string_view name;               ///< of the module, for diagnostics
-  std::atomic<bool> failed{false};
-  std::atomic<bool> spins{false};        ///< true once lanes have waited for lanes of their warp
-  std::uint64_t local_bytes = 0;         ///< local memory per thread
-  std::size_t resident_blocks = 1;       ///< number that one worker may run in turns
-  std::uint32_t multiprocessors = 1;     ///< of the device, as kernels see it
-  LaunchClock* clock = nullptr;          ///< in launches with modelled time
-  const StepTable* steps = nullptr;      ///< steps of the program's instructions, with `clock`
-  LaunchCheck* check = nullptr;          ///< in checked launches
-  std::atomic<bool> blocks_wait{false};  ///< true once blocks have waited for blocks
-  RunningReport report;
-  std::optional<ClusterQueue> queue;  ///< clusters that have not started
-
-  /// True if the launch has failed or has been abandoned.
-  bool stops() const { return failed.load(std::memory_order_relaxed) || launches_abandoned(); }
-
-  std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
-  std::uint32_t cluster_blocks() const {
-    return shape.cluster ? shape.cluster->x * shape.cluster->y * shape.cluster->z : 1;
-  }
-  std::uint64_t clusters() const { return blocks() / cluster_blocks(); }
-  std::uint32_t threads() const { return shape.block.x * shape.block.y * shape.block.z; }
-};
-
-/// Memory aligned to 128 bytes, so that a generic address of shared memory determines its bank. Contents are
-/// lost when it grows.
-class AlignedBuffer {
- public:
-  std::byte* reserve(std::size_t bytes);
-  std::size_t bytes() const { return bytes_; }
-  /// Clears the contents.
-  void clear() {
-    if (memory_) std::memset(memory_.get(), 0, bytes_);
-  }
-
- private:
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::size_t bytes_ = 0;
-};
-
-/// Address space for the local memory of all threads of a block; pages are allocated when touched.
-class LocalArena {
- public:
-  LocalArena() = default;
-  ~LocalArena();
-  LocalArena(const LocalArena&) = delete;
-  LocalArena& operator=(const LocalArena&) = delete;
-  /// Returns null if the system provides no memory.
-  std::byte* reserve(std::size_t bytes);
-
- private:
-  std::byte* memory_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-struct Frame;
-
-/// Converged lanes of a warp.
-struct LaneGroup {
-  enum class Wait { none, barrier, meeting, cluster };
-  std::uint32_t pc = 0;                      ///< next segment; no_segment: the function returns
-  std::uint32_t reconvergence = no_segment;  ///< segment where the group joins the one below
-  std::uint32_t mask = 0;
-  Wait wait = Wait::none;
-  std::uint32_t barrier = 0;  ///< awaited barrier, with Wait::barrier
-  std::uint32_t barrier_result = 0;
-  std::uint32_t members = 0;                       ///< awaited, with Wait::meeting at `pc`
-  bool calls_indirectly = false;                   ///< the call at `pc` has not been made yet
-  std::vector<std::unique_ptr<Frame>> calls = {};  ///< interrupted call frames, outermost first
-};
-
-/// A call frame. `groups` is the SIMT stack: a group waits until those above it have joined it or exited. A
-/// lane executes in the topmost group that contains it.
-struct Frame {
-  const CompiledFunction* function = nullptr;
-  AlignedBuffer storage;
-  std::byte* registers = nullptr;
-  std::uint64_t local = 0;        ///< local address of the frame
-  std::uint64_t top = 0;          ///< local address at which a callee's frame begins
-  const Segment* call = nullptr;  ///< the caller's segment; null for the kernel
-  std::uint32_t lanes = 0;        ///< lanes that were called
-  std::vector<LaneGroup> groups;
-  std::uint64_t targets[warp_size] = {};  ///< of an indirect call from this frame
-};
-
-struct Warp {
-  WarpContext context;
-  /// Frames [0, depth) are in use; the topmost group of each called the next. Interrupted calls of other
-  /// groups are stored in those groups.
-  std::vector<std::unique_ptr<Frame>> frames;
-  std::uint32_t depth = 0;
-  bool is_new = false;                    ///< true if it has not started its block
-  std::uint32_t threads = 0;              ///< lanes that have a thread
-  std::byte* kernel_registers = nullptr;  ///< of frames[0], once allocated
-  std::uint32_t live = 0;                 ///< lanes that have not exited
-  std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
-  std::uint32_t spinning_slices = 0;
-  const Segment* exit = nullptr;         ///< last known exit of lanes
-  std::uint32_t waited_slices = 0;       ///< spinning slices during which some lanes waited throughout
-  std::optional<StepRecorder> recorder;  ///< in launches with modelled time
-
-  /// True if all lanes are in the kernel and converged, the common case.
-  bool is_together() const { return depth == 1 && frames[0]->groups.size() == 1; }
-  /// Precondition: the warp has a topmost group.
-  bool has_waiting_lanes() const { return top().groups.back().mask != live; }
-  const Frame& top() const { return *frames[depth - 1]; }
-  Frame& top() { return *frames[depth - 1]; }
-  std::span<const std::unique_ptr<Frame>> used_frames() const { return {frames.data(), depth}; }
-};
-
-template <typename Visit>
-void for_each_group_of_calls(const LaneGroup& group, const Visit& visit);
-
-/// Calls `visit(frame, group)` for every group of the frames, including those of interrupted calls.
-template <typename Visit>
-inline void for_each_group(std::span<const std::unique_ptr<Frame>> frames, const Visit& visit) {
-  for (const std::unique_ptr<Frame>& frame : frames) {
-    for (LaneGroup& group : frame->groups) {
-      visit(*frame, group);
-      if (!group.calls.empty()) for_each_group_of_calls(group, visit);
-    }
-  }
-}
-
-template <typename Visit>
-[[gnu::noinline]] void for_each_group_of_calls(const LaneGroup& group, const Visit& visit) {
-  for_each_group(std::span<const std::unique_ptr<Frame>>(group.calls), visit);
-}
 
 class BlockRunner {
  public:
@@ -215,7 +61,7 @@ class BlockRunner {
 
   /// Number of most recent rounds in which every warp may have waited for another block or the host.
   std::uint32_t waiting_rounds() const { return waiting_rounds_; }
-  void wait_anew() { waiting_rounds_ = 0; }
+  void reset_waiting_rounds() { waiting_rounds_ = 0; }
   /// Fails because no block of the cluster can continue.
   void fail_waiting_for_cluster();
   /// Returns the block's three coordinates.
@@ -251,16 +97,16 @@ class BlockRunner {
   };
   static void number_threads(WarpContext& context, const Dim3& block, std::uint32_t first);
   void prepare_warp(Warp& warp, std::uint32_t index);
-  static void renew(Warp& warp);
-  void place(WarpContext& context) const;
+  static void reset(Warp& warp);
+  void set_block_state(WarpContext& context) const;
   [[gnu::always_inline]] bool has_registers(Warp& warp) const;
   std::byte* reserve_kernel_registers(Warp& warp) const;
-  Status place_memory();
+  Status assign_memory();
   void enter_kernel(Warp& warp);
   SegmentFunction first_region() const;
   [[gnu::always_inline]] std::uint32_t run_first_slice(Warp& warp, SegmentFunction region);
   [[gnu::always_inline]] bool has_ended(const Warp& warp, std::uint32_t taken) const;
-  Turn go_on_from_first_slice(Warp& warp, std::uint32_t taken);
+  Turn continue_after_first_slice(Warp& warp, std::uint32_t taken);
   Turn begin_warp(Warp& warp);
   Turn begin_block();
   Turn run_warp(Warp& warp);
@@ -273,12 +119,12 @@ class BlockRunner {
   bool settle(Warp& warp);
   [[gnu::always_inline]] void show(WarpContext& context, const LaneGroup& group, const Frame& frame);
   [[gnu::always_inline]] Turn step(Warp& warp);
-  Turn go_on(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken);
-  bool act(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken);
+  Turn continue_after(Warp& warp, Frame& frame, std::uint32_t pc, std::uint32_t taken);
+  bool apply_control(Warp& warp, Frame& frame, const Segment& segment, std::uint32_t taken);
   [[gnu::always_inline]] std::uint32_t run_segment(const CompiledFunction& function, std::uint32_t segment,
                                                    WarpContext& context, std::uint32_t mask);
-  void take_over_runs();
-  void hand_on_runs() const;
+  void load_runs();
+  void store_runs() const;
   void count_divergence(const Frame& frame, const Segment& segment);
   void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
   bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
@@ -289,7 +135,7 @@ class BlockRunner {
   /// Order in which other groups of the stack are tried when the topmost one yields.
   enum class Preference { nearest, farthest };
   bool give_way(Warp& warp, Preference preference);
-  bool bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool whole);
+  bool bring_forward(Warp& warp, std::uint32_t level, Preference preference, bool only_full_groups);
   void resume_calls(Warp& warp);
   bool release_returned_lanes(Warp& warp);
   static void interrupt_calls(Warp& warp, std::uint32_t level);
@@ -299,7 +145,7 @@ class BlockRunner {
                 std::uint32_t participants);
   void complete_meeting(Warp& warp, std::string_view opcode, std::uint32_t members);
   void complete_meetings(Warp& warp);
-  bool fail_for_ever_waiting();
+  bool fail_if_deadlocked();
   bool fail_at_barrier();
   bool fail_at_object();
   bool fail_waiting(FindingPlace place, std::string message);
@@ -311,7 +157,7 @@ class BlockRunner {
   void note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment);
   const ptx::Instruction* find_work_after(const CompiledFunction& function, const Segment& barrier,
                                           std::uint32_t warp) const;
-  void check_left_out(const Barrier& barrier, std::uint32_t id);
+  void check_skipped(const Barrier& barrier, std::uint32_t id);
 
   bool call(Warp& warp, const Segment& segment, std::uint32_t lanes);
   void diverge_for_calls(Frame& caller, const Segment& segment, std::uint32_t pc, std::uint32_t lanes);
@@ -324,7 +170,7 @@ class BlockRunner {
   bool call_builtin(Warp& warp, const Segment& segment, std::uint32_t lanes);
 
   bool arrive(Warp& warp, const Segment& segment, std::uint32_t lanes);
-  void take_seat(WarpContext& context) const;
+  void set_cluster_state(WarpContext& context) const;
   std::span<BlockRunner* const> cluster_members() const {
     return seat_ != nullptr ? std::span<BlockRunner* const>(seat_->members) : std::span(&self_, 1);
   }
@@ -341,7 +187,7 @@ class BlockRunner {
   /// Fails at the last instruction of a segment, for the first lane in `lanes`.
   bool fail_at(const Warp& warp, const Segment& segment, std::uint32_t lanes, std::string message);
   bool check_fault(Warp& warp);
-  bool leave_out_access(Warp& warp);
+  bool skip_access(Warp& warp);
   std::uint32_t leaving_lanes(const Warp& warp) const;
   void check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes);
   /// Drops cached ranges if memory was freed while the kernel runs.
@@ -387,7 +233,7 @@ class BlockRunner {
 
 /// True if settle() would do nothing, for a converged warp.
 inline bool BlockRunner::is_settled(const Warp& warp) {
-  if (!warp.is_together()) return false;
+  if (!warp.is_converged()) return false;
   const LaneGroup& group = warp.frames[0]->groups.front();
   return group.mask != 0 && group.pc != no_segment && group.pc != group.reconvergence &&
          group.calls.empty() && !group.calls_indirectly;
@@ -403,16 +249,5 @@ inline void BlockRunner::show(WarpContext& context, const LaneGroup& group, cons
   context.segment = group.pc;
   forget_removed_ranges();
 }
-
-/// One lane's call of a builtin. Arguments are already read.
-struct BuiltinCall {
-  Builtin builtin = Builtin::none;
-  std::uint64_t arguments[5] = {};
-  std::uint32_t lane = 0;
-  const WarpContext* warp = nullptr;
-  GlobalMemory* memory = nullptr;
-};
-/// Returns the result, or a failure that ends the launch (__assertfail, an invalid text or address).
-Result<std::uint64_t> run_builtin(const BuiltinCall& call);
 
 }  // namespace lynxpp::device::cpu

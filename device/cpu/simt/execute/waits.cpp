@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/scheduler.h"
 #include "device/cpu/simt/operations/barrier_objects.h"
 #include "support/text.h"
@@ -12,7 +13,7 @@ namespace {
 using Wait = LaneGroup::Wait;
 
 /// Most groups of warps that are listed individually.
-constexpr std::size_t most_told = 6;
+constexpr std::size_t most_listed = 6;
 /// Rounds without arrivals in which the warps of a checked block only query mbarrier objects. A loop that
 /// stops querying after more rounds would be mistaken for a deadlock.
 constexpr std::uint32_t most_idle_rounds = 1 << 16;
@@ -40,15 +41,6 @@ std::string_view opcode_of(const CompiledFunction& function, const Segment& segm
   return function.function->body->instructions[segment.end - 1].opcode;
 }
 
-/// True for operations that other threads can observe. An exiting thread performs none.
-bool has_effect(std::string_view opcode) {
-  if (opcode.starts_with("st.param")) return false;
-  constexpr std::string_view roots[] = {"st.",       "atom.",     "red.",      "bar.",  "barrier.",
-                                        "call",      "cp.",       "mbarrier.", "sust.", "sured.",
-                                        "stmatrix.", "multimem.", "wmma.store"};
-  return std::ranges::any_of(roots, [&](std::string_view root) { return opcode.starts_with(root); });
-}
-
 std::string times(std::uint32_t count) { return count == 2 ? "twice" : std::to_string(count) + " times"; }
 
 /// Merges adjacent warps with the same text: "warp 0 has exited; warps 1 to 3 wait at barrier 1, tile.cu:12".
@@ -63,14 +55,14 @@ class WarpTexts {
   }
   std::string text() const {
     std::string text;
-    for (std::size_t i = 0; i < std::min(all_.size(), most_told); ++i) {
+    for (std::size_t i = 0; i < std::min(all_.size(), most_listed); ++i) {
       const Entry& each = all_[i];
       text += text.empty() ? "" : "; ";
       text += each.first == each.last ? "warp " + std::to_string(each.first) + " " + each.one
                                       : "warps " + std::to_string(each.first) + " to " +
                                             std::to_string(each.last) + " " + each.many;
     }
-    return text + (all_.size() > most_told ? "; …" : "");
+    return text + (all_.size() > most_listed ? "; …" : "");
   }
 
  private:
@@ -162,7 +154,7 @@ std::string BlockRunner::describe_waits() const {
 bool BlockRunner::fail_waiting(FindingPlace place, std::string message) {
   const std::uint32_t line = place.line;
   if (check_ && launch_.check->selection().sync)
-    launch_.check->add_place(FindingKind::endless_barrier, std::move(place), message);
+    launch_.check->add_finding(FindingKind::endless_barrier, std::move(place), message);
   return fail(std::move(message), line);
 }
 
@@ -250,60 +242,6 @@ bool BlockRunner::fail_at_object() {
                                               name_of_awaited(warp->context) + "; " + describe_waits());
   }
   return fail("no warp of the block can continue: " + describe_waits());
-}
-
-// ---------------------------------------------------------------- skipped barriers
-
-void BlockRunner::note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment) {
-  visits_[warp.context.warpid * std::size_t{program_.segment_count} + function.segment_base + segment] = true;
-}
-
-/// Returns the first work that the warp did after a barrier it skipped: on the paths after the point where
-/// those with and without the barrier reconverge. Returns null if the warp only exited.
-const ptx::Instruction* BlockRunner::find_work_after(const CompiledFunction& function, const Segment& barrier,
-                                                     std::uint32_t warp) const {
-  const std::vector<Segment>& segments = function.segments;
-  const std::size_t base = warp * std::size_t{program_.segment_count} + function.segment_base;
-  for (std::uint32_t first = barrier.reconvergence; first != no_segment;
-       first = segments[first].reconvergence) {
-    for (std::uint32_t i = first; i < segments.size() && segments[i].block == segments[first].block; ++i) {
-      if (!visits_[base + i]) continue;
-      for (std::uint32_t at = segments[i].begin; at < segments[i].end; ++at) {
-        const ptx::Instruction& instruction = function.function->body->instructions[at];
-        if (has_effect(instruction.opcode)) return &instruction;
-      }
-    }
-  }
-  return nullptr;
-}
-
-/// A barrier does not wait for exited threads, so it completes without a warp that has skipped it.
-/// An early exit is legal; continuing as if the barrier had been passed is not.
-void BlockRunner::check_left_out(const Barrier& barrier, std::uint32_t id) {
-  if (barrier.at == nullptr || barrier.threads != 0 || !launch_.check->selection().sync) return;
-  for (std::uint32_t i = 0; i < warps_.size(); ++i) {
-    if (warps_[i]->live != 0 || barrier.arrived[i] != 0) continue;
-    const ptx::Instruction* const after = find_work_after(*barrier.function, *barrier.at, i);
-    if (after == nullptr) continue;
-    FindingPlace other;
-    other.action = "warp " + std::to_string(i) + " of the block continues without it";
-    other.has_thread = false;
-    other.function = barrier.function->name;
-    other.line = after->line;
-    const ptx::Instruction& at = barrier.function->function->body->instructions[barrier.at->end - 1];
-    if (!barrier.at->source_file.empty() && after->source_file == at.source_file) {
-      other.source_file = barrier.at->source_file;
-      other.source_line = after->source_line;
-    }
-    const Warp& waiting = *warps_[barrier.first_warp];
-    std::string detail = "barrier " + std::to_string(id) + " completed because warp " + std::to_string(i) +
-                         " had exited; all threads that continue must reach it";
-    launch_.check
-        ->add_place(FindingKind::skipped_barrier,
-                    place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1),
-                    std::move(detail))
-        .other = std::move(other);
-  }
 }
 
 }  // namespace lynxpp::device::cpu

@@ -48,7 +48,7 @@ std::byte* find_in_cluster(WarpContext* warp, const AccessSite* site, std::uint6
     raise(warp, FaultKind::misaligned_address, site, address, lane);
     return nullptr;
   }
-  std::byte* const place = site->in_cluster ? cluster_place(*warp, address, bytes) : nullptr;
+  std::byte* const place = site->in_cluster ? cluster_host_address(*warp, address, bytes) : nullptr;
   if (place == nullptr) raise(warp, FaultKind::illegal_address, site, address, lane);
   return place;
 }

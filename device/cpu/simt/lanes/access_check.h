@@ -18,17 +18,6 @@ void raise(WarpContext* warp, FaultKind kind, const AccessSite* site, std::uint6
 /// own stack, the kernel's parameters, or global memory. Empty if the address is in none of them.
 AddressRange generic_range(const WarpContext& warp, std::uint64_t address, std::uint32_t lane);
 
-/// True if the instruction may access all global memory.
-inline bool reaches_global_memory(const AccessSite& site) {
-  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::generic;
-}
-
-/// True if the instruction can access global memory but not shared, local or parameter memory.
-inline bool never_in_window(const AccessSite& site) {
-  return site.space == ptx::StateSpace::global || site.space == ptx::StateSpace::texture ||
-         site.space == ptx::StateSpace::surface;
-}
-
 /// Finds the range of a host address outside the range of the site's last access. A range of global memory is
 /// cached for the site. Raises a fault and returns false if the access is illegal.
 bool find_range(WarpContext* warp, const AccessSite* site, std::uint64_t address, std::uint32_t lane);

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
-#include "device/cpu/simt/lanes/lane_functions.h"
+#include "device/cpu/simt/lanes/lane_operation.h"
 
 namespace lynxpp::device::cpu {
 

@@ -5,18 +5,9 @@
 #include <string_view>
 
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/lanes/lane_operation.h"
 
 namespace lynxpp::device::cpu {
-
-/// Computes dst[lane] = f(a[lane], b[lane], c[lane]) for every lane in `mask`. Operands that the operation
-/// does not have are null.
-using LaneFunction = void (*)(std::uint32_t mask, void* dst, const void* a, const void* b, const void* c);
-
-struct LaneOperation {
-  LaneFunction function = nullptr;
-  std::uint8_t result_bits = 0;  ///< of one value: 8, 16, 32 or 64
-  std::uint8_t operand_bits[3] = {0, 0, 0};
-};
 
 /// Stores values[lane] for every lane in `mask`; other lanes keep their value.
 using MergeFunction = void (*)(void* place, const void* values, std::uint32_t mask);

@@ -5,8 +5,9 @@
 #include <cfenv>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
-#include "device/cpu/simt/lanes/lane_functions.h"
+#include "device/cpu/simt/lanes/lane_operation.h"
 
 namespace lynxpp::device::cpu {
 

@@ -279,7 +279,8 @@ Result<Operation> make_mma(OperationRequest& request) {
     const auto registers = [](Format format) { return format == Format::f16 ? 4u : 8u; };
     if (request.results != registers(types.d) || request.sources.size() != 4 + registers(types.c))
       return failure("malformed operands");
-    return Operation{.run = [=](const OperationCall& call) { pairs.run(call, types); }, .whole_warp = true};
+    return Operation{.run = [=](const OperationCall& call) { pairs.run(call, types); },
+                     .needs_converged_warp = true};
   }
   if (a_layout != "row" || b_layout != "col" || !known_shape(types.a, shape)) return refuse(request);
   const Product product{
@@ -292,7 +293,8 @@ Result<Operation> make_mma(OperationRequest& request) {
   if (request.results != product.d.registers ||
       request.sources.size() != product.a.registers + product.b.registers + product.c.registers)
     return failure("malformed operands");
-  return Operation{.run = [product](const OperationCall& call) { product.run(call); }, .whole_warp = true};
+  return Operation{.run = [product](const OperationCall& call) { product.run(call); },
+                   .needs_converged_warp = true};
 }
 
 // ---------------------------------------------------------------- 8 x 8 matrices of 16 bits
@@ -352,7 +354,7 @@ Result<Operation> make_ldmatrix(OperationRequest& request) {
       }
     }
   };
-  return Operation{.run = run, .addresses = {{space, 16}}, .whole_warp = true};
+  return Operation{.run = run, .addresses = {{space, 16}}, .needs_converged_warp = true};
 }
 
 Result<Operation> make_stmatrix(OperationRequest& request) {
@@ -373,7 +375,7 @@ Result<Operation> make_stmatrix(OperationRequest& request) {
       }
     }
   };
-  return Operation{.run = run, .addresses = {{space, 16}}, .whole_warp = true};
+  return Operation{.run = run, .addresses = {{space, 16}}, .needs_converged_warp = true};
 }
 
 Result<Operation> make_movmatrix(OperationRequest& request) {
@@ -392,7 +394,7 @@ Result<Operation> make_movmatrix(OperationRequest& request) {
       }
     }
   };
-  return Operation{.run = run, .whole_warp = true};
+  return Operation{.run = run, .needs_converged_warp = true};
 }
 
 }  // namespace lynxpp::device::cpu

@@ -5,7 +5,6 @@
 
 #include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/lanes/access_check.h"
-#include "device/cpu/simt/operations/operation_counts.h"
 
 namespace lynxpp::device::cpu {
 
@@ -115,18 +114,18 @@ Result<Operation> make_operation(OperationRequest request) {
 void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes* out,
                    const Operation* operation) {
   if (mask == 0) return;
-  if (operation->whole_warp && mask != warp->live) {
+  if (operation->needs_converged_warp && mask != warp->live) {
     if (warp->fault.kind == FaultKind::none)
-      warp->fault = {.kind = FaultKind::apart, .line = operation->line};
+      warp->fault = {.kind = FaultKind::partial_warp, .line = operation->line};
     return;
   }
-  if (operation->counted.empty() || warp->sites == nullptr) {
+  if (operation->counted.sides.empty() || warp->sites == nullptr) {
     operation->run({warp, mask, in, out, &operation->sites});
     return;
   }
   AccessRecord record;
   operation->run({warp, mask, in, out, &operation->sites, &record});
-  count_operation(warp, *operation, record);
+  count_operation(warp, operation->counted, record);
 }
 
 std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::uint32_t lane,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/operations/operation_counts.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {
@@ -59,18 +60,6 @@ struct OperationRequest {
   std::uint32_t line = 0;
 };
 
-/// One side of an operation's access, in counted launches (ptx/ir/memory_access.h).
-struct CountedSide {
-  std::size_t address = 0;  ///< index among the instruction's addresses
-  ptx::StateSpace space = ptx::StateSpace::generic;
-  std::uint32_t kind = 0;    ///< AccessKind
-  bool is_of_lanes = false;  ///< true if sectors and wavefronts follow from the lanes' addresses
-  bool is_sized = false;
-};
-
-/// Records the accesses of an operation.
-class AccessRecord;
-
 struct OperationCall {
   WarpContext* warp = nullptr;
   std::uint32_t mask = 0;  ///< active lanes; not 0
@@ -91,12 +80,11 @@ struct Operation {
   };
   std::function<void(const OperationCall&)> run;
   std::vector<Address> addresses = {};  ///< one per source that is an address or an object
-  bool whole_warp = false;              ///< `.aligned`: all lanes of the warp must execute it together
+  bool needs_converged_warp = false;    ///< `.aligned`: all lanes of the warp must execute it together
   std::uint32_t line = 0;               ///< PTX line
   // Set during code generation:
   std::vector<const AccessSite*> sites = {};
-  std::vector<CountedSide> counted = {};  ///< counted launches only
-  std::uint32_t counted_site = 0;         ///< index in WarpContext::sites
+  CountedSides counted = {};  ///< counted launches only
 };
 
 /// Fails if the instruction is not supported; the message gives the reason and may be empty.

@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "device/cpu/simt/execute/counters.h"
-#include "device/cpu/simt/operations/operation.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -94,9 +93,8 @@ class SideCounts {
 
 }  // namespace
 
-void count_operation(WarpContext* warp, const Operation& operation, const AccessRecord& record) {
-  for (const CountedSide& side : operation.counted)
-    SideCounts(*warp, side, operation.counted_site).run(record);
+void count_operation(WarpContext* warp, const CountedSides& counted, const AccessRecord& record) {
+  for (const CountedSide& side : counted.sides) SideCounts(*warp, side, counted.site).run(record);
 }
 
 }  // namespace lynxpp::device::cpu

@@ -7,11 +7,26 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/context.h"
+#include "ptx/ir/opcode.h"
 
 namespace lynxpp::device::cpu {
 
-struct Operation;
+/// One side of an operation's access, in counted launches (ptx/ir/memory_access.h).
+struct CountedSide {
+  std::size_t address = 0;  ///< index among the instruction's addresses
+  ptx::StateSpace space = ptx::StateSpace::generic;
+  std::uint32_t kind = 0;    ///< AccessKind
+  bool is_of_lanes = false;  ///< true if sectors and wavefronts follow from the lanes' addresses
+  bool is_sized = false;
+};
 
+/// The sides of an instruction that performs an operation.
+struct CountedSides {
+  std::uint32_t site = 0;  ///< index in WarpContext::sites
+  std::vector<CountedSide> sides = {};
+};
+
+/// The accesses that an operation has made.
 class AccessRecord {
  public:
   struct Entry {
@@ -28,6 +43,6 @@ class AccessRecord {
 };
 
 /// Adds one execution by a warp to the counts of its site.
-void count_operation(WarpContext* warp, const Operation& operation, const AccessRecord& record);
+void count_operation(WarpContext* warp, const CountedSides& counted, const AccessRecord& record);
 
 }  // namespace lynxpp::device::cpu

@@ -130,7 +130,8 @@ Result<Operation> make_transfer(OperationRequest& request, char which, bool load
                        }
                      });
   };
-  return Operation{.run = run, .addresses = {{space, std::max(1u, layout.bits() / 8)}}, .whole_warp = true};
+  return Operation{
+      .run = run, .addresses = {{space, std::max(1u, layout.bits() / 8)}}, .needs_converged_warp = true};
 }
 
 std::vector<std::uint64_t> gather(const Layout& layout, const Lanes* values) {
@@ -203,7 +204,7 @@ Result<Operation> make_product(OperationRequest& request) {
       }
     }
   };
-  return Operation{.run = run, .whole_warp = true};
+  return Operation{.run = run, .needs_converged_warp = true};
 }
 
 }  // namespace

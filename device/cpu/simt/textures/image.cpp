@@ -92,12 +92,12 @@ bool TexelFormat::is_signed() const {
   return component == Component::s8 || component == Component::s16 || component == Component::s32;
 }
 
-bool TexelReading::gives_floats(const TexelFormat& format) const {
+bool TexelReading::yields_floats(const TexelFormat& format) const {
   return format.is_float() || (normalizes && format.component_bytes() < 4);
 }
 
 TexelBits decode_texel(const std::byte* texel, const TexelFormat& format, const TexelReading& reading) {
-  TexelBits bits = {0, 0, 0, reading.gives_floats(format) ? bits_of(1.0f) : 1u};
+  TexelBits bits = {0, 0, 0, reading.yields_floats(format) ? bits_of(1.0f) : 1u};
   for (unsigned channel = 0; channel < format.channels; ++channel)
     bits[channel] = decode(texel, format.component, channel, reading);
   return bits;

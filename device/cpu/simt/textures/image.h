@@ -33,7 +33,7 @@ struct TexelReading {
   bool is_srgb = false;     ///< 8-bit red, green and blue are sRGB; only with `normalizes`
 
   /// True if the values are single-precision floats rather than integers.
-  bool gives_floats(const TexelFormat& format) const;
+  bool yields_floats(const TexelFormat& format) const;
 };
 
 /// Converts an element. Channels that the format lacks are 0, alpha is 1.

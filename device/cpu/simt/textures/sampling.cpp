@@ -68,34 +68,34 @@ Span span_of(const Coordinates& coordinates, const Sampler& sampler, unsigned di
 // ---------------------------------------------------------------- cubes
 
 /// A point on one face of a cube; both coordinates range from -1 to 1.
-struct CubePlace {
+struct CubePoint {
   std::uint32_t face = 0;
   double s = 0;
   double t = 0;
 };
 
 /// Selects the face of the largest component; of equal components z wins over y, and y over x.
-CubePlace cube_place(double x, double y, double z) {
+CubePoint cube_point(double x, double y, double z) {
   const double ax = std::fabs(x);
   const double ay = std::fabs(y);
   const double az = std::fabs(z);
-  const auto scaled = [](std::uint32_t face, double s, double t, double m) -> CubePlace {
-    return m > 0 ? CubePlace{face, s / m, t / m} : CubePlace{face, 0, 0};
+  const auto scaled = [](std::uint32_t face, double s, double t, double m) -> CubePoint {
+    return m > 0 ? CubePoint{face, s / m, t / m} : CubePoint{face, 0, 0};
   };
   if (az >= ax && az >= ay) return z < 0 ? scaled(5, -x, -y, az) : scaled(4, x, -y, az);
   if (ay >= ax) return y < 0 ? scaled(3, x, -z, ay) : scaled(2, x, z, ay);
   return x < 0 ? scaled(1, z, -y, ax) : scaled(0, -z, -y, ax);
 }
 
-/// Inverts cube_place(): returns the direction of a point on a face.
-std::array<double, 3> direction_of(const CubePlace& place) {
-  switch (place.face) {
-    case 0: return {1, -place.t, -place.s};
-    case 1: return {-1, -place.t, place.s};
-    case 2: return {place.s, 1, place.t};
-    case 3: return {place.s, -1, -place.t};
-    case 4: return {place.s, -place.t, 1};
-    default: return {-place.s, -place.t, -1};
+/// Inverts cube_point(): returns the direction of a point on a face.
+std::array<double, 3> direction_of(const CubePoint& point) {
+  switch (point.face) {
+    case 0: return {1, -point.t, -point.s};
+    case 1: return {-1, -point.t, point.s};
+    case 2: return {point.s, 1, point.t};
+    case 3: return {point.s, -1, -point.t};
+    case 4: return {point.s, -point.t, 1};
+    default: return {-point.s, -point.t, -1};
   }
 }
 
@@ -160,10 +160,10 @@ class LevelFetch {
   }
 
   void find_face() {
-    const CubePlace place = cube_place(coordinates_.at[0], coordinates_.at[1], coordinates_.at[2]);
-    face_ = place.face;
+    const CubePoint point = cube_point(coordinates_.at[0], coordinates_.at[1], coordinates_.at[2]);
+    face_ = point.face;
     coordinates_.dimensions = 2;
-    coordinates_.at = {static_cast<float>((place.s + 1) / 2), static_cast<float>((place.t + 1) / 2), 0};
+    coordinates_.at = {static_cast<float>((point.s + 1) / 2), static_cast<float>((point.t + 1) / 2), 0};
     sampler_.is_normalized = true;
     if (sampler_.is_seamless) sampler_.modes.fill(AddressMode::clamp);
   }
@@ -171,7 +171,7 @@ class LevelFetch {
   TexelBits border() const {
     const TexelFormat& format = object_.image.format;
     TexelBits bits = {0, 0, 0,
-                      sampler_.reading.gives_floats(format) ? std::bit_cast<std::uint32_t>(1.0f) : 1u};
+                      sampler_.reading.yields_floats(format) ? std::bit_cast<std::uint32_t>(1.0f) : 1u};
     std::copy_n(sampler_.border.begin(), format.channels, bits.begin());
     return bits;
   }
@@ -184,7 +184,7 @@ class LevelFetch {
     const double size = level_.width;
     const auto middle = [size](std::int64_t at) { return (2 * static_cast<double>(at) + 1) / size - 1; };
     const std::array<double, 3> direction = direction_of({face_, middle(element[0]), middle(element[1])});
-    const CubePlace other = cube_place(direction[0], direction[1], direction[2]);
+    const CubePoint other = cube_point(direction[0], direction[1], direction[2]);
     face = other.face;
     element[0] = static_cast<std::int64_t>(std::floor((other.s + 1) / 2 * size));
     element[1] = static_cast<std::int64_t>(std::floor((other.t + 1) / 2 * size));
@@ -226,7 +226,7 @@ TexelBits rounded(const std::array<double, 4>& sums) {
 
 bool filters(const ImageObject& object, const Coordinates& coordinates) {
   return object.sampler.is_linear && !coordinates.are_integers && object.image.shape != ImageShape::linear &&
-         object.sampler.reading.gives_floats(object.image.format);
+         object.sampler.reading.yields_floats(object.image.format);
 }
 
 }  // namespace
@@ -247,7 +247,7 @@ float level_of(const ImageObject& object, const Coordinates& coordinates, const 
   const auto length_on_face = [&](const std::array<float, 3>& change) {
     const std::array<float, 3>& at = coordinates.at;
     const double m = std::max({std::fabs(at[0]), std::fabs(at[1]), std::fabs(at[2])});
-    const CubePlace from = cube_place(at[0], at[1], at[2]);
+    const CubePoint from = cube_point(at[0], at[1], at[2]);
     const std::array<double, 3> axis = direction_of({from.face, 0, 0});
     double along = 0;
     for (unsigned i = 0; i < 3; ++i) along += axis[i] * change[i];
@@ -281,7 +281,7 @@ TexelBits sample_level(const ImageObject& object, const Coordinates& coordinates
   double wanted = double{level} + sampler.level_bias;
   wanted = std::fmin(std::fmax(wanted, sampler.least_level), sampler.greatest_level);
   wanted = std::fmin(std::fmax(wanted, 0.0), static_cast<double>(levels.size() - 1));
-  if (!sampler.levels_are_linear || !sampler.reading.gives_floats(object.image.format)) {
+  if (!sampler.levels_are_linear || !sampler.reading.yields_floats(object.image.format)) {
     const auto nearest = static_cast<std::size_t>(std::floor(wanted + 0.5));
     LevelFetch fetch(object, levels[std::min(nearest, levels.size() - 1)], coordinates, memory);
     if (!filters(object, coordinates)) return fetch.nearest();

@@ -8,13 +8,13 @@
 
 namespace lynxpp::device::cpu {
 
-/// Thread safe. Not thread-local: initializing thread-local objects can deadlock while another thread loads a
-/// library whose constructors wait for a kernel. Global instances are never destroyed, because launches may
-/// run during process exit.
+/// A pool of at most `most` objects. Thread safe. Not thread-local: initializing thread-local objects can
+/// deadlock while another thread loads a library whose constructors wait for a kernel. Global instances are
+/// never destroyed, because launches may run during process exit.
 template <typename Object>
-class Kept {
+class ObjectPool {
  public:
-  explicit Kept(std::size_t most) : most_(most) {}
+  explicit ObjectPool(std::size_t most) : most_(most) {}
 
   /// Returns null if no object is left.
   std::unique_ptr<Object> take() {
@@ -26,7 +26,7 @@ class Kept {
   }
 
   /// Destroys the object if the pool is full.
-  void give(std::unique_ptr<Object> object) {
+  void put(std::unique_ptr<Object> object) {
     const std::lock_guard lock(mutex_);
     if (objects_.size() < most_) objects_.push_back(std::move(object));
   }

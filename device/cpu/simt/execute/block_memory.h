@@ -1,0 +1,45 @@
+// Shared and local memory of a thread block.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace lynxpp::device::cpu {
+
+/// Memory aligned to 128 bytes, so that a generic address of shared memory determines its bank. Contents are
+/// lost when it grows.
+class AlignedBuffer {
+ public:
+  std::byte* reserve(std::size_t bytes);
+  std::size_t bytes() const { return bytes_; }
+  /// Clears the contents.
+  void clear() {
+    if (memory_) std::memset(memory_.get(), 0, bytes_);
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Address space for the local memory of all threads of a block; pages are allocated when touched.
+class LocalArena {
+ public:
+  LocalArena() = default;
+  ~LocalArena();
+  LocalArena(const LocalArena&) = delete;
+  LocalArena& operator=(const LocalArena&) = delete;
+  /// Returns null if the system provides no memory.
+  std::byte* reserve(std::size_t bytes);
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace lynxpp::device::cpu

@@ -1,0 +1,25 @@
+#include "device/cpu/simt/execute/launch_counters.h"
+
+namespace lynxpp::device::cpu {
+
+GlobalAccessCounts& GlobalAccessCounts::operator+=(const GlobalAccessCounts& other) {
+  requests += other.requests;
+  sectors += other.sectors;
+  bytes += other.bytes;
+  return *this;
+}
+
+SharedAccessCounts& SharedAccessCounts::operator+=(const SharedAccessCounts& other) {
+  accesses += other.accesses;
+  wavefronts += other.wavefronts;
+  least_wavefronts += other.least_wavefronts;
+  return *this;
+}
+
+WordCounters& WordCounters::operator+=(const WordCounters& other) {
+  for (const auto& [word, count] : other.global) global[word] += count;
+  for (const auto& [word, count] : other.shared) shared[word] += count;
+  return *this;
+}
+
+}  // namespace lynxpp::device::cpu
