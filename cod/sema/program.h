@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "cod/specification.h"
+#include "cod/handler.h"
+#include "cod/host_report.h"
+#include "cod/site_counter.h"
+#include "cod/storage.h"
 #include "cod/syntax/api.h"
 #include "cod/syntax/ast.h"
+#include "cod/trace_stream.h"
 
 namespace lynxpp::cod {
 

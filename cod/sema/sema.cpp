@@ -359,7 +359,7 @@ void Analyser::analyse_bodies() {
   }
   for (HandlerBody& body : program_.handlers) {
     const auto target = static_cast<int>(body.handler.target);
-    finish_handler(body, 1u << target, std::string(label_of(body.handler.target)));
+    finish_handler(body, 1u << target, std::string(name_of(body.handler.target)));
   }
   for (HandlerBody& body : program_.reports) finish_handler(body, cod::on_host, "ON_REPORT");
   for (HandlerBody& body : program_.ends) finish_handler(body, cod::on_end, "ON_END");
@@ -431,7 +431,7 @@ void Analyser::analyse_handler(Item& item) {
   }
   program_.handlers.push_back(std::move(body));
   HandlerBody& kept = program_.handlers.back();
-  analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(label_of(kept.handler.target)),
+  analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(name_of(kept.handler.target)),
                *item.body);
 }
 

@@ -43,7 +43,7 @@ bool is_about_all_lanes(Api api) {
 std::string places_text(std::uint32_t places) {
   std::vector<std::string> labels;
   for (int i = 0; i <= static_cast<int>(TargetKind::instruction_after); ++i) {
-    if ((places >> i & 1u) != 0) labels.emplace_back(label_of(static_cast<TargetKind>(i)));
+    if ((places >> i & 1u) != 0) labels.emplace_back(name_of(static_cast<TargetKind>(i)));
   }
   if ((places & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
   if ((places & cod::on_end) != 0) labels.emplace_back("ON_END");

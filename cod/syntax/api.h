@@ -1,12 +1,15 @@
 // The table of the language's functions (api.def) and of its other predefined names.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cod/specification.h"
+#include "cod/handler.h"
+#include "cod/site_value.h"
+#include "cod/storage.h"
 #include "cod/syntax/type.h"
 
 namespace lynxpp::cod {
@@ -91,32 +94,6 @@ std::optional<std::uint64_t> find_limit(std::string_view name);
 std::vector<std::string> api_names();
 std::vector<std::string> extent_names();
 
-/// "ON_KERNEL_ENTRY"; nullopt for "ON_REPORT".
-std::optional<TargetKind> find_target(std::string_view label);
-std::string_view label_of(TargetKind target);
 std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, including those with arguments
-
-std::vector<std::string> filter_names();
-bool is_label(std::string_view name);  ///< a filter label
-
-/// Adds the filter bit of a label such as "MEM_READ"; false if the label does not exist.
-bool add_filter(std::string_view label, InstructionFilter& filter);
-
-/// "GLOBAL" ▶ its bit, the result of accessSpace().
-std::optional<std::uint32_t> find_space(std::string_view name);
-
-/// Packs the bits of a filter into one number, for generated code.
-constexpr std::uint64_t pack(const InstructionFilter& filter) {
-  return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32 |
-         std::uint64_t{filter.transfers} << 48;
-}
-constexpr InstructionFilter unpack(std::uint64_t bits) {
-  InstructionFilter filter;
-  filter.classes = bits & 0xffff;
-  filter.spaces = bits >> 16 & 0xffff;
-  filter.data = bits >> 32 & 0xffff;
-  filter.transfers = static_cast<std::uint32_t>(bits >> 48);
-  return filter;
-}
 
 }  // namespace lynxpp::cod

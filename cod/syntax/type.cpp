@@ -54,22 +54,6 @@ ScalarType storage_of(Type type) {
   }
 }
 
-std::uint32_t size_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::i8:
-    case ScalarType::u8: return 1;
-    case ScalarType::i16:
-    case ScalarType::u16: return 2;
-    case ScalarType::i32:
-    case ScalarType::u32:
-    case ScalarType::f32: return 4;
-    case ScalarType::i64:
-    case ScalarType::u64:
-    case ScalarType::f64: break;
-  }
-  return 8;
-}
-
 std::uint32_t bytes_of(Type type) { return size_of(storage_of(type)); }
 
 Type promote(Type type) { return is_integer(type) && bits_of(type) < 32 ? Type::i32 : type; }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cod/codegen/function_generator.h"
+#include "cod/device_code.h"
 
 namespace lynxpp::cod {
 

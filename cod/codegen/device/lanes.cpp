@@ -9,6 +9,7 @@
 
 #include "cod/codegen/device/generator.h"
 #include "cod/codegen/device/nvptx.h"
+#include "cod/device_code.h"
 
 namespace lynxpp::cod {
 

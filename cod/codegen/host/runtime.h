@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cod/host_report.h"
 #include "cod/sema/program.h"
-#include "cod/specification.h"
 
 namespace lynxpp::cod {
 
