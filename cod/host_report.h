@@ -63,7 +63,7 @@ struct MemoryArray {
 };
 
 /// The address of a program array at a launch.
-struct PlacedArray {
+struct LocatedArray {
   std::string name;           ///< same as MemoryArray::name
   std::uint64_t address = 0;  ///< shared memory: in the shared window
   std::uint64_t bytes = 0;
@@ -87,7 +87,7 @@ struct LaunchView {
   std::uint64_t shared_words = 0;        ///< LaunchExtents::shared_words
   std::uint64_t device_words = 0;
   std::vector<MemoryArray> shared_arrays, device_arrays;  ///< arrays that own the words
-  std::vector<PlacedArray> placed_arrays;  ///< if lists_arrays(): shared arrays, then all of device memory
+  std::vector<LocatedArray> located_arrays;  ///< if lists_arrays(): shared arrays, then all of device memory
   /// Host variables, of the size of HostReport::initial_state(). Empty: this report uses its own, which are
   /// discarded.
   std::span<std::byte> host;

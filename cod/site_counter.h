@@ -31,7 +31,7 @@ struct SiteCounter {
   std::uint32_t array = 0;            ///< in Specification::arrays()
   std::vector<CounterIndex> indices;  ///< one per dimension, in range
   bool counts_warps = false;          ///< once per warp instead of once per thread
-  bool counts_divisions = false;      ///< only executions of a `bra` at which the warp diverges
+  bool counts_divergences = false;    ///< only executions of a `bra` at which the warp diverges
   Addend addend = Addend::constant;
   std::uint64_t constant = 1;
   SourceLocation location;  ///< of the statement

@@ -22,7 +22,7 @@ std::string_view name_of(SiteValue value) {
     case SiteValue::memory_address: return "memory_address";
     case SiteValue::access_size: return "access_size";
     case SiteValue::access_kind: return "access_kind";
-    case SiteValue::is_of_lanes: return "is_of_lanes";
+    case SiteValue::follows_from_lanes: return "follows_from_lanes";
     case SiteValue::branch_target: return "branch_target";
     case SiteValue::access_space: return "access_space";
     case SiteValue::bulk_size: return "bulk_size";

@@ -33,22 +33,22 @@ enum class SiteValue {
   basic_block_predicated_instruction_count,  ///< guarded instructions of the block
   instruction_id,  ///< index of the instruction in the kernel and its callees, 0-based
   instruction_count,
-  function_id,     ///< index of the function's first block
-  loop_id,         ///< index of the loop header; basic_block_count outside loops
-  loop_depth,      ///< 0 outside loops
-  loop_trips,      ///< times that the thread has executed the header since it entered the loop, u64
-  is_back_edge,    ///< 1 if the branch may take a back edge of an enclosing loop
-  memory_address,  ///< address of this access with offset, u64 (instruction targets, as all that follow)
-  access_size,     ///< bytes that this thread accesses; in a register if DeviceTarget::has_lane_sizes
-  access_kind,     ///< 0 read, 1 write, 2 atomic
-  is_of_lanes,     ///< 1 if sectors and banks follow from the lanes' addresses and access_size
-  branch_target,   ///< target of a branch for this lane; one number per target block
-  access_space,    ///< bit of AddressSpace; for a generic access, the space that its address is in
-  bulk_size,       ///< bytes of a bulk copy, u64; 0 for all other instructions
-  vector_width,    ///< elements per thread
-  source_line,     ///< 0 if unknown
-  ptx_line,        ///< of the original module
-  source_id,       ///< first_of_groups() with SiteGrouping::source_line; the following values likewise
+  function_id,         ///< index of the function's first block
+  loop_id,             ///< index of the loop header; basic_block_count outside loops
+  loop_depth,          ///< 0 outside loops
+  loop_trips,          ///< times that the thread has executed the header since it entered the loop, u64
+  is_back_edge,        ///< 1 if the branch may take a back edge of an enclosing loop
+  memory_address,      ///< address of this access with offset, u64 (instruction targets, as all that follow)
+  access_size,         ///< bytes that this thread accesses; in a register if DeviceTarget::has_lane_sizes
+  access_kind,         ///< 0 read, 1 write, 2 atomic
+  follows_from_lanes,  ///< 1 if sectors and banks follow from the lanes' addresses and access_size
+  branch_target,       ///< target of a branch for this lane; one number per target block
+  access_space,        ///< bit of AddressSpace; for a generic access, the space that its address is in
+  bulk_size,           ///< bytes of a bulk copy, u64; 0 for all other instructions
+  vector_width,        ///< elements per thread
+  source_line,         ///< 0 if unknown
+  ptx_line,            ///< of the original module
+  source_id,           ///< first_of_groups() with SiteGrouping::source_line; the following values likewise
   source_file_id,
   opcode_id,
   call_target_id,

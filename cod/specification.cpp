@@ -83,7 +83,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<TraceStream>& streams() const override { return streams_; }
   bool lists_arrays() const override { return program_->lists_arrays; }
   bool emits_addresses() const override { return program_->emits_addresses; }
-  bool asks_for_transfers() const override { return program_->asks_for_transfers; }
+  bool uses_transfer_labels() const override { return program_->uses_transfer_labels; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // One result per compute capability: most programs' kernels are compiled for one.

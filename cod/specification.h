@@ -44,12 +44,12 @@ class Specification {
   /// Traces that can be streamed: one-dimensional, with at least least_streamed_entries entries, and not read
   /// by device code.
   virtual const std::vector<TraceStream>& streams() const = 0;
-  /// True if it queries the program's arrays: LaunchView::placed_arrays.
+  /// True if it queries the program's arrays: LaunchView::located_arrays.
   virtual bool lists_arrays() const = 0;
   /// True if a table that it emits has a column of addresses, judged by the column's name.
   virtual bool emits_addresses() const = 0;
   /// True if a filter or query uses transfer labels.
-  virtual bool asks_for_transfers() const = 0;
+  virtual bool uses_transfer_labels() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 

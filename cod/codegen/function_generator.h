@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cod/sema/lane_words.h"
+#include "cod/sema/lane_dependence.h"
 #include "cod/sema/program.h"
 
 namespace lynxpp::cod {
@@ -44,7 +44,7 @@ class FunctionGenerator {
   };
 
   /// A position in an array, in elements, and whether it exists (null: always).
-  struct Place {
+  struct CheckedOffset {
     llvm::Value* offset = nullptr;
     llvm::Value* in_range = nullptr;
   };
@@ -95,7 +95,7 @@ class FunctionGenerator {
   /// Reconverges the lanes that arrive by different paths, so that they diverge by the condition alone.
   /// Returns the value to branch on instead of the argument.
   virtual llvm::Value* join_lanes(llvm::Value* condition) { return condition; }
-  virtual bool minds_lanes() const { return false; }  ///< true if join_lanes() emits code
+  virtual bool depends_on_lanes() const { return false; }  ///< true if join_lanes() emits code
 
   // ---- expressions (generator_expressions.cpp)
   llvm::Value* expression(const Expression& expression);  ///< of expression.type; null for void
@@ -109,7 +109,8 @@ class FunctionGenerator {
   /// `is_changed`: inserts the key into a map if it is missing.
   Element element(const Expression& index, bool is_changed = true);
   /// Linearizes the operands, one per dimension, from index `first`.
-  Place place_of(const std::vector<Dimension>& dimensions, const Expression& index, std::size_t first = 0);
+  CheckedOffset checked_offset(const std::vector<Dimension>& dimensions, const Expression& index,
+                               std::size_t first = 0);
   llvm::Value* load(const Element& element, const Expression& place, bool counted);
   void store(const Element& element, llvm::Value* value, const Expression& place);
   llvm::Value* base_of(const Symbol& array, bool is_changed = true);

@@ -190,7 +190,7 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
 
 void FunctionGenerator::switch_statement(const Statement& statement) {
   const Statement& body = *statement.children[0];
-  if (minds_lanes() && (asks_about_lanes(body) || lets_lanes_leave(statement)) && has_plain_labels(body))
+  if (depends_on_lanes() && (asks_about_lanes(body) || lets_lanes_leave(statement)) && has_plain_labels(body))
     return switch_in_sections(statement);
   const Type type = promote(statement.condition->type);
   llvm::Value* value = expression_as(*statement.condition, type);

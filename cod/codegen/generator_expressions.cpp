@@ -373,9 +373,10 @@ llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Valu
 
 bool FunctionGenerator::surely_in_range(const Expression&, const Dimension&) { return false; }
 
-FunctionGenerator::Place FunctionGenerator::place_of(const std::vector<Dimension>& dimensions,
-                                                     const Expression& index, std::size_t first) {
-  Place result{builder_.getInt64(0), nullptr};
+FunctionGenerator::CheckedOffset FunctionGenerator::checked_offset(const std::vector<Dimension>& dimensions,
+                                                                   const Expression& index,
+                                                                   std::size_t first) {
+  CheckedOffset result{builder_.getInt64(0), nullptr};
   for (std::size_t i = first; i < dimensions.size(); ++i) {
     const Dimension& dimension = dimensions[i];
     const Expression& each = *index.operands[i];
@@ -405,21 +406,21 @@ FunctionGenerator::Element FunctionGenerator::element(const Expression& index, b
   Element result;
   result.memory = symbol.memory;
   result.type = symbol.type;
-  Place place;
+  CheckedOffset at;
   if (symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map) {
-    place.offset = find_entry(index, *symbol.collection, is_changed);
-    place.in_range = builder_.CreateICmpNE(place.offset, builder_.getInt64(~std::uint64_t{0}));
+    at.offset = find_entry(index, *symbol.collection, is_changed);
+    at.in_range = builder_.CreateICmpNE(at.offset, builder_.getInt64(~std::uint64_t{0}));
   } else {
-    place = place_of(symbol.dimensions, index);
+    at = checked_offset(symbol.dimensions, index);
   }
-  result.in_range = place.in_range;
-  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol, is_changed), place.offset);
+  result.in_range = at.in_range;
+  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol, is_changed), at.offset);
   return result;
 }
 
 /// Returns the key as the words that Collection describes; none is zero except key 0 of 64 bits.
 std::vector<llvm::Value*> FunctionGenerator::key_words(const Expression& index, const Collection& map) {
-  const unsigned chunk = map.has_zero_place() ? 64 : 63;
+  const unsigned chunk = map.has_zero_slot() ? 64 : 63;
   std::vector<llvm::Value*> words(map.key_words.size(), builder_.getInt64(0));
   unsigned at = 0;
   for (std::size_t i = 0; i < map.key.size(); ++i) {
@@ -436,7 +437,7 @@ std::vector<llvm::Value*> FunctionGenerator::key_words(const Expression& index, 
     }
     at += bits;
   }
-  if (map.has_zero_place()) return words;
+  if (map.has_zero_slot()) return words;
   for (llvm::Value*& word : words) word = builder_.CreateOr(word, builder_.getInt64(std::uint64_t{1} << 63));
   return words;
 }

@@ -189,7 +189,7 @@ FunctionGenerator::Element FunctionGenerator::indirect_element(const Expression&
   result.in_range = builder_.CreateICmpULT(index, start.count);
   for (std::size_t i = 1; i < symbol.dimensions.size(); ++i)
     index = builder_.CreateMul(index, builder_.getInt64(symbol.dimensions[i].constant));
-  const Place inner = place_of(symbol.dimensions, place, 1);
+  const CheckedOffset inner = checked_offset(symbol.dimensions, place, 1);
   if (inner.in_range != nullptr) result.in_range = builder_.CreateAnd(result.in_range, inner.in_range);
   llvm::Value* offset = builder_.CreateAdd(index, inner.offset);
   result.address = builder_.CreateGEP(storage_type(symbol.type), start.bases[symbol.leaf], offset);

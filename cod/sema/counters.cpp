@@ -34,17 +34,17 @@ bool has_known_extents(const Symbol& array) {
 }
 
 /// Reads the array and the indices of `array[…][…]`.
-bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& array) {
-  array = place.symbol;
-  const bool fits = place.kind == ExpressionKind::index && array != nullptr &&
+bool read_element(const Expression& element, SiteCounter& counter, const Symbol*& array) {
+  array = element.symbol;
+  const bool fits = element.kind == ExpressionKind::index && array != nullptr &&
                     array->kind == Symbol::Kind::array && array->collection == nullptr &&
                     array->memory == Symbol::Memory::global && is_integer(array->type) &&
                     bytes_of(array->type) >= 4 && has_known_extents(*array);
-  if (!fits || !place.setup.empty()) return false;
+  if (!fits || !element.setup.empty()) return false;
   // After sema the operands are the indices, outermost first.
-  if (place.operands.size() != array->dimensions.size()) return false;
-  for (std::size_t i = 0; i < place.operands.size(); ++i) {
-    const std::optional<CounterIndex> index = index_of(*place.operands[i], array->dimensions[i]);
+  if (element.operands.size() != array->dimensions.size()) return false;
+  for (std::size_t i = 0; i < element.operands.size(); ++i) {
+    const std::optional<CounterIndex> index = index_of(*element.operands[i], array->dimensions[i]);
     if (!index) return false;
     counter.indices.push_back(*index);
   }
@@ -156,7 +156,7 @@ bool is_division(const Expression* expression) {
 
 /// Matches `diverges && leastActiveThreadInWarp()` in either order, where the variable is only ever assigned
 /// a divergence vote.
-bool elects_for_division(const Expression& condition) {
+bool elects_for_divergence(const Expression& condition) {
   if (condition.kind != ExpressionKind::binary || condition.op != Operator::logical_and) return false;
   const auto is_known = [](const Expression& each) {
     return each.kind == ExpressionKind::name && each.symbol != nullptr &&
@@ -245,9 +245,9 @@ class CounterFinder {
     const Expression& call = *statement.expression;
     const bool adds = is_call_of(call, Api::atomic_add);
     if (!adds && !is_call_of(call, Api::atomic_increment)) return;
-    SiteCounter place;
+    SiteCounter counter;
     TallyCandidate candidate;
-    if (!read_place(*call.operands[0], place, candidate.array)) return;
+    if (!read_element(*call.operands[0], counter, candidate.array)) return;
     candidate.tally.adds_one = !adds;
     if (adds && !read_tally(*call.operands[1], candidate.tally)) return;
     const ApiFunction* source = adds ? source_of(*call.operands[1]) : nullptr;
@@ -256,8 +256,8 @@ class CounterFinder {
         candidate.tally.is_wide_only || (source != nullptr && source->api == Api::bank_conflicts);
     candidate.statement = &statement;
     candidate.tally.handler = handler_;
-    candidate.tally.array = place.array;
-    candidate.tally.indices = std::move(place.indices);
+    candidate.tally.array = counter.array;
+    candidate.tally.indices = std::move(counter.indices);
     tallies_.push_back(std::move(candidate));
     known_.insert(&statement);
   }
@@ -280,16 +280,16 @@ class CounterFinder {
     const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
                             is_call_of(*statement.condition, Api::least_active_thread_in_warp);
     if (is_elected && !contains_return(statement)) return find_elected(*statement.children[0], false);
-    if (counts_divisions(statement) && !contains_return(statement))
+    if (counts_divergences(statement) && !contains_return(statement))
       return find_elected(*statement.children[0], true);
     add_candidate(statement, false, false);
     returned_ = contains_return(statement);
   }
 
-  bool counts_divisions(const Statement& statement) const {
+  bool counts_divergences(const Statement& statement) const {
     const HandlerBody& body = program_.handlers[handler_];
     return body.handler.target == TargetKind::instruction && statement.kind == StatementKind::if_else &&
-           statement.children.size() == 1 && elects_for_division(*statement.condition) &&
+           statement.children.size() == 1 && elects_for_divergence(*statement.condition) &&
            chooses_only_bra(body.handler);
   }
 
@@ -313,9 +313,9 @@ class CounterFinder {
     candidate.statement = &statement;
     candidate.counter.handler = handler_;
     candidate.counter.counts_warps = is_elected;
-    candidate.counter.counts_divisions = is_division;
+    candidate.counter.counts_divergences = is_division;
     candidate.counter.location = program_.locate(statement.position);
-    if (!read_place(*update.operands[0], candidate.counter, candidate.array)) return;
+    if (!read_element(*update.operands[0], candidate.counter, candidate.array)) return;
     if (has_addend && !read_addend(*update.operands[1], candidate.array->type, candidate.counter)) return;
     candidates_.push_back(std::move(candidate));
   }
@@ -410,7 +410,7 @@ class CounterFinder {
     const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
                             is_call_of(*statement.condition, Api::least_active_thread_in_warp);
     const bool is_division = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
-                             elects_for_division(*statement.condition);
+                             elects_for_divergence(*statement.condition);
     if (statement.kind != StatementKind::block && !is_elected && !is_division) return false;
     bool all = true;
     for (const StatementPtr& child : statement.children) all &= is_all_counted(*child, holds_counter);

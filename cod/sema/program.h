@@ -58,7 +58,7 @@ struct Collection {
 
   std::uint64_t stride() const { return kind == Kind::map ? capacity + 1 : capacity; }
   std::uint32_t key_bits() const;
-  bool has_zero_place() const { return key_bits() == 64; }
+  bool has_zero_slot() const { return key_bits() == 64; }
   /// nullopt if the trace cannot be streamed.
   std::optional<TraceStream> stream() const;
   /// Lower bound of bin `bin`. Precondition: bin <= capacity.
@@ -160,7 +160,7 @@ struct Program {
   std::vector<ModuleVariable> variables;
   std::vector<std::pair<Position, std::string>> accesses;  ///< Specification::checked_accesses()
   std::uint32_t every_launch = 1;
-  bool asks_for_transfers = false;
+  bool uses_transfer_labels = false;
   bool checks_bounds = false;      ///< accesses to an array may be out of bounds, to be dropped and counted
   bool lists_arrays = false;       ///< queries the program's arrays
   bool emits_addresses = false;    ///< a field of a trace or a map is an address, judged by its name

@@ -403,7 +403,7 @@ void Analyser::analyse_initializers() {
 void Analyser::analyse_initial_list(HandlerBody& body, Declarator& declarator) {
   constexpr auto entry = 1u << static_cast<int>(TargetKind::kernel_entry);
   context_ = Context{};
-  context_.places = entry;
+  context_.contexts = entry;
   context_.label = "ON_KERNEL_ENTRY";
   context_.uses = &body.uses;
   auto statement = std::make_unique<Statement>();
@@ -435,10 +435,10 @@ void Analyser::analyse_handler(Item& item) {
                *item.body);
 }
 
-void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label,
+void Analyser::analyse_body(HandlerBody& body, std::uint32_t contexts, const std::string& label,
                             Statement& code) {
   context_ = Context{};
-  context_.places = places;
+  context_.contexts = contexts;
   context_.label = label;
   context_.uses = &body.uses;
   scopes_.emplace_back();
@@ -448,12 +448,12 @@ void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::
 }
 
 /// Follows the helpers that the handler calls and fills in the handler's public properties.
-void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label) {
+void Analyser::finish_handler(HandlerBody& body, std::uint32_t contexts, const std::string& label) {
   std::set<ReachedFunction> seen;
   std::uint64_t nodes = body.uses.nodes;
   for (const Uses::Helper& call : body.uses.helpers) {
     nodes = std::min<std::uint64_t>(nodes + call.symbol->function->expanded_nodes, maximum_nodes * 4);
-    check_reachable(*call.symbol->function, call, places, label, seen, body);
+    check_reachable(*call.symbol->function, call, contexts, label, seen, body);
   }
   for (const Uses::Call& use : body.uses.calls) add_use(*use.api, body);
   body.handler.uses_state = body.handler.uses_state || !body.uses.states.empty();

@@ -40,13 +40,13 @@ bool is_about_all_lanes(Api api) {
 }
 
 /// "ON_BASIC_BLOCK_ENTRY, ON_BASIC_BLOCK_EXIT or ON_INSTRUCTION"
-std::string places_text(std::uint32_t places) {
+std::string contexts_text(std::uint32_t contexts) {
   std::vector<std::string> labels;
   for (int i = 0; i <= static_cast<int>(TargetKind::instruction_after); ++i) {
-    if ((places >> i & 1u) != 0) labels.emplace_back(name_of(static_cast<TargetKind>(i)));
+    if ((contexts >> i & 1u) != 0) labels.emplace_back(name_of(static_cast<TargetKind>(i)));
   }
-  if ((places & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
-  if ((places & cod::on_end) != 0) labels.emplace_back("ON_END");
+  if ((contexts & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
+  if ((contexts & cod::on_end) != 0) labels.emplace_back("ON_END");
   std::string text;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (i != 0) text += i + 1 == labels.size() ? " or " : ", ";
@@ -136,7 +136,7 @@ void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* p
   Symbol* kept = hidden_record(parameter->structure, call.operands[index]->position);
   ExpressionPtr first = record_value(kept, *call.operands[index]);
   ExpressionPtr second = first != nullptr
-                             ? record_copy(parameter, *record_place(kept, call.operands[index]->position))
+                             ? record_copy(parameter, *record_lvalue(kept, call.operands[index]->position))
                              : nullptr;
   if (second == nullptr) return;
   call.operands[index] = std::move(first);
@@ -149,10 +149,10 @@ Type Analyser::structure_result(Expression& call, const Symbol& function) {
   Symbol* kept = hidden_record(function.structure, position);
   auto made = std::make_unique<Expression>(std::move(call));
   made->type = Type::nothing;
-  call = std::move(*record_place(kept, position));
+  call = std::move(*record_lvalue(kept, position));
   call.setup.push_back(std::move(made));
-  const ExpressionPtr result = record_place(function.function->result, position);
-  copy_record(kept, *record_place(kept, position), function.function->result, *result, call.setup);
+  const ExpressionPtr result = record_lvalue(function.function->result, position);
+  copy_record(kept, *record_lvalue(kept, position), function.function->result, *result, call.setup);
   return Type::structure;
 }
 
@@ -177,8 +177,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   const bool is_handler = context_.helper == nullptr && !context_.label.empty();
   const std::size_t before = errors.size();
   if (is_handler) {
-    check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
-                context_.conditions > 0, "");
+    check_context(api, expression.position, context_.contexts, context_.label, context_.elections > 0,
+                  context_.conditions > 0, "");
   }
   if (errors.size() != before) return Type::none;  // not available here, whatever its arguments are
   return check_arguments(expression, api) ? call_by_arguments(expression, api) : Type::none;
@@ -343,8 +343,8 @@ Symbol* Analyser::array_argument(Expression& argument) {
   while (base->kind == ExpressionKind::member) base = base->operands[0].get();
   Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
   if (symbol != nullptr && argument.kind == ExpressionKind::member && !symbol->dimensions.empty()) {
-    Place place;
-    symbol = resolve(argument, place, true);
+    Lvalue lvalue;
+    symbol = resolve(argument, lvalue, true);
     argument.kind = ExpressionKind::name;
     argument.operands.clear();
     if (symbol != nullptr) argument.text = symbol->name;
@@ -487,14 +487,14 @@ void Analyser::text_or_value(Expression& argument) {
 
 // ---------------------------------------------------------------- availability
 
-void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
-                           const std::string& label, bool elected, bool conditional,
-                           const std::string& through) {
+void Analyser::check_context(const ApiFunction& api, const Position& position, std::uint32_t contexts,
+                             const std::string& label, bool elected, bool conditional,
+                             const std::string& through) {
   const std::string function = std::string(api.name) + "()";
   const std::string subject =
       through.empty() ? function : "'" + through + "()' calls " + function + ", which";
-  if ((api.places & places) != places) {
-    error(position, subject + " is not available in " + label, "use it in " + places_text(api.places));
+  if ((api.contexts & contexts) != contexts) {
+    error(position, subject + " is not available in " + label, "use it in " + contexts_text(api.contexts));
     return;
   }
   if (elected && (is_vote(api.api) || is_about_all_lanes(api.api))) {
@@ -506,8 +506,8 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
               " before the 'if' and store the result in a variable");
   }
   if (api.api != Api::sync_threads) return;
-  const bool is_end = places == 1u << static_cast<int>(TargetKind::kernel_exit);
-  if ((!is_end && places != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
+  const bool is_end = contexts == 1u << static_cast<int>(TargetKind::kernel_exit);
+  if ((!is_end && contexts != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
     error(position, subject + " is safe only where all threads of the block execute it",
           "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside of any condition");
   }
@@ -527,16 +527,16 @@ void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
 }
 
 /// Checks that everything a helper uses is available where it is called.
-void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
+void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t contexts,
                                const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;
   const std::string& name = call.symbol->name;
-  const bool is_host = (places & cod::in_reports) == places;
+  const bool is_host = (contexts & cod::in_reports) == contexts;
   if (!is_host && !function.uses.host_variables.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.host_variables.front().first->name +
                              "', which is a 'host' variable");
   }
-  if (places == cod::on_end && !function.uses.launch_data.empty()) {
+  if (contexts == cod::on_end && !function.uses.launch_data.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.launch_data.front().first +
                              "', which belongs to a launch and is not available in ON_END");
   }
@@ -551,13 +551,13 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
   body.handler.needs_convergence = body.handler.needs_convergence || function.uses.updates_memory;
   for (const Uses::Call& use : function.uses.calls) {
     add_use(*use.api, body);
-    check_place(*use.api, call.position, places, label, use.elected || call.elected,
-                use.conditional || call.conditional, name);
+    check_context(*use.api, call.position, contexts, label, use.elected || call.elected,
+                  use.conditional || call.conditional, name);
   }
   for (const Uses::Helper& inner : function.uses.helpers) {
     const Uses::Helper from_here{call.symbol, call.position, call.elected || inner.elected,
                                  call.conditional || inner.conditional};
-    check_reachable(*inner.symbol->function, from_here, places, label, seen, body);
+    check_reachable(*inner.symbol->function, from_here, contexts, label, seen, body);
   }
 }
 

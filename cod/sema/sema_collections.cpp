@@ -252,7 +252,7 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
   Symbol* content =
       declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
   add_leaves(content, collection, item.position);
-  const std::uint32_t words = collection.has_zero_place() ? 1 : (collection.key_bits() + 62) / 63;
+  const std::uint32_t words = collection.has_zero_slot() ? 1 : (collection.key_bits() + 62) / 63;
   for (std::uint32_t i = 0; i < words; ++i)
     collection.key_words.push_back(
         hidden_array(collection, "key " + std::to_string(i), dimensions, item.position));
@@ -339,22 +339,22 @@ Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional
   const std::string hint =
       "write '" + std::string(api.name) + "(" + (is_address ? "&name, value" : "name") + ")'";
   const bool has_address = argument->kind == ExpressionKind::unary && argument->op == Operator::address_of;
-  Expression& place = has_address ? *argument->operands[0] : *argument;
+  Expression& lvalue = has_address ? *argument->operands[0] : *argument;
   std::vector<ExpressionPtr*> indices;
-  Expression* base = base_of(place, indices);
+  Expression* base = base_of(lvalue, indices);
   const Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
   Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
   if (collection == nullptr || (kind && collection->kind != *kind) || has_address != is_address) {
     const std::size_t before = errors.size();
     if (base->kind == ExpressionKind::name && symbol == nullptr) static_cast<void>(value(*base));
     if (errors.size() == before)
-      error(place.position,
+      error(lvalue.position,
             std::string(api.name) + "() needs " + (is_address ? "the address of " : "") + what, hint);
     return nullptr;
   }
   const bool is_total = !is_address && indices.empty() && api.arguments == ApiArguments::collection;
   if (indices.size() != collection->leading.size() && !is_total) {
-    error(place.position,
+    error(lvalue.position,
           "wrong number of indices for '" + collection->name + "': expected " +
               std::to_string(collection->leading.size()) + ", have " + std::to_string(indices.size()),
           "write '" + collection->name + "[index]'");
@@ -363,7 +363,7 @@ Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional
   auto counter = std::make_unique<Expression>();
   counter->kind = ExpressionKind::index;
   counter->type = Type::u64;
-  counter->position = place.position;
+  counter->position = lvalue.position;
   counter->text = collection->name;
   counter->symbol = collection->counter;
   for (ExpressionPtr* index : indices) {
@@ -461,7 +461,7 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
     expression.api = &api;
     context_.uses->calls.push_back({&api, expression.position, false, false});
     if (context_.helper == nullptr && !context_.label.empty())
-      check_place(api, expression.position, context_.places, context_.label, false, false, "");
+      check_context(api, expression.position, context_.contexts, context_.label, false, false, "");
     if (!check_arguments(expression, api)) return Type::none;
   }
   const Collection* map = collection_argument(expression.operands[0], Collection::Kind::map, false, api);

@@ -89,8 +89,8 @@ Type Analyser::expression(Expression& expression) {
         expression.operands = std::move(entry->operands);
         return expression.type = entry_call(expression, *api, &field);
       }
-      return expression.type = place(expression);
-    case ExpressionKind::index: return expression.type = place(expression);
+      return expression.type = lvalue(expression);
+    case ExpressionKind::index: return expression.type = lvalue(expression);
   }
   return Type::none;
 }
@@ -232,7 +232,7 @@ Type Analyser::unary(Expression& expression) {
   Expression& operand = *expression.operands[0];
   if (expression.op == Operator::increment || expression.op == Operator::decrement) return step(expression);
   if (expression.op == Operator::address_of) return address(expression);
-  if (expression.op == Operator::dereference) return place(expression);
+  if (expression.op == Operator::dereference) return lvalue(expression);
   if (expression.op == Operator::logical_not)
     return this->operand(operand) == Type::none ? Type::none : Type::i32;
   const Type type = value(operand);

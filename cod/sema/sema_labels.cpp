@@ -39,7 +39,7 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
             "write 'ON_INSTRUCTION: " + label.name + ": { ... }'");
     }
   }
-  program_.asks_for_transfers |= body.handler.filter.transfers != 0;
+  program_.uses_transfer_labels |= body.handler.filter.transfers != 0;
   for (const Label& label : item.labels) {
     if (label.name == "OPCODE" || label.name == "SOURCE" || label.name == "CALL_TARGET" ||
         label.name == "RESULT")

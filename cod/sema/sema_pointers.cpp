@@ -159,16 +159,16 @@ void Analyser::decay(Expression& expression) {
 
 Type Analyser::address(Expression& expression) {
   Expression& of = *expression.operands[0];
-  const bool may_be_place = of.kind == ExpressionKind::name || of.kind == ExpressionKind::index ||
-                            of.kind == ExpressionKind::member ||
-                            (of.kind == ExpressionKind::unary && of.op == Operator::dereference);
+  const bool may_be_lvalue = of.kind == ExpressionKind::name || of.kind == ExpressionKind::index ||
+                             of.kind == ExpressionKind::member ||
+                             (of.kind == ExpressionKind::unary && of.op == Operator::dereference);
   const Type type = this->expression(of);
   if (type == Type::none) return Type::none;
-  const bool is_place = may_be_place && of.extent == 0 && of.symbol != nullptr &&
-                        (of.kind == ExpressionKind::name || of.kind == ExpressionKind::index);
-  const bool is_result = is_place && !of.setup.empty() && of.symbol->pointer == nullptr;
-  if (!is_place || is_result || of.symbol->kind == Symbol::Kind::constant) {
-    const bool is_constant_name = is_place && of.symbol->kind == Symbol::Kind::constant;
+  const bool is_lvalue = may_be_lvalue && of.extent == 0 && of.symbol != nullptr &&
+                         (of.kind == ExpressionKind::name || of.kind == ExpressionKind::index);
+  const bool is_result = is_lvalue && !of.setup.empty() && of.symbol->pointer == nullptr;
+  if (!is_lvalue || is_result || of.symbol->kind == Symbol::Kind::constant) {
+    const bool is_constant_name = is_lvalue && of.symbol->kind == Symbol::Kind::constant;
     error(expression.position, "only variables and elements of arrays have an address",
           is_constant_name ? "'" + of.symbol->name + "' is a constant; remove 'const'" : "");
     return Type::none;

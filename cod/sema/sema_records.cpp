@@ -51,10 +51,10 @@ bool has_effects(const Expression& expression) {
     case ExpressionKind::assign:
     case ExpressionKind::postfix: return true;
     case ExpressionKind::call: {
-      const bool reads_place = expression.api != nullptr && expression.api->arguments == ApiArguments::none &&
-                               expression.api->api != Api::clock_counter &&
-                               expression.api->api != Api::global_timer;
-      if (!reads_place) return true;
+      const bool reads_lvalue =
+          expression.api != nullptr && expression.api->arguments == ApiArguments::none &&
+          expression.api->api != Api::clock_counter && expression.api->api != Api::global_timer;
+      if (!reads_lvalue) return true;
       break;
     }
     case ExpressionKind::unary:
@@ -380,14 +380,14 @@ ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> ind
 }
 
 /// Appends one assignment for each field; false after an error.
-bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbol* source,
-                           const Expression& source_place, std::vector<ExpressionPtr>& out) {
-  const Position& position = target_place.position;
+bool Analyser::copy_record(Symbol* target, const Expression& target_lvalue, Symbol* source,
+                           const Expression& source_lvalue, std::vector<ExpressionPtr>& out) {
+  const Position& position = target_lvalue.position;
   for (std::size_t i = 0; i < target->fields.size(); ++i) {
     Symbol* to = target->fields[i].second;
     Symbol* from = source->fields[i].second;
     if (to->kind == Symbol::Kind::record && to->dimensions.size() == target->dimensions.size()) {
-      if (!copy_record(to, target_place, from, source_place, out)) return false;
+      if (!copy_record(to, target_lvalue, from, source_lvalue, out)) return false;
       continue;
     }
     const std::vector<Dimension> own(
@@ -402,19 +402,19 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbo
       std::uint64_t rest = k;
       for (std::size_t d = own.size(); d-- > 0; rest /= own[d].constant)
         own_indices[d] = rest % own[d].constant;
-      const auto element_of = [&](const Expression& place) {
+      const auto element_of = [&](const Expression& lvalue) {
         Expression element;
-        element.position = place.position;
-        element.operands = clones(place.operands);
+        element.position = lvalue.position;
+        element.operands = clones(lvalue.operands);
         for (const std::uint64_t index : own_indices) element.operands.push_back(unsigned_literal(index));
         return element;
       };
-      Expression target_element = element_of(target_place);
+      Expression target_element = element_of(target_lvalue);
       if (to->kind == Symbol::Kind::record) {
-        if (!copy_record(to, target_element, from, element_of(source_place), out)) return false;
+        if (!copy_record(to, target_element, from, element_of(source_lvalue), out)) return false;
         continue;
       }
-      auto value = std::make_unique<Expression>(element_of(source_place));
+      auto value = std::make_unique<Expression>(element_of(source_lvalue));
       value->kind = from->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
       value->text = from->name;
       value->type = use(*value, from);
@@ -446,16 +446,16 @@ Type Analyser::assign_record(Expression& expression) {
 
 /// Side effects of indices and pointers are evaluated once, before the fields are copied.
 bool Analyser::copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out) {
-  for (Expression* place : {&target, &source}) {
-    for (ExpressionPtr& each : place->setup) out.push_back(std::move(each));
-    place->setup.clear();
-    hoist_effects(*place, out);
+  for (Expression* lvalue : {&target, &source}) {
+    for (ExpressionPtr& each : lvalue->setup) out.push_back(std::move(each));
+    lvalue->setup.clear();
+    hoist_effects(*lvalue, out);
   }
   return copy_record(target.symbol, target, source.symbol, source, out);
 }
 
-void Analyser::hoist_effects(Expression& place, std::vector<ExpressionPtr>& out) {
-  for (ExpressionPtr& index : place.operands) {
+void Analyser::hoist_effects(Expression& lvalue, std::vector<ExpressionPtr>& out) {
+  for (ExpressionPtr& index : lvalue.operands) {
     if (!has_effects(*index)) continue;
     Symbol* kept = new_symbol(Symbol::Kind::local, "", index->type, index->position);
     auto name = std::make_unique<Expression>();
@@ -479,23 +479,23 @@ ExpressionPtr Analyser::record_value(Symbol* target, Expression& source) {
 }
 
 /// Returns an access to a whole variable without dimensions.
-ExpressionPtr Analyser::record_place(Symbol* record, const Position& position) {
-  auto place = std::make_unique<Expression>();
-  place->kind = ExpressionKind::index;
-  place->type = Type::structure;
-  place->structure = record->structure;
-  place->symbol = record;
-  place->position = position;
-  return place;
+ExpressionPtr Analyser::record_lvalue(Symbol* record, const Position& position) {
+  auto lvalue = std::make_unique<Expression>();
+  lvalue->kind = ExpressionKind::index;
+  lvalue->type = Type::structure;
+  lvalue->structure = record->structure;
+  lvalue->symbol = record;
+  lvalue->position = position;
+  return lvalue;
 }
 
 ExpressionPtr Analyser::record_copy(Symbol* target, Expression& source) {
-  const ExpressionPtr place = record_place(target, source.position);
+  const ExpressionPtr lvalue = record_lvalue(target, source.position);
   auto result = std::make_unique<Expression>();
   result->kind = ExpressionKind::comma;
   result->position = source.position;
   result->type = Type::nothing;
-  return copy_whole(*place, source, result->operands) ? std::move(result) : nullptr;
+  return copy_whole(*lvalue, source, result->operands) ? std::move(result) : nullptr;
 }
 
 }  // namespace lynxpp::cod

@@ -45,7 +45,7 @@ void Analyser::label_arguments(Expression& expression, const ApiFunction& api, s
     error(label.position, std::string(api.name) + "() takes filter labels",
           is_name ? suggestion(label.text, filter_names()) : "write 'instructionIs(i, MEM_READ, GLOBAL)'");
   }
-  program_.asks_for_transfers |= filter.transfers != 0;
+  program_.uses_transfer_labels |= filter.transfers != 0;
   expression.value = pack(filter);
 }
 

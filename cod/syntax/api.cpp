@@ -7,10 +7,10 @@ namespace lynxpp::cod {
 namespace {
 
 constexpr ApiFunction functions[] = {
-#define LYNXPP_API(name, identifier, result, arguments, places, uniform) \
-  {Api::identifier, #name, Type::result, ApiArguments::arguments, places, uniform, std::nullopt},
-#define LYNXPP_API_SITE_ARGUMENTS(name, identifier, result, arguments, places, uniform, site) \
-  {Api::identifier, #name, Type::result, ApiArguments::arguments, places, uniform, SiteValue::site},
+#define LYNXPP_API(name, identifier, result, arguments, contexts, uniform) \
+  {Api::identifier, #name, Type::result, ApiArguments::arguments, contexts, uniform, std::nullopt},
+#define LYNXPP_API_SITE_ARGUMENTS(name, identifier, result, arguments, contexts, uniform, site) \
+  {Api::identifier, #name, Type::result, ApiArguments::arguments, contexts, uniform, SiteValue::site},
 #include "cod/syntax/api.def"
 };
 

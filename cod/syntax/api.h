@@ -15,12 +15,12 @@
 namespace lynxpp::cod {
 
 enum class Api : std::uint8_t {
-#define LYNXPP_API(name, identifier, result, arguments, places, uniform) identifier,
+#define LYNXPP_API(name, identifier, result, arguments, contexts, uniform) identifier,
 #include "cod/syntax/api.def"
 };
 
-/// Bits of ApiFunction::places: 1 << TargetKind, and the host.
-enum Places : std::uint32_t {
+/// Bits of ApiFunction::contexts: 1 << TargetKind, and the host.
+enum Contexts : std::uint32_t {
   on_device = 0x7ff,
   on_host = 0x800,  ///< ON_REPORT
   on_end = 0x1000,
@@ -74,7 +74,7 @@ struct ApiFunction {
   std::string_view name;
   Type result;  ///< none: the type of the array's elements
   ApiArguments arguments;
-  std::uint32_t places;
+  std::uint32_t contexts;
   bool uniform;
   std::optional<SiteValue> site;
 };

@@ -142,7 +142,7 @@ void DeviceGenerator::add_for_all(const Element& element, const Expression& plac
   when_in_range(element, place, true, [&] {
     if (elected || own_place || !is_integer(element.type)) return reduce_to_memory("add", element, addend);
     if (one_place) return aggregated_add(element, active_mask_here(), addend, uniform_addend);
-    add_where_lanes_may_meet(element, addend, uniform_addend);
+    add_where_lanes_may_conflict(element, addend, uniform_addend);
   });
 }
 
@@ -286,8 +286,8 @@ void DeviceGenerator::reduce_to_memory(const char* operation, const Element& ele
 
 /// For indices that may differ between lanes: one access if the index is the same in all active lanes, else
 /// one per lane.
-void DeviceGenerator::add_where_lanes_may_meet(const Element& element, llvm::Value* addend,
-                                               bool uniform_addend) {
+void DeviceGenerator::add_where_lanes_may_conflict(const Element& element, llvm::Value* addend,
+                                                   bool uniform_addend) {
   // Without redux.sync, summing takes one step per lane, which may cost more than it saves.
   if (sm_ < 80 && !uniform_addend) return reduce_to_memory("add", element, addend);
   llvm::Value* mask = active_mask_here();

@@ -57,7 +57,7 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   access.is_widest = builder_.CreateICmpUGT(size, constant(8));
   access.is_atomic = builder_.CreateICmpEQ(kind, constant(2));
   access.is_load = builder_.CreateICmpEQ(kind, constant(0));
-  access.mask = mask_of_lanes_here();
+  access.mask = active_mask();
   access.lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
   access.address = relative_address_ != nullptr
                        ? relative_address_
@@ -173,7 +173,7 @@ DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& 
 
 /// i1: true if the lane represents all lanes that are served with it. The lowest lane represents each unit;
 /// atomic operations are executed one lane at a time.
-llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Value* lanes) {
+llvm::Value* DeviceGenerator::represents_unit(const BankAccess& access, llvm::Value* lanes) {
   return value_where(builder_.CreateNot(access.is_atomic), builder_.getTrue(),
                      [&] { return first_with_value(access.unit, access.mask, lanes); });
 }
@@ -182,7 +182,7 @@ llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Va
 llvm::Value* DeviceGenerator::count_bank_conflicts(BankAccess access) {
   join_groups(access);
   llvm::Value* lanes = lanes_at_bank(access);
-  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
+  llvm::Value* standing = vote(represents_unit(access, lanes), access.mask);
   llvm::Value* served =
       builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, builder_.CreateAnd(lanes, standing));
   return packed(counts_of_served(access, served));
@@ -236,7 +236,7 @@ DeviceGenerator::BankCounts DeviceGenerator::measure_banks(llvm::BasicBlock* set
 }
 
 /// The same from hoisted values. Accesses of up to a word cannot spare groups.
-DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
+DeviceGenerator::BankCounts DeviceGenerator::hoisted_bank_counts() {
   llvm::Value* counts = site_value(SiteValue::hoisted_banks);
   if (measures_banks_) {
     llvm::BasicBlock* there = new_block("some");
@@ -254,17 +254,18 @@ llvm::Value* DeviceGenerator::bank_groups() {
                                             builder_.getInt32(4), builder_.getInt32(2));
   llvm::Value* groups =
       builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(4)), wide, builder_.getInt32(1));
-  llvm::Value* is_of_lanes = builder_.CreateICmpNE(site_value(SiteValue::is_of_lanes), builder_.getInt32(0));
-  return builder_.CreateSelect(is_of_lanes, groups, builder_.getInt32(0));
+  llvm::Value* follows_from_lanes =
+      builder_.CreateICmpNE(site_value(SiteValue::follows_from_lanes), builder_.getInt32(0));
+  return builder_.CreateSelect(follows_from_lanes, groups, builder_.getInt32(0));
 }
 
 llvm::Value* DeviceGenerator::bank_call(Api api) {
   switch (api) {
     case Api::bank_groups: return bank_groups();
-    case Api::bank_groups_spared: return banks_here().spared;
-    case Api::bank_conflicts: return banks_here().conflicts;
+    case Api::bank_groups_spared: return bank_counts().spared;
+    case Api::bank_conflicts: return bank_counts().conflicts;
     default: {
-      const BankCounts counts = banks_here();
+      const BankCounts counts = bank_counts();
       llvm::Value* needed = builder_.CreateSub(bank_groups(), counts.spared);
       return builder_.CreateAdd(needed, counts.conflicts);
     }

@@ -204,7 +204,7 @@ void DeviceGenerator::begin_body() {
   if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
   if (!measures_banks_) return;
   // Exits the handler if there is nothing to add.
-  lanes_.back().banks = uses_lane_values_ ? take_banks() : measure_banks(exit_);
+  lanes_.back().banks = uses_lane_values_ ? hoisted_bank_counts() : measure_banks(exit_);
 }
 
 /// Runs the code that follows only if `number` is divisible by `every`.
@@ -338,15 +338,15 @@ llvm::Value* DeviceGenerator::thread_call(Api api) {
 
 llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
   switch (call.api->api) {
-    case Api::active_mask: return mask_of_lanes_here();
+    case Api::active_mask: return active_mask();
     case Api::active_thread_count:
-      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask_of_lanes_here());
+      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, active_mask());
     case Api::least_active_thread_in_warp:
-      return builder_.CreateZExt(is_lowest_of(mask_of_lanes_here()), builder_.getInt32Ty());
+      return builder_.CreateZExt(is_lowest_of(active_mask()), builder_.getInt32Ty());
     case Api::ballot:
     case Api::divergent_warp: {
       llvm::Value* condition = truth(*call.operands[0]);
-      llvm::Value* mask = mask_of_lanes_here();
+      llvm::Value* mask = active_mask();
       llvm::Value* votes = vote(condition, mask);
       if (call.api->api == Api::ballot) return votes;
       llvm::Value* some = builder_.CreateICmpNE(votes, builder_.getInt32(0));
@@ -356,7 +356,7 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::warp_any:
     case Api::warp_all: {
       llvm::Value* condition = truth(*call.operands[0]);
-      llvm::Value* mask = mask_of_lanes_here();
+      llvm::Value* mask = active_mask();
       llvm::Value* votes = vote(condition, mask);
       llvm::Value* holds = call.api->api == Api::warp_all
                                ? builder_.CreateICmpEQ(votes, mask)
@@ -371,7 +371,7 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::bank_groups:
     case Api::bank_groups_spared: return bank_call(call.api->api);
     case Api::sync_warp:
-      assembly("bar.warp.sync $0;", builder_.getVoidTy(), {mask_of_lanes_here()}, Effect::convergent);
+      assembly("bar.warp.sync $0;", builder_.getVoidTy(), {active_mask()}, Effect::convergent);
       return nullptr;
     case Api::sync_threads:
       assembly("bar.sync 0;", builder_.getVoidTy(), {}, Effect::convergent);

@@ -58,11 +58,11 @@ llvm::Value* DeviceGenerator::append(const Expression& call, const Collection& t
   llvm::AllocaInst* result = new_slot(builder_.getInt64Ty(), "entry");
   const std::optional<TraceStream> streams = streamed(trace);
   builder_.CreateStore(streams ? builder_.getInt64(not_kept) : capacity, result);
-  const Place place = place_of(trace.leading, index);
+  const CheckedOffset at = checked_offset(trace.leading, index);
   const bool is_one = std::all_of(index.operands.begin(), index.operands.end(),
                                   [this](const ExpressionPtr& each) { return is_uniform(*each); });
-  when_in_range({nullptr, place.in_range, Type::u64}, index, true, [&] {
-    llvm::Value* counter = element_address(*trace.counter, place.offset);
+  when_in_range({nullptr, at.in_range, Type::u64}, index, true, [&] {
+    llvm::Value* counter = element_address(*trace.counter, at.offset);
     llvm::Value* number = is_one && !call.elected
                               ? reserve_together(counter)
                               : assembly("atom.global.add.u64 $0, [$1], $2;", builder_.getInt64Ty(),
@@ -71,7 +71,7 @@ llvm::Value* DeviceGenerator::append(const Expression& call, const Collection& t
     llvm::BasicBlock* end = new_block("appended");
     builder_.CreateCondBr(builder_.CreateICmpULT(number, capacity), room, end);
     builder_.SetInsertPoint(room);
-    llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(place.offset, capacity), number);
+    llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(at.offset, capacity), number);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Symbol& leaf = *trace.leaves[i];
       llvm::Value* address = builder_.CreateGEP(storage_type(leaf.type), base_of(leaf), offset);
@@ -128,18 +128,18 @@ llvm::Value* DeviceGenerator::record(const Expression& call, const Collection& h
   llvm::Value* value = expression_as(recorded, is_signed_value ? Type::i64 : Type::u64);
   llvm::Value* count =
       call.operands.size() > 2 ? expression_as(*call.operands[2], Type::u64) : builder_.getInt64(1);
-  const Place place = place_of(histogram.leading, index);
-  when_in_range({nullptr, place.in_range, Type::u64}, index, true, [&] {
+  const CheckedOffset at = checked_offset(histogram.leading, index);
+  when_in_range({nullptr, at.in_range, Type::u64}, index, true, [&] {
     const Bin bin = bin_of(value, is_signed_value, histogram);
-    llvm::Value* first = builder_.CreateMul(place.offset, builder_.getInt64(histogram.capacity));
+    llvm::Value* first = builder_.CreateMul(at.offset, builder_.getInt64(histogram.capacity));
     llvm::Value* inside = builder_.CreateAdd(first, bin.number);
     llvm::Value* address = element_address(*histogram.leaves[0], inside);
-    address = builder_.CreateSelect(bin.beyond, element_address(*histogram.overflow, place.offset), address);
-    address = builder_.CreateSelect(bin.below, element_address(*histogram.counter, place.offset), address);
+    address = builder_.CreateSelect(bin.beyond, element_address(*histogram.overflow, at.offset), address);
+    address = builder_.CreateSelect(bin.below, element_address(*histogram.counter, at.offset), address);
     const Element target{builder_.CreateIntToPtr(address, builder_.getPtrTy(1)), nullptr, Type::u64};
     const bool is_same = call.operands.size() < 3 || is_uniform(*call.operands[2]);
     if (call.elected) return reduce_to_memory("add", target, count);
-    add_where_lanes_may_meet(target, count, is_same);
+    add_where_lanes_may_conflict(target, count, is_same);
   });
   return nullptr;
 }
@@ -168,11 +168,11 @@ llvm::Value* DeviceGenerator::hash_of(const std::vector<llvm::Value*>& words) {
 /// The code reads memory again instead of using the result of the swap. ptxas assumes that a loop whose exit
 /// depends on the result of an atomic operation waits for another lane, and makes the lane yield; the others
 /// then proceed without it, and the warp is diverged from there on.
-void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm::Value*>& words,
-                                  llvm::Value* place, bool inserts, const Matched& matched) {
+void DeviceGenerator::match_slot(const Collection& map, const std::vector<llvm::Value*>& words,
+                                 llvm::Value* slot, bool inserts, const Matched& matched) {
   llvm::Type* wide_type = builder_.getInt64Ty();
   for (std::size_t i = 0; i < words.size(); ++i) {
-    llvm::Value* address = element_address(*map.key_words[i], place);
+    llvm::Value* address = element_address(*map.key_words[i], slot);
     llvm::BasicBlock* next = i + 1 == words.size() ? matched.same : new_block("word");
     llvm::BasicBlock* differs = new_block("differs");
     // A stale value can only be zero, and then the swap has no effect.
@@ -195,30 +195,30 @@ void DeviceGenerator::match_place(const Collection& map, const std::vector<llvm:
 }
 
 /// The key whose words are zero has a dedicated slot. Continues at the insertion point for all other keys.
-void DeviceGenerator::try_zero_place(const Search& search, llvm::Value* zero_place) {
+void DeviceGenerator::probe_zero_slot(const Search& search, llvm::Value* zero_slot) {
   llvm::BasicBlock* is_zero = new_block("zero_key");
   llvm::BasicBlock* is_other = new_block("key");
   builder_.CreateCondBr(builder_.CreateICmpEQ(search.words[0], builder_.getInt64(0)), is_zero, is_other);
   builder_.SetInsertPoint(is_zero);
-  builder_.CreateStore(zero_place, search.place);
+  builder_.CreateStore(zero_slot, search.slot);
   if (search.inserts) {
     assembly("st.global.u64 [$0], $1;", builder_.getVoidTy(),
-             {element_address(*search.map.key_words[0], zero_place), builder_.getInt64(1)}, Effect::memory);
+             {element_address(*search.map.key_words[0], zero_slot), builder_.getInt64(1)}, Effect::memory);
   }
   builder_.CreateBr(search.found);
   builder_.SetInsertPoint(is_other);
 }
 
 /// Probes one slot after `base` after the other until the key is found or known to be absent.
-void DeviceGenerator::try_places(const Search& search, llvm::Value* base) {
-  const auto& [map, words, inserts, found, absent, place_slot] = search;
+void DeviceGenerator::probe_slots(const Search& search, llvm::Value* base) {
+  const auto& [map, words, inserts, found, absent, slot_variable] = search;
   llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* hash = hash_of(words);
   llvm::Value* step = builder_.CreateOr(builder_.CreateLShr(hash, 32), builder_.getInt64(1));
   llvm::Value* mask = builder_.getInt64(map.capacity - 1);
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* probe = new_block("probe");
-  llvm::BasicBlock* other = new_block("other_place");
+  llvm::BasicBlock* other = new_block("other_slot");
   llvm::BasicBlock* next = new_block("next");
   builder_.CreateBr(probe);
   builder_.SetInsertPoint(probe);
@@ -226,15 +226,15 @@ void DeviceGenerator::try_places(const Search& search, llvm::Value* base) {
   llvm::PHINode* at = builder_.CreatePHI(wide_type, 2);
   count->addIncoming(builder_.getInt64(0), before);
   at->addIncoming(hash, before);
-  llvm::Value* place = builder_.CreateAdd(base, builder_.CreateAnd(at, mask));
-  builder_.CreateStore(place, place_slot);
+  llvm::Value* slot = builder_.CreateAdd(base, builder_.CreateAnd(at, mask));
+  builder_.CreateStore(slot, slot_variable);
   builder_.SetInsertPoint(next);
   llvm::PHINode* advance = builder_.CreatePHI(wide_type, 2);
   llvm::Value* tried = builder_.CreateAdd(count, builder_.getInt64(1));
   count->addIncoming(tried, next);
   at->addIncoming(builder_.CreateAdd(at, advance), next);
   builder_.SetInsertPoint(probe);
-  match_place(map, words, place, inserts, {found, other, absent, next});
+  match_slot(map, words, slot, inserts, {found, other, absent, next});
   builder_.SetInsertPoint(other);
   advance->addIncoming(step, other);
   builder_.CreateBr(next);
@@ -255,11 +255,11 @@ void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm
   llvm::BasicBlock* absent = new_block("absent");
   llvm::BasicBlock* end = new_block("searched");
   const Search search{map, words, inserts, found, absent, new_slot(wide_type, "slot")};
-  llvm::Value* zero_place = builder_.CreateAdd(base, builder_.getInt64(map.capacity));
-  if (map.has_zero_place()) try_zero_place(search, zero_place);
-  try_places(search, base);
+  llvm::Value* zero_slot = builder_.CreateAdd(base, builder_.getInt64(map.capacity));
+  if (map.has_zero_slot()) probe_zero_slot(search, zero_slot);
+  probe_slots(search, base);
   builder_.SetInsertPoint(found);
-  builder_.CreateStore(builder_.CreateLoad(wide_type, search.place), result);
+  builder_.CreateStore(builder_.CreateLoad(wide_type, search.slot), result);
   builder_.CreateBr(end);
   builder_.SetInsertPoint(absent);
   if (inserts) {
@@ -273,7 +273,7 @@ void DeviceGenerator::search_entry(const Collection& map, const std::vector<llvm
 llvm::Value* DeviceGenerator::find_entry(const Expression& index, const Collection& map, bool inserts) {
   llvm::AllocaInst* result = new_slot(builder_.getInt64Ty(), "entry");
   builder_.CreateStore(builder_.getInt64(nowhere), result);
-  const Place lead = place_of(map.leading, index);
+  const CheckedOffset lead = checked_offset(map.leading, index);
   const std::vector<llvm::Value*> words = key_words(index, map);
   if (lead.in_range != nullptr)
     when_in_range({nullptr, builder_.CreateNot(lead.in_range)}, index, false, [&] { count_dropped(); });

@@ -103,7 +103,7 @@ llvm::Value* DeviceGenerator::address_from_leader() {
 /// exist, lanes that share their bank exclude themselves.
 llvm::Value* DeviceGenerator::bank_lanes_apart(BankAccess access) {
   llvm::Value* lanes = lanes_at_bank(access);
-  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
+  llvm::Value* standing = vote(represents_unit(access, lanes), access.mask);
   llvm::Value* served = builder_.CreateAnd(lanes, standing);
   llvm::Value* more = builder_.CreateAnd(served, builder_.CreateSub(served, builder_.getInt32(1)));
   llvm::Value* meets = builder_.CreateICmpNE(more, builder_.getInt32(0));

@@ -34,16 +34,16 @@ llvm::Value* DeviceGenerator::opaque(llvm::Value* condition) {
   return call;
 }
 
-llvm::Value* DeviceGenerator::mask_of_lanes_here() {
+llvm::Value* DeviceGenerator::active_mask() {
   llvm::BasicBlock* const here = builder_.GetInsertBlock();
   if (mask_here_.block != here) mask_here_ = {here, active_mask_here()};
   return mask_here_.mask;
 }
 
 /// Computed once for all functions about banks in this part.
-const DeviceGenerator::BankCounts& DeviceGenerator::banks_here() {
+const DeviceGenerator::BankCounts& DeviceGenerator::bank_counts() {
   if (!lanes_.back().banks) {
-    const BankCounts counts = uses_lane_values_ ? take_banks() : measure_banks(nullptr);
+    const BankCounts counts = uses_lane_values_ ? hoisted_bank_counts() : measure_banks(nullptr);
     lanes_.back().banks = counts;
   }
   return *lanes_.back().banks;

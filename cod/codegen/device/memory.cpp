@@ -13,9 +13,9 @@ llvm::Value* DeviceGenerator::first_in_sector() {
   }
   llvm::Value* sector =
       builder_.CreateUDiv(site_value(SiteValue::memory_address), builder_.getInt64(sector_bytes));
-  llvm::Value* first = first_with_value(sector, mask_of_lanes_here(), builder_.getInt32(all_lanes));
+  llvm::Value* first = first_with_value(sector, active_mask(), builder_.getInt32(all_lanes));
   llvm::Value* is_first = builder_.CreateZExt(first, builder_.getInt32Ty());
-  return builder_.CreateAnd(is_first, site_value(SiteValue::is_of_lanes));
+  return builder_.CreateAnd(is_first, site_value(SiteValue::follows_from_lanes));
 }
 
 /// Sectors from the first to the last byte of a bulk copy; 0 for an empty copy and for other accesses.

@@ -54,7 +54,7 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   builder_.CreateCondBr(builder_.CreateICmpNE(ring, builder_.getInt64(0)), streams, end);
   builder_.SetInsertPoint(streams);
   llvm::Value* entries = load_of_stream(entry.counter, offsetof(StreamControl, entries), Freshness::constant);
-  llvm::Value* known = load_of_stream(entry.counter, offsetof(StreamControl, taken), Freshness::passes_by);
+  llvm::Value* known = load_of_stream(entry.counter, offsetof(StreamControl, consumed), Freshness::passes_by);
   llvm::Value* fits = builder_.CreateICmpULT(builder_.CreateSub(entry.number, known), entries);
   builder_.CreateBr(looks);
   builder_.SetInsertPoint(looks);
@@ -75,7 +75,7 @@ void DeviceGenerator::stream(const Appended& entry, const TraceStream& stream, l
   llvm::BasicBlock* const waited = builder_.GetInsertBlock();
   builder_.CreateBr(looked);
   builder_.SetInsertPoint(looked);
-  const std::array next{found.has_room, found.waiting.taken, found.waiting.since, found.waiting.looks};
+  const std::array next{found.has_room, found.waiting.consumed, found.waiting.since, found.waiting.looks};
   for (std::size_t i = 0; i < seen.size(); ++i) {
     llvm::PHINode* both = builder_.CreatePHI(first[i]->getType(), 2);
     both->addIncoming(seen[i], room);
@@ -111,9 +111,9 @@ void DeviceGenerator::write_entry(const Appended& entry, const TraceStream& stre
 /// ptxas makes lanes yield.
 DeviceGenerator::Look DeviceGenerator::look_for_room(const Sought& sought, const Waiting& before) {
   const Seen seen = look_at_host(sought.counter, before.looks);
-  llvm::Value* moved = builder_.CreateICmpNE(seen.taken, before.taken);
+  llvm::Value* moved = builder_.CreateICmpNE(seen.consumed, before.consumed);
   llvm::Value* has_room =
-      builder_.CreateICmpULT(builder_.CreateSub(sought.number, seen.taken), sought.entries);
+      builder_.CreateICmpULT(builder_.CreateSub(sought.number, seen.consumed), sought.entries);
   llvm::Value* now = thread_call(Api::global_timer);
   llvm::Value* is_late = waits_too_long(sought.counter, builder_.CreateSub(now, before.since), before.looks);
   llvm::Value* waits_on = builder_.CreateNot(builder_.CreateOr(moved, has_room));
@@ -124,7 +124,7 @@ DeviceGenerator::Look DeviceGenerator::look_for_room(const Sought& sought, const
   llvm::Value* more = builder_.CreateAdd(before.looks, builder_.getInt64(1));
   return {has_room,
           builder_.CreateOr(is_late, builder_.CreateAnd(waits_on, others_gave_up)),
-          {seen.taken, builder_.CreateSelect(moved, now, before.since),
+          {seen.consumed, builder_.CreateSelect(moved, now, before.since),
            builder_.CreateSelect(moved, builder_.getInt64(0), more)}};
 }
 
@@ -136,7 +136,7 @@ DeviceGenerator::Seen DeviceGenerator::look_at_host(llvm::Value* counter, llvm::
   llvm::Type* wide_type = builder_.getInt64Ty();
   llvm::Value* ring = load_of_stream(counter, offsetof(StreamControl, ring), Freshness::constant);
   const auto load_both = [&](Freshness freshness) {
-    return Seen{load_of_stream(ring, offsetof(StreamRing, taken), freshness),
+    return Seen{load_of_stream(ring, offsetof(StreamRing, consumed), freshness),
                 load_of_stream(counter, offsetof(StreamControl, gave_up), freshness)};
   };
   llvm::BasicBlock* patient = new_block("patient");
@@ -167,9 +167,9 @@ DeviceGenerator::Seen DeviceGenerator::look_at_host(llvm::Value* counter, llvm::
     value->addIncoming(second, certain);
     return value;
   };
-  const Seen both{either(usual.taken, fresh.taken), either(usual.gave_up, fresh.gave_up)};
-  assembly("red.global.max.u64 [$0+" + std::to_string(offsetof(StreamControl, taken)) + "], $1;",
-           builder_.getVoidTy(), {counter, both.taken}, Effect::memory);
+  const Seen both{either(usual.consumed, fresh.consumed), either(usual.gave_up, fresh.gave_up)};
+  assembly("red.global.max.u64 [$0+" + std::to_string(offsetof(StreamControl, consumed)) + "], $1;",
+           builder_.getVoidTy(), {counter, both.consumed}, Effect::memory);
   return both;
 }
 

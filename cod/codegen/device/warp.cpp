@@ -81,7 +81,7 @@ llvm::Value* DeviceGenerator::extreme_by_gathering(llvm::Value* mask, llvm::Valu
 
 llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
   llvm::Value* value = expression_as(*call.operands[0], call.type);
-  llvm::Value* mask = mask_of_lanes_here();
+  llvm::Value* mask = active_mask();
   if (call.api->api != Api::warp_sum) return extreme_over(mask, value, call.api->api, call.type);
   return call.type == Type::f64 ? floating_sum(mask, value) : sum_over(mask, value);
 }
@@ -132,7 +132,7 @@ llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* 
 /// The number of distinct values in the active lanes; `in_halves`: the sum of those in lanes 0 to 15 and in
 /// lanes 16 to 31.
 llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
-  llvm::Value* mask = mask_of_lanes_here();
+  llvm::Value* mask = active_mask();
   llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
   llvm::Value* group = builder_.getInt32(0xffffffffu);
   if (in_halves) {

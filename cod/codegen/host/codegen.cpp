@@ -126,13 +126,13 @@ class HostGenerator final : public FunctionGenerator {
 
   /// The row-major leading index, or 0 and a mishap if it is out of range.
   llvm::Value* lead_of(const Collection& collection, const Expression& index) {
-    const Place place = place_of(collection.leading, index);
-    if (place.in_range == nullptr) return place.offset;
+    const CheckedOffset at = checked_offset(collection.leading, index);
+    if (at.in_range == nullptr) return at.offset;
     llvm::AllocaInst* slot = new_slot(builder_.getInt64Ty(), "lead");
     builder_.CreateStore(builder_.getInt64(0), slot);
-    when_in_range({nullptr, builder_.CreateNot(place.in_range)}, index, false,
+    when_in_range({nullptr, builder_.CreateNot(at.in_range)}, index, false,
                   [&] { call_runtime(&host_out_of_range, builder_.getVoidTy(), {pointer_to(index)}); });
-    when_in_range({nullptr, place.in_range}, index, false, [&] { builder_.CreateStore(place.offset, slot); });
+    when_in_range({nullptr, at.in_range}, index, false, [&] { builder_.CreateStore(at.offset, slot); });
     return builder_.CreateLoad(builder_.getInt64Ty(), slot);
   }
 

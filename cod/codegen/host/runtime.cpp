@@ -236,8 +236,8 @@ Elements elements_of(HostRun& run, const Symbol& symbol) {
   const Collection* collection = symbol.collection;
   if (collection == nullptr || collection->kind == Collection::Kind::histogram) return elements;
   const std::size_t bytes = size_of(elements.type);
-  for (const std::uint64_t place : entry_places(run, *collection)) {
-    const std::byte* element = elements.data + place * bytes;
+  for (const std::uint64_t slot : entry_slots(run, *collection)) {
+    const std::byte* element = elements.data + slot * bytes;
     elements.copied.insert(elements.copied.end(), element, element + bytes);
   }
   elements.data = elements.copied.data();

@@ -143,7 +143,8 @@ void FunctionCodegen::count_sides(const std::vector<const ptx::Operand*>& operan
                             : !access.writes ? AccessKind::load
                                              : AccessKind::atomic;
     operation.counted.push_back({static_cast<std::size_t>(found - addresses.begin()), access.space,
-                                 static_cast<std::uint32_t>(kind), access.is_of_lanes(), access.is_sized});
+                                 static_cast<std::uint32_t>(kind), access.follows_from_lanes(),
+                                 access.is_sized});
   }
 }
 

@@ -1,4 +1,4 @@
-#include "cod/sema/lane_words.h"
+#include "cod/sema/lane_dependence.h"
 
 #include <algorithm>
 
