@@ -76,7 +76,7 @@ TEST(Folds, NeedAResultAndAKnownFunction) {
       "\"max\"); }\n"
       "                                                                                   ^~~\n"
       "  hint: did you mean 'n'?\n");
-  EXPECT_EQ(report("fold(\"n\", \"mox\");").substr(0, 75),
+  EXPECT_EQ(report("fold(\"n\", \"mox\");").substr(0, 76),
             "t.cod:4:87: error: this is not a way to combine results of several launches\n");
   EXPECT_NE(report("fold(\"n\", \"concatenate\");").find("only tables have rows to concatenate"),
             std::string::npos);
