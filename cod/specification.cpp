@@ -91,9 +91,8 @@ class CompiledSpecification final : public Specification {
     const auto key = std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values,
                                 target.words, target.streams_traces, target.has_lane_sizes);
     auto found = device_code_.find(key);
-    if (found == device_code_.end()) {
+    if (found == device_code_.end())
       found = device_code_.emplace(key, generate_device_code(*program_, target)).first;
-    }
     return found->second;
   }
 

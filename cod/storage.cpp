@@ -1,23 +1,13 @@
 #include "cod/storage.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace lynxpp::cod {
 std::uint32_t size_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::i8:
-    case ScalarType::u8: return 1;
-    case ScalarType::i16:
-    case ScalarType::u16: return 2;
-    case ScalarType::i32:
-    case ScalarType::u32:
-    case ScalarType::f32: return 4;
-    case ScalarType::i64:
-    case ScalarType::u64:
-    case ScalarType::f64: break;
-  }
-  return 8;
+  static constexpr std::array<std::uint32_t, 10> sizes{1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+  return sizes[static_cast<std::size_t>(type)];
 }
 
 std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "cod/sema/program.h"
@@ -19,6 +20,24 @@ bool has_effects(const Expression& expression);
 bool elects(const Expression& condition, bool holds);
 struct ApiFunction;
 const ApiFunction& overload_of(const Expression& call, const ApiFunction& here);
+
+/// The result of a function that has reported an error: no type, null, false or nullopt.
+struct Failed {
+  template <typename T>
+  static constexpr bool has_failure_value =
+      std::is_same_v<T, Type> || std::is_same_v<T, bool> || std::is_pointer_v<T> ||
+      std::is_constructible_v<T, std::nullopt_t> || std::is_same_v<T, ExpressionPtr>;
+  template <typename T>
+  requires has_failure_value<T>
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    return T();
+  }
+};
+
+/// An array's element is indexed, any other variable is named.
+inline ExpressionKind kind_of_use(const Symbol& symbol) {
+  return symbol.kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+}
 
 class Analyser {
  public:
@@ -192,6 +211,8 @@ class Analyser {
   bool read_bounds(const StorageClause& clause, Collection& collection);
   bool read_key(const Item& item, Collection& collection);
   std::optional<std::int64_t> constant_bound(Expression& expression);
+  /// Analyses an arithmetic expression outside of any handler; false after an error.
+  bool analyse_alone(Expression& expression);
   void add_leaves(Symbol* content, Collection& collection, const Position& position);
   Symbol* hidden_array(Collection& collection, const std::string& part, std::vector<Dimension> dimensions,
                        const Position& position);
@@ -211,6 +232,7 @@ class Analyser {
   Type expression(Expression& expression);
   Type value(Expression& expression);  ///< same as expression(), but requires an arithmetic value
   Type number(const Expression& expression, Type type);  ///< the check that value() performs
+  Type comma_value(Expression& expression);
   Type name(Expression& expression);
   Type unary(Expression& expression);
   Type step(Expression& expression);
@@ -291,6 +313,7 @@ class Analyser {
   void unknown_function(const Expression& expression);
 
   void error(const Position& position, std::string message, std::string hint = {});
+  Failed fail(const Position& position, std::string message, std::string hint = {});  ///< reports an error
   void warn_of_unused_value(const Expression& expression);
   // sema_warnings.cpp
   void warn(const Position& position, std::string message, std::string hint);

@@ -66,21 +66,17 @@ struct Collection {
 };
 
 /// A declared name. Owned by Program::symbols.
-struct Symbol {
+struct Symbol : FullType {  // an array: the elements' type; a function: the result's
   /// record: a variable of structure type; each of its fields is a symbol.
   enum class Kind : std::uint8_t { local, state, constant, array, record, function };
   /// thread: an array of per-thread variables; indirect: the target of a pointer.
   enum class Memory : std::uint8_t { global, shared, local, table, thread, indirect, host };
   Kind kind = Kind::local;
   std::string name;
-  Type type = Type::none;  ///< array: element type; function: result type
   Position position;
   bool is_const = false;
   Memory memory = Memory::global;     ///< array
   std::vector<Dimension> dimensions;  ///< array, record: preceded by those of enclosing records
-  std::string structure;              ///< record; pointer: the pointee
-  Type pointee = Type::none;          ///< pointer
-  bool to_const = false;              ///< pointer
   /// pointer: `p[i]` is an element of this array or record, whose first dimension is unbounded.
   Symbol* target = nullptr;
   const Symbol* pointer = nullptr;                      ///< array in Memory::indirect
@@ -103,6 +99,10 @@ struct Symbol {
   Function* function = nullptr;
   Collection* collection = nullptr;  ///< array, record: the collection that it is part of
 };
+
+/// The initialiser of the local variable that the expression names, if the variable is never assigned again;
+/// else null.
+const Expression* only_value(const Expression& name);
 
 /// Names that a piece of code uses, excluding the helper functions that it calls.
 struct Uses {

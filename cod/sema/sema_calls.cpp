@@ -4,6 +4,7 @@
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
 #include "cod/sema/format.h"
+#include "cod/sema/lane_dependence.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -14,29 +15,13 @@ std::string count_of(std::size_t number, const std::string& what) {
 
 /// True if the result is a vote: a single lane cannot compute it.
 bool is_vote(Api api) {
-  switch (api) {
-    case Api::ballot:
-    case Api::divergent_warp:
-    case Api::warp_sum:
-    case Api::warp_max:
-    case Api::warp_min:
-    case Api::warp_any:
-    case Api::warp_all: return true;
-    default: return false;
-  }
+  using enum Api;
+  return is_one_of(api, {ballot, divergent_warp, warp_sum, warp_max, warp_min, warp_any, warp_all});
 }
 
 /// True if the result describes all active lanes or their accesses.
 bool is_about_all_lanes(Api api) {
-  switch (api) {
-    case Api::active_mask:
-    case Api::active_thread_count:
-    case Api::first_in_sector:
-    case Api::bank_wavefronts:
-    case Api::bank_conflicts:
-    case Api::bank_groups_spared: return true;
-    default: return false;
-  }
+  return is_about_accesses(api) || is_one_of(api, {Api::active_mask, Api::active_thread_count});
 }
 
 /// "ON_BASIC_BLOCK_ENTRY, ON_BASIC_BLOCK_EXIT or ON_INSTRUCTION"
@@ -56,29 +41,8 @@ std::string contexts_text(std::uint32_t contexts) {
 }
 
 bool needs_all_lanes(const ApiFunction& api) {
-  switch (api.api) {
-    case Api::active_mask:
-    case Api::active_thread_count:
-    case Api::least_active_thread_in_warp:
-    case Api::divergent_warp:
-    case Api::ballot:
-    case Api::unique_element_count:
-    case Api::first_in_sector:
-    case Api::bank_wavefronts:
-    case Api::bank_conflicts:
-    case Api::bank_groups_spared:
-    case Api::warp_sum:
-    case Api::warp_max:
-    case Api::warp_min:
-    case Api::warp_any:
-    case Api::warp_all:
-    case Api::sync_warp:
-    case Api::sync_threads:
-    case Api::append:
-    case Api::record:
-    case Api::atomic_add: return true;
-    default: return false;
-  }
+  using enum Api;
+  return means_lanes(api.api) || is_one_of(api.api, {sync_threads, append, record, atomic_add});
 }
 
 }  // namespace
@@ -124,9 +88,7 @@ Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
       initial_value(*expression.operands[i], parameters[i].type);
     }
   }
-  expression.structure = symbol.structure;
-  expression.pointee = symbol.pointee;
-  expression.to_const = symbol.to_const;
+  expression.take_type(symbol);
   return symbol.type == Type::structure ? structure_result(expression, symbol) : symbol.type;
 }
 
@@ -165,11 +127,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {
     // Without an argument it tests whether the lanes disagree about the guard of this instruction.
-    auto guard = std::make_unique<Expression>();
-    guard->kind = ExpressionKind::call;
-    guard->text = "getPredicateValue";
-    guard->position = expression.position;
-    expression.operands.push_back(std::move(guard));
+    expression.operands.push_back(make_expression(ExpressionKind::call, expression.position));
+    expression.operands.back()->text = "getPredicateValue";
   }
   context_.uses->calls.push_back(
       {&api, expression.position, context_.elections > 0, context_.conditions > 0});
@@ -262,7 +221,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
   if (given >= least && given <= most) return true;
   const std::string takes = least == most ? count_of(least, "argument")
                                           : std::to_string(least) + " to " + count_of(most, "argument");
-  error(expression.position, std::string(api.name) + "() takes " + takes + ", not " + std::to_string(given));
+  error(expression.position, api.call() + " takes " + takes + ", not " + std::to_string(given));
   analyse_operands(expression);
   return false;
 }
@@ -287,9 +246,8 @@ Symbol* Analyser::element_argument(Expression& expression) {
     if (type == Type::none) return nullptr;
     if (type != Type::pointer || argument->pointee == Type::none) {
       const bool is_element = argument->kind == ExpressionKind::index;
-      error(argument->position, "an atomic function needs the address of an array element",
-            is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
-      return nullptr;
+      return fail(argument->position, "an atomic function needs the address of an array element",
+                  is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
     }
     argument = dereferenced(std::move(argument));
   }
@@ -298,16 +256,13 @@ Symbol* Analyser::element_argument(Expression& expression) {
                           (argument->symbol->memory == Symbol::Memory::global ||
                            argument->symbol->memory == Symbol::Memory::shared ||
                            argument->symbol->memory == Symbol::Memory::indirect);
-  if (is_element && argument->symbol->is_const) {
-    error(argument->position, "an atomic function cannot modify the target of a pointer to const",
-          "remove 'const' from the pointer's declaration");
-    return nullptr;
-  }
-  if (!is_element) {
-    error(argument->position, "only elements of 'global' and 'shared' arrays can be modified atomically",
-          "other variables are private to a thread; assign to them directly");
-    return nullptr;
-  }
+  if (is_element && argument->symbol->is_const)
+    return fail(argument->position, "an atomic function cannot modify the target of a pointer to const",
+                "remove 'const' from the pointer's declaration");
+  if (!is_element)
+    return fail(argument->position,
+                "only elements of 'global' and 'shared' arrays can be modified atomically",
+                "other variables are private to a thread; assign to them directly");
   return argument->symbol;
 }
 
@@ -316,18 +271,14 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   if (expression.operands.size() > 1 && value(*expression.operands[1]) == Type::none) return Type::none;
   if (array == nullptr) return Type::none;
   const Position& position = expression.operands[0]->position;
-  if (bytes_of(array->type) < 4) {
-    error(position,
-          std::string(api.name) + "() needs 32-bit or 64-bit elements, but '" + array->name +
-              "' has elements of type " + name_of(array->type),
-          "declare it as 'unsigned int' or 'unsigned long'");
-    return Type::none;
-  }
-  if (is_floating(array->type) && api.api != Api::atomic_add) {
-    error(position, std::string(api.name) + "() needs integer elements, but '" + array->name +
-                        "' has elements of type " + name_of(array->type));
-    return Type::none;
-  }
+  if (bytes_of(array->type) < 4)
+    return fail(position,
+                api.call() + " needs 32-bit or 64-bit elements, but '" + array->name +
+                    "' has elements of type " + name_of(array->type),
+                "declare it as 'unsigned int' or 'unsigned long'");
+  if (is_floating(array->type) && api.api != Api::atomic_add)
+    return fail(position, api.call() + " needs integer elements, but '" + array->name +
+                              "' has elements of type " + name_of(array->type));
   switch (api.api) {
     case Api::atomic_max: note_change(*expression.operands[0], Symbol::maximised); break;
     case Api::atomic_min: note_change(*expression.operands[0], Symbol::minimised); break;
@@ -385,17 +336,13 @@ Type Analyser::unique_call(Expression& expression) {
     const Type type = value(counted);
     return require_integer(counted, type, "uniqueElementCount()") ? Type::u32 : Type::none;
   }
-  if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr) {
-    error(counted.position,
-          "uniqueElementCount() takes a value, or a 'shared' array that the handler assigns to",
-          "write 'uniqueElementCount(value)'");
-    return Type::none;
-  }
-  if (!context_.counted.contains(symbol)) {
-    error(counted.position, "no statement before this one assigns to '" + symbol->name + "'",
-          "assign to one of its elements first, outside of any condition");
-    return Type::none;
-  }
+  if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr)
+    return fail(counted.position,
+                "uniqueElementCount() takes a value, or a 'shared' array that the handler assigns to",
+                "write 'uniqueElementCount(value)'");
+  if (!context_.counted.contains(symbol))
+    return fail(counted.position, "no statement before this one assigns to '" + symbol->name + "'",
+                "assign to one of its elements first, outside of any condition");
   counted.symbol = symbol;
   (is_half ? symbol->counted_halves : symbol->counted_whole) = true;
   return Type::u32;
@@ -413,7 +360,7 @@ Type Analyser::warp_value_call(Expression& expression, const ApiFunction& api) {
 /// asFloat(bits), isNan(x)
 void Analyser::floating_argument(Expression& argument, const ApiFunction& api) {
   const Type type = value(argument);
-  const std::string function = std::string(api.name) + "()";
+  const std::string function = api.call();
   if (api.arguments == ApiArguments::bits) {
     if (type != Type::none && !is_integer(type)) {
       error(argument.position,
@@ -432,7 +379,7 @@ Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
   Symbol* symbol = array_argument(argument);
   if (symbol == nullptr) {
     if (value(argument) != Type::none) {
-      error(argument.position, std::string(api.name) + "() needs a 'global' array",
+      error(argument.position, api.call() + " needs a 'global' array",
             "write '" + std::string(api.name) + "(counts)'");
     }
     return Type::none;
@@ -490,7 +437,7 @@ void Analyser::text_or_value(Expression& argument) {
 void Analyser::check_context(const ApiFunction& api, const Position& position, std::uint32_t contexts,
                              const std::string& label, bool elected, bool conditional,
                              const std::string& through) {
-  const std::string function = std::string(api.name) + "()";
+  const std::string function = api.call();
   const std::string subject =
       through.empty() ? function : "'" + through + "()' calls " + function + ", which";
   if ((api.contexts & contexts) != contexts) {

@@ -18,11 +18,7 @@ std::uint64_t pattern_of(const Constant& value) {
 
 /// Stores a compile-time value of a table, a 'host' variable or a 'global' array.
 void Analyser::store_constant(const Spread& each) {
-  Uses unused;
-  context_ = Context{};
-  context_.uses = &unused;
-  const std::size_t before = errors.size();
-  if (value(*each.value) == Type::none || errors.size() != before) return;
+  if (!analyse_alone(*each.value)) return;
   const auto constant = evaluate(*each.value);
   if (!constant) {
     const Symbol::Memory memory = each.leaf->memory;

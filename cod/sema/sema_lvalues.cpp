@@ -59,27 +59,20 @@ Symbol* Analyser::resolve(Expression& expression, Lvalue& lvalue, bool column) {
 Symbol* Analyser::resolve_member(Expression& expression, Lvalue& lvalue, bool column) {
   Symbol* symbol = resolve(*expression.operands[0], lvalue, column);
   if (symbol == nullptr) return nullptr;
-  if (symbol->target != nullptr) {
-    error(expression.position, "'" + symbol->name + "' is a pointer",
-          "write '" + symbol->name + "->" + expression.text + "'");
-    return nullptr;
-  }
-  if (symbol->kind != Symbol::Kind::record) {
-    error(expression.position, "'" + symbol->name + "' has no fields");
-    return nullptr;
-  }
-  if (!column && lvalue.indices.size() != index_count(*symbol)) {
-    error(expression.position, "'" + symbol->name + "' is an array", "add an index before the field");
-    return nullptr;
-  }
+  if (symbol->target != nullptr)
+    return fail(expression.position, "'" + symbol->name + "' is a pointer",
+                "write '" + symbol->name + "->" + expression.text + "'");
+  if (symbol->kind != Symbol::Kind::record)
+    return fail(expression.position, "'" + symbol->name + "' has no fields");
+  if (!column && lvalue.indices.size() != index_count(*symbol))
+    return fail(expression.position, "'" + symbol->name + "' is an array", "add an index before the field");
   std::vector<std::string> names;
   for (const auto& [name, field] : symbol->fields) {
     if (name == expression.text) return field;
     names.push_back(name);
   }
-  error(expression.position, "'" + symbol->name + "' has no field '" + expression.text + "'",
-        suggestion(expression.text, names));
-  return nullptr;
+  return fail(expression.position, "'" + symbol->name + "' has no field '" + expression.text + "'",
+              suggestion(expression.text, names));
 }
 
 /// A computed pointer, stored in a hidden variable, or a structure that a function returned.
@@ -116,18 +109,14 @@ Type Analyser::lvalue(Expression& expression) {
   expression.op = Operator::none;
   expression.operands = std::move(lvalue.indices);
   expression.setup = std::move(lvalue.setup);
-  if (!has_elements && is_element) {
-    error(expression.position,
-          "only arrays and pointers have elements, and '" + symbol->name + "' is neither",
-          "declare 'global unsigned long name[THREADS];' at file scope");
-    return Type::none;
-  }
-  if (has_elements && expression.operands.size() != index_count(*symbol)) {
-    error(expression.position, "wrong number of indices for '" + symbol->name + "': expected " +
-                                   std::to_string(symbol->dimensions.size()) + ", have " +
-                                   std::to_string(expression.operands.size()));
-    return Type::none;
-  }
+  if (!has_elements && is_element)
+    return fail(expression.position,
+                "only arrays and pointers have elements, and '" + symbol->name + "' is neither",
+                "declare 'global unsigned long name[THREADS];' at file scope");
+  if (has_elements && expression.operands.size() != index_count(*symbol))
+    return fail(expression.position, "wrong number of indices for '" + symbol->name + "': expected " +
+                                         std::to_string(symbol->dimensions.size()) + ", have " +
+                                         std::to_string(expression.operands.size()));
   expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;
   const Type type = use(expression, symbol);
   if (has_elements && type != Type::none) warn_of_indices(expression);

@@ -1,7 +1,9 @@
 // The table of the language's functions (api.def) and of its other predefined names.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,10 @@ enum class Api : std::uint8_t {
 #define LYNXPP_API(name, identifier, result, arguments, contexts, uniform) identifier,
 #include "cod/syntax/api.def"
 };
+
+constexpr bool is_one_of(Api api, std::initializer_list<Api> set) {
+  return std::find(set.begin(), set.end(), api) != set.end();
+}
 
 /// Bits of ApiFunction::contexts: 1 << TargetKind, and the host.
 enum Contexts : std::uint32_t {
@@ -77,6 +83,8 @@ struct ApiFunction {
   std::uint32_t contexts;
   bool uniform;
   std::optional<SiteValue> site;
+
+  std::string call() const { return std::string(name) + "()"; }
 };
 
 /// Null if no function has this name; the first one of several overloads.
