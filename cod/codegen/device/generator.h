@@ -77,6 +77,10 @@ class DeviceGenerator final : public FunctionGenerator {
   /// Inline PTX. Operands are $1…, or $0… when `result` is void.
   llvm::Value* assembly(const std::string& text, llvm::Type* result,
                         const std::vector<llvm::Value*>& operands, Effect effect);
+  /// The same for an instruction without a result that accesses memory.
+  void memory_instruction(const std::string& text, const std::vector<llvm::Value*>& operands) {
+    static_cast<void>(assembly(text, ir_.getVoidTy(), operands, Effect::memory));
+  }
   llvm::Value* special_register(unsigned intrinsic);
   llvm::Value* word(Word::Kind kind, std::uint32_t index, Extent extent);
   llvm::Value* site_value(SiteValue value, std::uint64_t parameter = 0);
@@ -118,6 +122,10 @@ class DeviceGenerator final : public FunctionGenerator {
   /// For warp operations in the current basic block. Other lanes may have joined after it.
   llvm::Value* active_mask();
   const BankCounts& bank_counts();
+  llvm::Value* lane_id();      ///< i32
+  llvm::Value* lower_lanes();  ///< mask of the lanes below this one
+  llvm::Value* population_count(llvm::Value* mask);
+  llvm::Value* lowest_lane(llvm::Value* mask);   ///< its index; undefined for 0
   llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
 
   // collections.cpp
