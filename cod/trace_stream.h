@@ -1,13 +1,13 @@
 // A trace whose entries leave the device while its kernel runs: the protocol between kernel and host.
 //
-// A launch of a variant that can stream (DeviceTarget::streams_traces) gives each trace a ring in host memory
-// that the device writes, and describes it in the 64 bytes that start with the trace's counter. An entry's
-// number is the counter's value before the entry was appended. Entry `number` goes to slot `number % entries`
-// of the ring after the previous entry of that slot was consumed; the host counts the entries that it has
-// consumed, in order, in StreamRing::consumed. A lane that finds its slot occupied waits. If the host consumes
-// nothing for the duration of the patience, no lane waits again in this launch, and entries without a free
-// slot are not streamed. Therefore nothing that the host waits for while it consumes entries may itself wait
-// for the host.
+// A launch of a variant that can stream (DeviceTarget::streams_traces) gives each trace a ring in host
+// memory that the device writes, and describes it in the 64 bytes that start with the trace's counter. An
+// entry's number is the counter's value before the entry was appended. Entry `number` goes to slot `number %
+// entries` of the ring after the previous entry of that slot was consumed; the host counts the entries that
+// it has consumed, in order, in StreamRing::consumed. A lane that finds its slot occupied waits. If the host
+// consumes nothing for the duration of the patience, no lane waits again in this launch, and entries without
+// a free slot are not streamed. Therefore nothing that the host waits for while it consumes entries may
+// itself wait for the host.
 #pragma once
 
 #include <cstdint>

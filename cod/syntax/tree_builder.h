@@ -29,8 +29,8 @@ struct TooDeep {
   Position position;  ///< copied, because the tokens are destroyed before the exception is caught
 };
 
-/// Maximum depth of nested grammar rules, because later stages recurse. One level of nesting is three rules: a
-/// statement, or an expression and its primary.
+/// Maximum depth of nested grammar rules, because later stages recurse. One level of nesting is up to three
+/// rules: a statement, or an expression and its primary.
 inline constexpr int maximum_rule_depth = 3 * 200;
 
 /// Appends the items of `file`, with those of included files at their `include`.
