@@ -10,35 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ptx/ir/module.h"
+#include "cod/instruction_filter.h"
 
 namespace lynxpp::cod {
-
-/// The filter labels that an instruction matches: bits of InstructionClass, AddressSpace, DataKind and
-/// TransferKind.
-struct InstructionLabels {
-  std::uint32_t classes = 0;
-  std::uint32_t spaces = 0;
-  std::uint32_t data = 0;
-  std::uint32_t transfers = 0;
-  bool operator==(const InstructionLabels&) const = default;
-};
-
-/// Excludes transfer labels, which require analysis of the whole kernel.
-InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded);
-
-/// A copy has two sets, for its source and its destination; any other instruction has one. A filter selects
-/// an instruction if it selects any of its sets.
-struct LabelSets {
-  InstructionLabels first;
-  std::optional<InstructionLabels> second;
-  bool operator==(const LabelSets&) const = default;
-};
-LabelSets labels_of(const ptx::Instruction& instruction);
-InstructionLabels united(const LabelSets& sets);
-
-/// Example: {"MEM_READ", "GLOBAL", "FLOATING_POINT"}.
-std::vector<std::string_view> names_of(const InstructionLabels& labels);
 
 struct SiteTable {
   static constexpr std::uint32_t unknown = 0xffffffff;

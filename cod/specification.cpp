@@ -1,7 +1,5 @@
 #include "cod/specification.h"
 
-#include <algorithm>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -85,7 +83,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<TraceStream>& streams() const override { return streams_; }
   bool lists_arrays() const override { return program_->lists_arrays; }
   bool emits_addresses() const override { return program_->emits_addresses; }
-  bool asks_for_transfers() const override { return program_->asks_for_transfers; }
+  bool uses_transfer_labels() const override { return program_->uses_transfer_labels; }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // One result per compute capability: most programs' kernels are compiled for one.
@@ -93,9 +91,8 @@ class CompiledSpecification final : public Specification {
     const auto key = std::tuple(target.sm, target.plain_counters, target.wide_counters, target.lane_values,
                                 target.words, target.streams_traces, target.has_lane_sizes);
     auto found = device_code_.find(key);
-    if (found == device_code_.end()) {
+    if (found == device_code_.end())
       found = device_code_.emplace(key, generate_device_code(*program_, target)).first;
-    }
     return found->second;
   }
 
@@ -131,55 +128,6 @@ Result<std::shared_ptr<const Specification>> compile(std::string source, const s
   if (warnings != nullptr) warnings->insert(warnings->end(), found.begin(), found.end());
   return std::shared_ptr<const Specification>(
       std::make_shared<CompiledSpecification>(std::move(source), name, std::move(*program)));
-}
-
-std::uint64_t value_of(const Dimension& dimension, const LaunchExtents& extents) {
-  switch (dimension.extent) {
-    case Extent::constant: return dimension.constant;
-    case Extent::basic_blocks: return extents.basic_blocks;
-    case Extent::instructions: return extents.instructions;
-    case Extent::blocks: return extents.blocks;
-    case Extent::warps: return extents.warps;
-    case Extent::threads: return extents.threads;
-    case Extent::sms: return extents.sms;
-    case Extent::shared_words: return extents.shared_words;
-    case Extent::device_words: return extents.device_words;
-    case Extent::lynx: {
-      // Upper bounds of the index formulas in the Lynx paper's specifications: one slot for each pair of
-      // basic blocks and each thread, two for each thread block and warp, and its `(blockDim() * blockDim() +
-      // blockDim()) >> 5` for 1024 threads.
-      constexpr std::uint64_t largest_paper_warp = (1024 * 1024 + 1024) >> 5;
-      return std::max({extents.basic_blocks * extents.basic_blocks + extents.threads, 2 * extents.warps,
-                       2 * (largest_paper_warp + 1)});
-    }
-    case Extent::lanes: break;
-  }
-  return 32;
-}
-
-std::uint64_t element_count(const GlobalArray& array, const LaunchExtents& extents) {
-  std::uint64_t count = 1;
-  for (const Dimension& dimension : array.dimensions) {
-    const std::uint64_t extent = value_of(dimension, extents);
-    if (extent != 0 && count > std::numeric_limits<std::uint64_t>::max() / extent) return 0;
-    count *= extent;
-  }
-  return count;
-}
-
-std::uint64_t initial_bytes(const GlobalArray& array, std::uint64_t bytes) {
-  return array.fills ? bytes : std::min<std::uint64_t>(array.initial.size(), bytes);
-}
-
-void set_initial_values(const GlobalArray& array, std::span<std::byte> elements) {
-  const std::uint64_t bytes = initial_bytes(array, elements.size());
-  for (std::uint64_t i = 0; i < bytes; ++i) elements[i] = std::byte{array.initial[i % array.initial.size()]};
-}
-
-bool is_of_words(const GlobalArray& array) {
-  return std::ranges::any_of(array.dimensions, [](const Dimension& each) {
-    return each.extent == Extent::shared_words || each.extent == Extent::device_words;
-  });
 }
 
 }  // namespace lynxpp::cod

@@ -1,13 +1,13 @@
 // A trace whose entries leave the device while its kernel runs: the protocol between kernel and host.
 //
-// A launch of a variant that can stream (DeviceTarget::streams_traces) gives each trace a ring in host memory
-// that the device writes, and describes it in the 64 bytes that start with the trace's counter. An entry's
-// number is the counter's value before the entry was appended. Entry `number` goes to slot `number % entries`
-// of the ring after the previous entry of that slot was consumed; the host counts the entries that it has
-// consumed, in order, in StreamRing::taken. A lane that finds its slot occupied waits. If the host consumes
-// nothing for the duration of the patience, no lane waits again in this launch, and entries without a free
-// slot are not streamed. Therefore nothing that the host waits for while it consumes entries may itself wait
-// for the host.
+// A launch of a variant that can stream (DeviceTarget::streams_traces) gives each trace a ring in host
+// memory that the device writes, and describes it in the 64 bytes that start with the trace's counter. An
+// entry's number is the counter's value before the entry was appended. Entry `number` goes to slot `number %
+// entries` of the ring after the previous entry of that slot was consumed; the host counts the entries that
+// it has consumed, in order, in StreamRing::consumed. A lane that finds its slot occupied waits. If the host
+// consumes nothing for the duration of the patience, no lane waits again in this launch, and entries without
+// a free slot are not streamed. Therefore nothing that the host waits for while it consumes entries may
+// itself wait for the host.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,14 @@ struct StreamControl {
   std::uint64_t ring = 0;                  ///< address of a StreamRing
   std::uint64_t entries = 0;               ///< size of the ring, a power of two, at least 64
   std::uint64_t patience_nanoseconds = 0;  ///< by %globaltimer
-  std::uint64_t taken = 0;                 ///< the device's copy of StreamRing::taken, possibly stale
+  std::uint64_t consumed = 0;              ///< the device's copy of StreamRing::consumed, possibly stale
   std::uint64_t gave_up = 0;               ///< nonzero: lanes do not wait any more
 };
 
 /// In host memory, followed by the entries. The first 8 bytes of each are its number + 1 once it is complete,
 /// which is unique among all entries of the launch in the same slot.
 struct alignas(64) StreamRing {
-  std::uint64_t taken = 0;  ///< entries that the host has consumed
+  std::uint64_t consumed = 0;  ///< entries that the host has consumed
 };
 
 /// The result of append() if an entry is neither in the trace's arrays nor in the ring.

@@ -85,7 +85,7 @@ class TermCollector {
       const std::uint64_t addend = addend_at(access, function, block);
       if (access && access->selects_lanes()) {
         add_taking(*access, block_id, id, addend);
-      } else if (!counter_->counts_divisions) {
+      } else if (!counter_->counts_divergences) {
         add(*counter_, block_id, id, executions(counter_->counts_warps, guarded, block_id, id), addend);
       } else if (divides(function, block, instruction)) {
         add(*counter_, block_id, id, {Kind::divergence, id, {}}, addend);
@@ -137,7 +137,7 @@ class TermCollector {
     const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
     const bool measures = probe.effect == ptx::ProbeEffect::measures_sectors ||
                           probe.effect == ptx::ProbeEffect::measures_banks;
-    if (measures && (!access || !access->is_of_lanes())) return true;
+    if (measures && (!access || !access->follows_from_lanes())) return true;
     return wanted.is_wide_only && access && access->bytes <= 4 && !access->is_bulk;
   }
 
@@ -177,7 +177,7 @@ class TermCollector {
                           std::uint32_t block) const {
     if (counter_->addend == cod::SiteCounter::Addend::access_size) return access ? access->bytes : 0;
     if (counter_->addend != cod::SiteCounter::Addend::bank_groups) return addend_of(function, block);
-    if (!access || !access->is_of_lanes()) return 0;
+    if (!access || !access->follows_from_lanes()) return 0;
     return access->bytes > 8 ? 4 : access->bytes > 4 ? 2 : 1;
   }
 

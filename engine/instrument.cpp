@@ -525,8 +525,8 @@ Result<Instrumented> instrument(const Request& request) {
   if (Status fits = check_size(request.limits, unit.reached.instructions, 0); !fits) return fits.error();
   result.spent.parse_ms = watch.lap();
 
-  const auto asks_for_transfers = [](const SpecificationPtr& each) { return each->asks_for_transfers(); };
-  if (std::ranges::any_of(request.specifications, asks_for_transfers)) find_transfers(unit);
+  const auto uses_transfer_labels = [](const SpecificationPtr& each) { return each->uses_transfer_labels(); };
+  if (std::ranges::any_of(request.specifications, uses_transfer_labels)) find_transfers(unit);
   const int sm = set_target(request, unit);
   if (request.words.scheme.shared_bits != 0) {
     const std::string obstacle = ptx::obstacle_to_shared_counters(unit);

@@ -269,7 +269,7 @@ Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::s
                                                const cod::Specification& specification) {
   ptx::InstrumentationUnit unit(module);
   if (Status reached = find_reachable(module, kernel, unit); !reached) return reached.error();
-  if (specification.asks_for_transfers()) find_transfers(unit);
+  if (specification.uses_transfer_labels()) find_transfers(unit);
   std::vector<HandlerPlaces> result;
   for (std::uint32_t i = 0; i < specification.handlers().size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];

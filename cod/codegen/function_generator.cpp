@@ -3,7 +3,7 @@
 namespace lynxpp::cod {
 
 FunctionGenerator::FunctionGenerator(llvm::Module& module, const Program& program)
-    : module_(module), context_(module.getContext()), program_(program), builder_(module.getContext()) {}
+    : module_(module), context_(module.getContext()), program_(program), ir_(module.getContext()) {}
 
 llvm::BasicBlock* FunctionGenerator::new_block(const char* name) {
   return llvm::BasicBlock::Create(context_, name, function_);
@@ -16,17 +16,35 @@ llvm::AllocaInst* FunctionGenerator::new_slot(llvm::Type* type, const std::strin
 
 /// A bool is stored as a byte, so that pointers to it are pointers to bytes.
 llvm::Value* FunctionGenerator::load_slot(llvm::AllocaInst* slot, Type type) {
-  llvm::Value* value = builder_.CreateLoad(storage_type(type), slot);
-  return type == Type::boolean ? builder_.CreateICmpNE(value, builder_.getInt8(0)) : value;
+  llvm::Value* value = ir_.CreateLoad(storage_type(type), slot);
+  return type == Type::boolean ? ir_.CreateIsNotNull(value) : value;
 }
 
 void FunctionGenerator::store_slot(llvm::AllocaInst* slot, llvm::Value* value, Type type) {
-  builder_.CreateStore(type == Type::boolean ? builder_.CreateZExt(value, builder_.getInt8Ty()) : value,
-                       slot);
+  ir_.CreateStore(type == Type::boolean ? ir_.CreateZExt(value, ir_.getInt8Ty()) : value, slot);
 }
 
 void FunctionGenerator::branch_to(llvm::BasicBlock* block) {
-  if (builder_.GetInsertBlock()->getTerminator() == nullptr) builder_.CreateBr(block);
+  if (ir_.GetInsertBlock()->getTerminator() == nullptr) ir_.CreateBr(block);
+}
+
+void FunctionGenerator::go_to(llvm::BasicBlock* block) {
+  ir_.CreateBr(block);
+  ir_.SetInsertPoint(block);
+}
+
+void FunctionGenerator::branch(llvm::Value* condition, llvm::BasicBlock* then, llvm::BasicBlock* otherwise) {
+  ir_.CreateCondBr(condition, then, otherwise);
+  ir_.SetInsertPoint(then);
+}
+
+void FunctionGenerator::continue_if(llvm::Value* condition, llvm::BasicBlock* otherwise) {
+  branch(condition, new_block("continued"), otherwise);
+}
+
+void FunctionGenerator::leave_if(llvm::Value* condition, llvm::BasicBlock* target, llvm::BasicBlock* next) {
+  ir_.CreateCondBr(condition, target, next);
+  ir_.SetInsertPoint(next);
 }
 
 void FunctionGenerator::generate_body(llvm::Function& function,
@@ -37,14 +55,14 @@ void FunctionGenerator::generate_body(llvm::Function& function,
   exit_ = new_block("exit");
   levels_.push_back({exit_, false});
   frames_.push_back({nullptr, nullptr, Type::nothing});
-  builder_.SetInsertPoint(body);
+  ir_.SetInsertPoint(body);
   begin_body();
   for (const Statement* each : statements) statement(*each);
   branch_to(exit_);
   frames_.pop_back();
   levels_.pop_back();
   llvm::IRBuilder<>(entry_).CreateBr(body);
-  builder_.SetInsertPoint(exit_);
+  ir_.SetInsertPoint(exit_);
 }
 
 void FunctionGenerator::statement(const Statement& statement) {
@@ -95,13 +113,13 @@ void FunctionGenerator::set_to_zero(const Symbol& symbol) {
     return;
   }
   const std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(slot->getAllocatedType());
-  builder_.CreateMemSet(slot, builder_.getInt8(0), bytes, slot->getAlign());
+  ir_.CreateMemSet(slot, ir_.getInt8(0), bytes, slot->getAlign());
 }
 
 llvm::Value* FunctionGenerator::helper_call(const Expression& expression) {
   Frame frame;
   expand(expression, frame);
-  return frame.result != nullptr ? builder_.CreateLoad(llvm_type(frame.type), frame.result) : nullptr;
+  return frame.result != nullptr ? ir_.CreateLoad(llvm_type(frame.type), frame.result) : nullptr;
 }
 
 /// Expands a helper at its call site, with separate variables for every call.
@@ -131,7 +149,7 @@ void FunctionGenerator::expand(const Expression& call, Frame& frame) {
     store_pointer(*frame.variable, null_pointer());
   } else if (is_arithmetic(symbol.type)) {
     frame.result = new_slot(llvm_type(symbol.type), symbol.name);
-    builder_.CreateStore(zero(symbol.type), frame.result);
+    ir_.CreateStore(zero(symbol.type), frame.result);
   } else if (symbol.type == Type::structure) {
     set_to_zero(*function.result);
   }
@@ -143,8 +161,7 @@ void FunctionGenerator::expand(const Expression& call, Frame& frame) {
   end_part();
   frames_.pop_back();
   levels_.pop_back();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
+  go_to(end);
   if (contains_return(*function.item->body)) forget_jump(Jump::returns);
 }
 

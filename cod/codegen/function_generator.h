@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cod/sema/lane_words.h"
+#include "cod/sema/lane_dependence.h"
 #include "cod/sema/program.h"
 
 namespace lynxpp::cod {
@@ -44,7 +44,7 @@ class FunctionGenerator {
   };
 
   /// A position in an array, in elements, and whether it exists (null: always).
-  struct Place {
+  struct CheckedOffset {
     llvm::Value* offset = nullptr;
     llvm::Value* in_range = nullptr;
   };
@@ -95,7 +95,7 @@ class FunctionGenerator {
   /// Reconverges the lanes that arrive by different paths, so that they diverge by the condition alone.
   /// Returns the value to branch on instead of the argument.
   virtual llvm::Value* join_lanes(llvm::Value* condition) { return condition; }
-  virtual bool minds_lanes() const { return false; }  ///< true if join_lanes() emits code
+  virtual bool depends_on_lanes() const { return false; }  ///< true if join_lanes() emits code
 
   // ---- expressions (generator_expressions.cpp)
   llvm::Value* expression(const Expression& expression);  ///< of expression.type; null for void
@@ -109,7 +109,8 @@ class FunctionGenerator {
   /// `is_changed`: inserts the key into a map if it is missing.
   Element element(const Expression& index, bool is_changed = true);
   /// Linearizes the operands, one per dimension, from index `first`.
-  Place place_of(const std::vector<Dimension>& dimensions, const Expression& index, std::size_t first = 0);
+  CheckedOffset checked_offset(const std::vector<Dimension>& dimensions, const Expression& index,
+                               std::size_t first = 0);
   llvm::Value* load(const Element& element, const Expression& place, bool counted);
   void store(const Element& element, llvm::Value* value, const Expression& place);
   llvm::Value* base_of(const Symbol& array, bool is_changed = true);
@@ -125,12 +126,25 @@ class FunctionGenerator {
   llvm::Value* load_slot(llvm::AllocaInst* slot, Type type);
   void store_slot(llvm::AllocaInst* slot, llvm::Value* value, Type type);
   llvm::Constant* zero(Type type);
-  void branch_to(llvm::BasicBlock* block);
+  llvm::ConstantInt* i32(std::uint32_t value) { return ir_.getInt32(value); }
+  llvm::ConstantInt* i64(std::uint64_t value) { return ir_.getInt64(value); }
+  void branch_to(llvm::BasicBlock* block);  ///< unless the current block has ended
+  /// Branches to `block` and continues there.
+  void go_to(llvm::BasicBlock* block);
+  /// Branches by the condition and continues in `then`.
+  void branch(llvm::Value* condition, llvm::BasicBlock* then, llvm::BasicBlock* otherwise);
+  /// Branches to `target` if the condition holds, and continues in `next`.
+  void leave_if(llvm::Value* condition, llvm::BasicBlock* target, llvm::BasicBlock* next);
+  /// Continues in a new block if the condition holds, else in `otherwise`.
+  void continue_if(llvm::Value* condition, llvm::BasicBlock* otherwise);
+  /// Runs `inside` where the condition holds. Leaves the builder after it.
+  template <typename Inside>
+  void when(llvm::Value* condition, Inside inside);
 
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   const Program& program_;
-  llvm::IRBuilder<> builder_;
+  llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;  ///< not terminated until the body is complete
   llvm::BasicBlock* exit_ = nullptr;
@@ -251,22 +265,30 @@ class FunctionGenerator {
 };
 
 template <typename Inside>
+void FunctionGenerator::when(llvm::Value* condition, Inside inside) {
+  llvm::BasicBlock* then = new_block("when");
+  llvm::BasicBlock* end = new_block("end");
+  branch(condition, then, end);
+  inside();
+  go_to(end);
+}
+
+template <typename Inside>
 void FunctionGenerator::when_in_range(const Element& element, const Expression& place, bool counted,
                                       Inside inside) {
   if (element.in_range == nullptr) return inside();
   llvm::BasicBlock* present = new_block("present");
   llvm::BasicBlock* absent = counted ? new_block("absent") : nullptr;
   llvm::BasicBlock* end = new_block("end");
-  builder_.CreateCondBr(element.in_range, present, counted ? absent : end);
+  ir_.CreateCondBr(element.in_range, present, counted ? absent : end);
   if (counted) {
-    builder_.SetInsertPoint(absent);
+    ir_.SetInsertPoint(absent);
     out_of_range(place);
-    builder_.CreateBr(end);
+    ir_.CreateBr(end);
   }
-  builder_.SetInsertPoint(present);
+  ir_.SetInsertPoint(present);
   inside();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
+  go_to(end);
 }
 
 template <typename Evaluate>
@@ -277,22 +299,21 @@ auto FunctionGenerator::alternatives(const Expression& expression, Evaluate eval
   llvm::BasicBlock* end = new_block("chosen");
   if (asks_about_lanes(*expression.operands[1]) || asks_about_lanes(*expression.operands[2]))
     condition = join_lanes(condition);
-  builder_.CreateCondBr(condition, then, otherwise);
+  ir_.CreateCondBr(condition, then, otherwise);
   Alternatives<decltype(evaluate(expression))> result;
   const auto generate = [&](llvm::BasicBlock* block, const Expression& choice) {
-    builder_.SetInsertPoint(block);
+    ir_.SetInsertPoint(block);
     begin_part(false);
     auto value = evaluate(choice);
     end_part();
     return value;
   };
   result.left = generate(then, *expression.operands[1]);
-  result.left_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
+  result.left_end = ir_.GetInsertBlock();
+  ir_.CreateBr(end);
   result.right = generate(otherwise, *expression.operands[2]);
-  result.right_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
+  result.right_end = ir_.GetInsertBlock();
+  go_to(end);
   return result;
 }
 

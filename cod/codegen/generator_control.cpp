@@ -60,8 +60,8 @@ bool has_plain_labels(const Statement& body) {
 
 llvm::AllocaInst* FunctionGenerator::jump_slot() {
   if (jump_ == nullptr) {
-    jump_ = new_slot(builder_.getInt8Ty(), "jump");
-    llvm::IRBuilder<>(entry_).CreateStore(builder_.getInt8(0), jump_);
+    jump_ = new_slot(ir_.getInt8Ty(), "jump");
+    llvm::IRBuilder<>(entry_).CreateStore(ir_.getInt8(0), jump_);
   }
   return jump_;
 }
@@ -69,33 +69,32 @@ llvm::AllocaInst* FunctionGenerator::jump_slot() {
 /// Leaves the enclosing list of statements. In a part of an `if` it is the last statement, so the enclosing
 /// list continues without these lanes immediately.
 void FunctionGenerator::jump(Jump kind) {
-  llvm::Value* number = builder_.getInt8(static_cast<std::uint8_t>(kind));
-  builder_.CreateStore(number, jump_slot());
+  llvm::Value* number = ir_.getInt8(static_cast<std::uint8_t>(kind));
+  ir_.CreateStore(number, jump_slot());
   const Level& left = levels_.back().is_part ? levels_[levels_.size() - 2] : levels_.back();
-  builder_.CreateBr(left.end);
+  ir_.CreateBr(left.end);
   // The code that follows is unreachable; LLVM removes it.
-  builder_.SetInsertPoint(new_block("unreached"));
+  ir_.SetInsertPoint(new_block("unreached"));
 }
 
 /// Emitted after a statement that some lanes jump out of: those branch to `end`.
 void FunctionGenerator::part_from_jumping(llvm::BasicBlock* end) {
-  llvm::Value* kind = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
+  llvm::Value* kind = ir_.CreateLoad(ir_.getInt8Ty(), jump_slot());
   llvm::BasicBlock* stay = new_block("stay");
-  builder_.CreateCondBr(join_lanes(builder_.CreateICmpNE(kind, builder_.getInt8(0))), end, stay);
-  builder_.SetInsertPoint(stay);
+  leave_if(join_lanes(ir_.CreateIsNotNull(kind)), end, stay);
 }
 
 /// Resets the slot once a jump of this kind has reached its target.
 void FunctionGenerator::forget_jump(Jump kind) {
-  llvm::Value* number = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
-  llvm::Value* is_over = builder_.CreateICmpEQ(number, builder_.getInt8(static_cast<std::uint8_t>(kind)));
-  builder_.CreateStore(builder_.CreateSelect(is_over, builder_.getInt8(0), number), jump_slot());
+  llvm::Value* number = ir_.CreateLoad(ir_.getInt8Ty(), jump_slot());
+  llvm::Value* is_over = ir_.CreateICmpEQ(number, ir_.getInt8(static_cast<std::uint8_t>(kind)));
+  ir_.CreateStore(ir_.CreateSelect(is_over, ir_.getInt8(0), number), jump_slot());
 }
 
 void FunctionGenerator::return_statement(const Statement& statement) {
   const Frame frame = frames_.back();
   if (statement.expression && frame.result != nullptr) {
-    builder_.CreateStore(expression_as(*statement.expression, frame.type), frame.result);
+    ir_.CreateStore(expression_as(*statement.expression, frame.type), frame.result);
   } else if (statement.expression && frame.variable != nullptr) {
     store_pointer(*frame.variable, pointer(*statement.expression));
   } else if (statement.expression) {
@@ -123,14 +122,13 @@ void FunctionGenerator::if_statement(const Statement& statement) {
   llvm::BasicBlock* end = new_block("endif");
   const auto asks = [](const StatementPtr& part) { return asks_about_lanes(*part); };
   if (std::ranges::any_of(parts, asks) || lets_lanes_leave(statement)) condition = join_lanes(condition);
-  builder_.CreateCondBr(condition, then, otherwise != nullptr ? otherwise : end);
-  builder_.SetInsertPoint(then);
+  branch(condition, then, otherwise != nullptr ? otherwise : end);
   if_part(*parts[0], end);
   if (otherwise != nullptr) {
-    builder_.SetInsertPoint(otherwise);
+    ir_.SetInsertPoint(otherwise);
     if_part(*parts[1], end);
   }
-  builder_.SetInsertPoint(end);
+  ir_.SetInsertPoint(end);
   if (std::ranges::any_of(parts, [](const StatementPtr& part) { return parts_lanes(*part); }))
     part_from_jumping(levels_.back().end);
   if (lets_lanes_leave(statement)) lanes_have_left();
@@ -144,18 +142,18 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   llvm::BasicBlock* step = statement.kind == StatementKind::for_loop ? new_block("step") : test;
   llvm::BasicBlock* end = new_block("endloop");
   const bool jumps = lets_lanes_leave(repeated);
-  builder_.CreateBr(statement.kind == StatementKind::do_loop ? body : test);
-  builder_.SetInsertPoint(test);
+  ir_.CreateBr(statement.kind == StatementKind::do_loop ? body : test);
+  ir_.SetInsertPoint(test);
   begin_part(false);
   if (statement.condition) {
     llvm::Value* condition = truth(*statement.condition);
     if (asks_about_lanes(statement)) condition = join_lanes(condition);
-    builder_.CreateCondBr(condition, body, end);
+    ir_.CreateCondBr(condition, body, end);
   } else {
-    builder_.CreateBr(body);
+    ir_.CreateBr(body);
   }
   end_part();
-  builder_.SetInsertPoint(body);
+  ir_.SetInsertPoint(body);
   begin_round(statement);
   // Lanes that leave the loop during an iteration must not keep lanes that start the next one from
   // reconverging.
@@ -167,19 +165,19 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   levels_.pop_back();
   if (round_end != nullptr) {
     branch_to(round_end);
-    builder_.SetInsertPoint(round_end);
+    ir_.SetInsertPoint(round_end);
     forget_jump(Jump::continues);
     part_from_jumping(end);
   }
   branch_to(step);
   if (step != test) {
-    builder_.SetInsertPoint(step);
+    ir_.SetInsertPoint(step);
     begin_part(false);
     if (statement.expression) static_cast<void>(expression(*statement.expression));
     end_part();
-    builder_.CreateBr(test);
+    ir_.CreateBr(test);
   }
-  builder_.SetInsertPoint(end);
+  ir_.SetInsertPoint(end);
   if (jumps) forget_jump(Jump::breaks);
   if (!lets_lanes_leave(statement)) return;
   part_from_jumping(levels_.back().end);
@@ -190,21 +188,21 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
 
 void FunctionGenerator::switch_statement(const Statement& statement) {
   const Statement& body = *statement.children[0];
-  if (minds_lanes() && (asks_about_lanes(body) || lets_lanes_leave(statement)) && has_plain_labels(body))
+  if (depends_on_lanes() && (asks_about_lanes(body) || lets_lanes_leave(statement)) && has_plain_labels(body))
     return switch_in_sections(statement);
   const Type type = promote(statement.condition->type);
   llvm::Value* value = expression_as(*statement.condition, type);
   llvm::BasicBlock* end = new_block("endswitch");
-  switches_.push_back({builder_.CreateSwitch(value, end), type});
+  switches_.push_back({ir_.CreateSwitch(value, end), type});
   levels_.push_back({end, false});
-  builder_.SetInsertPoint(new_block("unreached"));
+  ir_.SetInsertPoint(new_block("unreached"));
   begin_part(false);
   this->statement(body);
   end_part();
   branch_to(end);
   levels_.pop_back();
   switches_.pop_back();
-  builder_.SetInsertPoint(end);
+  ir_.SetInsertPoint(end);
   if (lets_lanes_leave(body)) forget_jump(Jump::breaks);
   if (!lets_lanes_leave(statement)) return;
   part_from_jumping(levels_.back().end);
@@ -214,7 +212,7 @@ void FunctionGenerator::switch_statement(const Statement& statement) {
 void FunctionGenerator::case_label(const Statement& statement) {
   llvm::BasicBlock* here = new_block("case");
   branch_to(here);
-  builder_.SetInsertPoint(here);
+  ir_.SetInsertPoint(here);
   lanes_have_left();  // different lanes are active here
   const Switch& innermost = switches_.back();
   if (statement.condition == nullptr) {
@@ -252,33 +250,31 @@ void FunctionGenerator::switch_in_sections(const Statement& statement) {
   const std::vector<Section> sections = sections_of(*statement.children[0]);
   const Type type = promote(statement.condition->type);
   llvm::Value* value = expression_as(*statement.condition, type);
-  llvm::Value* first = builder_.getInt32(static_cast<std::uint32_t>(sections.size()));
+  llvm::Value* first = i32(static_cast<std::uint32_t>(sections.size()));
   for (const bool is_default : {true, false}) {
     for (std::uint32_t i = 0; i < sections.size(); ++i) {
       for (const Expression* label : sections[i].values) {
         if (is_default != (label == nullptr)) continue;
-        llvm::Value* number = builder_.getInt32(i);
-        first = is_default ? number
-                           : builder_.CreateSelect(builder_.CreateICmpEQ(value, expression_as(*label, type)),
-                                                   number, first);
+        llvm::Value* number = i32(i);
+        first = is_default
+                    ? number
+                    : ir_.CreateSelect(ir_.CreateICmpEQ(value, expression_as(*label, type)), number, first);
       }
     }
   }
   for (std::uint32_t i = 0; i < sections.size(); ++i) {
     llvm::BasicBlock* inside = new_block("section");
     llvm::BasicBlock* end = new_block("endsection");
-    llvm::Value* has_jumped = builder_.CreateLoad(builder_.getInt8Ty(), jump_slot());
-    llvm::Value* enters = builder_.CreateAnd(builder_.CreateICmpULE(first, builder_.getInt32(i)),
-                                             builder_.CreateICmpEQ(has_jumped, builder_.getInt8(0)));
-    builder_.CreateCondBr(join_lanes(enters), inside, end);
-    builder_.SetInsertPoint(inside);
+    llvm::Value* has_jumped = ir_.CreateLoad(ir_.getInt8Ty(), jump_slot());
+    llvm::Value* enters = ir_.CreateAnd(ir_.CreateICmpULE(first, i32(i)), ir_.CreateIsNull(has_jumped));
+    branch(join_lanes(enters), inside, end);
     levels_.push_back({end, false});
     begin_part(false);
     for (const Statement* each : sections[i].statements) this->statement(*each);
     end_part();
     levels_.pop_back();
     branch_to(end);
-    builder_.SetInsertPoint(end);
+    ir_.SetInsertPoint(end);
   }
   forget_jump(Jump::breaks);
   if (!lets_lanes_leave(statement)) return;

@@ -15,14 +15,13 @@ bool is_addable(Type element, Type value) {
 }  // namespace
 
 llvm::Type* FunctionGenerator::llvm_type(Type type) {
-  if (type == Type::f32) return builder_.getFloatTy();
-  if (type == Type::f64) return builder_.getDoubleTy();
-  return is_arithmetic(type) ? static_cast<llvm::Type*>(builder_.getIntNTy(bits_of(type)))
-                             : builder_.getVoidTy();
+  if (type == Type::f32) return ir_.getFloatTy();
+  if (type == Type::f64) return ir_.getDoubleTy();
+  return is_arithmetic(type) ? static_cast<llvm::Type*>(ir_.getIntNTy(bits_of(type))) : ir_.getVoidTy();
 }
 
 llvm::Type* FunctionGenerator::storage_type(Type type) {
-  return type == Type::boolean ? static_cast<llvm::Type*>(builder_.getInt8Ty()) : llvm_type(type);
+  return type == Type::boolean ? static_cast<llvm::Type*>(ir_.getInt8Ty()) : llvm_type(type);
 }
 
 llvm::Constant* FunctionGenerator::zero(Type type) { return llvm::Constant::getNullValue(llvm_type(type)); }
@@ -30,18 +29,15 @@ llvm::Constant* FunctionGenerator::zero(Type type) { return llvm::Constant::getN
 llvm::Value* FunctionGenerator::convert(llvm::Value* value, Type from, Type to) {
   if (from == to || value == nullptr || !is_arithmetic(to)) return value;
   llvm::Type* type = llvm_type(to);
-  if (to == Type::boolean) {
-    return is_floating(from) ? builder_.CreateFCmpUNE(value, zero(from))
-                             : builder_.CreateICmpNE(value, zero(from));
-  }
+  if (to == Type::boolean)
+    return is_floating(from) ? ir_.CreateFCmpUNE(value, zero(from)) : ir_.CreateICmpNE(value, zero(from));
   if (is_floating(from)) {
-    if (is_floating(to)) return builder_.CreateFPCast(value, type);
+    if (is_floating(to)) return ir_.CreateFPCast(value, type);
     const auto saturate = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    return builder_.CreateIntrinsic(saturate, {type, value->getType()}, {value});
+    return ir_.CreateIntrinsic(saturate, {type, value->getType()}, {value});
   }
-  if (is_floating(to))
-    return is_signed(from) ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
-  return builder_.CreateIntCast(value, type, is_signed(from));
+  if (is_floating(to)) return is_signed(from) ? ir_.CreateSIToFP(value, type) : ir_.CreateUIToFP(value, type);
+  return ir_.CreateIntCast(value, type, is_signed(from));
 }
 
 /// Computed on the bits, so that flushing and comparison do not depend on the target.
@@ -49,29 +45,29 @@ llvm::Value* FunctionGenerator::floating_call(const Expression& call) {
   const Expression& argument = *call.operands[0];
   if (call.api->arguments == ApiArguments::bits) {
     const bool is_half = call.api->api == Api::as_half;
-    llvm::Type* as_is = is_half ? builder_.getHalfTy() : llvm_type(call.type);
+    llvm::Type* as_is = is_half ? ir_.getHalfTy() : llvm_type(call.type);
     const unsigned width = is_half ? 16 : call.type == Type::f64 ? 64 : 32;
     llvm::Value* bits =
-        builder_.CreateIntCast(expression(argument), builder_.getIntNTy(width), is_signed(argument.type));
-    if (call.api->api == Api::as_bfloat16) bits = builder_.CreateShl(bits, 16);
-    return builder_.CreateFPCast(builder_.CreateBitCast(bits, as_is), llvm_type(call.type));
+        ir_.CreateIntCast(expression(argument), ir_.getIntNTy(width), is_signed(argument.type));
+    if (call.api->api == Api::as_bfloat16) bits = ir_.CreateShl(bits, 16);
+    return ir_.CreateFPCast(ir_.CreateBitCast(bits, as_is), llvm_type(call.type));
   }
   const bool is_double = argument.type == Type::f64;
-  llvm::Type* type = is_double ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  llvm::Type* type = is_double ? ir_.getInt64Ty() : ir_.getInt32Ty();
   const std::uint64_t infinity = is_double ? 0x7ff0000000000000u : 0x7f800000u;
   const std::uint64_t least_normal = is_double ? 0x0010000000000000u : 0x00800000u;
-  llvm::Value* bits = builder_.CreateBitCast(expression(argument), type);
+  llvm::Value* bits = ir_.CreateBitCast(expression(argument), type);
   llvm::Value* magnitude =
-      builder_.CreateAnd(bits, llvm::ConstantInt::get(type, is_double ? ~0ull >> 1 : 0x7fffffffu));
+      ir_.CreateAnd(bits, llvm::ConstantInt::get(type, is_double ? ~0ull >> 1 : 0x7fffffffu));
   const auto number = [&](std::uint64_t value) { return llvm::ConstantInt::get(type, value); };
   llvm::Value* holds = nullptr;
   switch (call.api->api) {
-    case Api::is_nan: holds = builder_.CreateICmpUGT(magnitude, number(infinity)); break;
-    case Api::is_inf: holds = builder_.CreateICmpEQ(magnitude, number(infinity)); break;
+    case Api::is_nan: holds = ir_.CreateICmpUGT(magnitude, number(infinity)); break;
+    case Api::is_inf: holds = ir_.CreateICmpEQ(magnitude, number(infinity)); break;
     default:  // 0 wraps around
-      holds = builder_.CreateICmpULT(builder_.CreateSub(magnitude, number(1)), number(least_normal - 1));
+      holds = ir_.CreateICmpULT(ir_.CreateSub(magnitude, number(1)), number(least_normal - 1));
   }
-  return builder_.CreateZExt(holds, builder_.getInt32Ty());
+  return ir_.CreateZExt(holds, ir_.getInt32Ty());
 }
 
 llvm::Value* FunctionGenerator::expression_as(const Expression& expression, Type type) {
@@ -141,12 +137,11 @@ llvm::Value* FunctionGenerator::unary(const Expression& expression) {
   switch (expression.op) {
     case Operator::increment:
     case Operator::decrement: return step(expression, false);
-    case Operator::logical_not:
-      return builder_.CreateZExt(builder_.CreateNot(truth(operand)), builder_.getInt32Ty());
-    case Operator::complement: return builder_.CreateNot(expression_as(operand, expression.type));
+    case Operator::logical_not: return ir_.CreateZExt(ir_.CreateNot(truth(operand)), ir_.getInt32Ty());
+    case Operator::complement: return ir_.CreateNot(expression_as(operand, expression.type));
     case Operator::minus: {
       llvm::Value* value = expression_as(operand, expression.type);
-      return is_floating(expression.type) ? builder_.CreateFNeg(value) : builder_.CreateNeg(value);
+      return is_floating(expression.type) ? ir_.CreateFNeg(value) : ir_.CreateNeg(value);
     }
     default: return expression_as(operand, expression.type);
   }
@@ -200,42 +195,38 @@ llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type lef
 
 llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right,
                                         Type right_type, Type result, const Expression& place) {
-  if (op == Operator::shift_left || op == Operator::shift_right)
-    return convert(shift(op, left, right, left_type, right_type), promote(left_type), result);
+  if (is_shift(op)) return convert(shift(op, left, right, left_type, right_type), promote(left_type), result);
   const Type type = common_type(left_type, right_type);
   llvm::Value* converted = convert(left, left_type, type);
   llvm::Value* other = convert(right, right_type, type);
-  if (op >= Operator::less && op <= Operator::not_equal) {
-    return builder_.CreateZExt(compare(op, converted, other, type), builder_.getInt32Ty());
-  }
+  if (is_comparison(op)) return ir_.CreateZExt(compare(op, converted, other, type), ir_.getInt32Ty());
   return convert(arithmetic(op, converted, other, type, place), type, result);
 }
 
 llvm::Value* FunctionGenerator::logical(const Expression& expression) {
   const bool is_and = expression.op == Operator::logical_and;
   llvm::Value* left = truth(*expression.operands[0]);
-  llvm::BasicBlock* first = builder_.GetInsertBlock();
+  llvm::BasicBlock* first = ir_.GetInsertBlock();
   llvm::BasicBlock* second = new_block("second");
   llvm::BasicBlock* end = new_block("decided");
   if (asks_about_lanes(*expression.operands[1])) left = join_lanes(left);
-  builder_.CreateCondBr(left, is_and ? second : end, is_and ? end : second);
-  builder_.SetInsertPoint(second);
+  ir_.CreateCondBr(left, is_and ? second : end, is_and ? end : second);
+  ir_.SetInsertPoint(second);
   begin_part(false);
   llvm::Value* right = truth(*expression.operands[1]);
   end_part();
-  llvm::BasicBlock* last = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* result = builder_.CreatePHI(builder_.getInt1Ty(), 2);
-  result->addIncoming(builder_.getInt1(!is_and), first);
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
+  go_to(end);
+  llvm::PHINode* result = ir_.CreatePHI(ir_.getInt1Ty(), 2);
+  result->addIncoming(ir_.getInt1(!is_and), first);
   result->addIncoming(right, last);
-  return builder_.CreateZExt(result, builder_.getInt32Ty());
+  return ir_.CreateZExt(result, ir_.getInt32Ty());
 }
 
 llvm::Value* FunctionGenerator::conditional(const Expression& expression) {
   const auto chosen = alternatives(
       expression, [&](const Expression& operand) { return expression_as(operand, expression.type); });
-  return chosen.merged(builder_, chosen.left, chosen.right);
+  return chosen.merged(ir_, chosen.left, chosen.right);
 }
 
 llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
@@ -314,25 +305,22 @@ llvm::Value* FunctionGenerator::compare(Operator op, llvm::Value* left, llvm::Va
     case Operator::equal: integer = Predicate::ICMP_EQ, floating = Predicate::FCMP_OEQ; break;
     default: break;
   }
-  return is_floating(type) ? builder_.CreateFCmp(floating, left, right)
-                           : builder_.CreateICmp(integer, left, right);
+  return is_floating(type) ? ir_.CreateFCmp(floating, left, right) : ir_.CreateICmp(integer, left, right);
 }
 
 llvm::Value* FunctionGenerator::arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
                                            const Expression& place) {
   const bool floating = is_floating(type);
   switch (op) {
-    case Operator::add: return floating ? builder_.CreateFAdd(left, right) : builder_.CreateAdd(left, right);
-    case Operator::subtract:
-      return floating ? builder_.CreateFSub(left, right) : builder_.CreateSub(left, right);
-    case Operator::multiply:
-      return floating ? builder_.CreateFMul(left, right) : builder_.CreateMul(left, right);
+    case Operator::add: return floating ? ir_.CreateFAdd(left, right) : ir_.CreateAdd(left, right);
+    case Operator::subtract: return floating ? ir_.CreateFSub(left, right) : ir_.CreateSub(left, right);
+    case Operator::multiply: return floating ? ir_.CreateFMul(left, right) : ir_.CreateMul(left, right);
     case Operator::divide:
-      return floating ? builder_.CreateFDiv(left, right) : divide(op, left, right, type, place);
+      return floating ? ir_.CreateFDiv(left, right) : divide(op, left, right, type, place);
     case Operator::remainder: return divide(op, left, right, type, place);
-    case Operator::bit_and: return builder_.CreateAnd(left, right);
-    case Operator::bit_or: return builder_.CreateOr(left, right);
-    case Operator::bit_xor: return builder_.CreateXor(left, right);
+    case Operator::bit_and: return ir_.CreateAnd(left, right);
+    case Operator::bit_or: return ir_.CreateOr(left, right);
+    case Operator::bit_xor: return ir_.CreateXor(left, right);
     default: return left;
   }
 }
@@ -340,23 +328,22 @@ llvm::Value* FunctionGenerator::arithmetic(Operator op, llvm::Value* left, llvm:
 llvm::Value* FunctionGenerator::divide(Operator op, llvm::Value* left, llvm::Value* right, Type type,
                                        const Expression& place) {
   const bool is_quotient = op == Operator::divide;
-  llvm::Value* is_zero = builder_.CreateICmpEQ(right, zero(type));
+  llvm::Value* is_zero = ir_.CreateICmpEQ(right, zero(type));
   division_by_zero(is_zero, place);
   llvm::Constant* one = llvm::ConstantInt::get(llvm_type(type), 1);
-  llvm::Value* safe = builder_.CreateSelect(is_zero, one, right);
+  llvm::Value* safe = ir_.CreateSelect(is_zero, one, right);
   llvm::Value* result = nullptr;
   if (is_signed(type)) {
     // The minimum divided by -1 overflows; it wraps.
-    llvm::Value* is_minus_one =
-        builder_.CreateICmpEQ(right, llvm::Constant::getAllOnesValue(llvm_type(type)));
-    safe = builder_.CreateSelect(is_minus_one, one, safe);
-    result = is_quotient ? builder_.CreateSDiv(left, safe) : builder_.CreateSRem(left, safe);
-    llvm::Value* special = is_quotient ? builder_.CreateNeg(left) : zero(type);
-    result = builder_.CreateSelect(is_minus_one, special, result);
+    llvm::Value* is_minus_one = ir_.CreateICmpEQ(right, llvm::Constant::getAllOnesValue(llvm_type(type)));
+    safe = ir_.CreateSelect(is_minus_one, one, safe);
+    result = is_quotient ? ir_.CreateSDiv(left, safe) : ir_.CreateSRem(left, safe);
+    llvm::Value* special = is_quotient ? ir_.CreateNeg(left) : zero(type);
+    result = ir_.CreateSelect(is_minus_one, special, result);
   } else {
-    result = is_quotient ? builder_.CreateUDiv(left, safe) : builder_.CreateURem(left, safe);
+    result = is_quotient ? ir_.CreateUDiv(left, safe) : ir_.CreateURem(left, safe);
   }
-  return builder_.CreateSelect(is_zero, zero(type), result);
+  return ir_.CreateSelect(is_zero, zero(type), result);
 }
 
 llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type,
@@ -364,36 +351,35 @@ llvm::Value* FunctionGenerator::shift(Operator op, llvm::Value* left, llvm::Valu
   const Type type = promote(left_type);
   llvm::Value* value = convert(left, left_type, type);
   llvm::Value* count = convert(right, right_type, type);
-  count = builder_.CreateAnd(count, llvm::ConstantInt::get(llvm_type(type), bits_of(type) - 1));
-  if (op == Operator::shift_left) return builder_.CreateShl(value, count);
-  return is_signed(type) ? builder_.CreateAShr(value, count) : builder_.CreateLShr(value, count);
+  count = ir_.CreateAnd(count, llvm::ConstantInt::get(llvm_type(type), bits_of(type) - 1));
+  if (op == Operator::shift_left) return ir_.CreateShl(value, count);
+  return is_signed(type) ? ir_.CreateAShr(value, count) : ir_.CreateLShr(value, count);
 }
 
 // ---------------------------------------------------------------- arrays
 
 bool FunctionGenerator::surely_in_range(const Expression&, const Dimension&) { return false; }
 
-FunctionGenerator::Place FunctionGenerator::place_of(const std::vector<Dimension>& dimensions,
-                                                     const Expression& index, std::size_t first) {
-  Place result{builder_.getInt64(0), nullptr};
+FunctionGenerator::CheckedOffset FunctionGenerator::checked_offset(const std::vector<Dimension>& dimensions,
+                                                                   const Expression& index,
+                                                                   std::size_t first) {
+  CheckedOffset result{i64(0), nullptr};
   for (std::size_t i = first; i < dimensions.size(); ++i) {
     const Dimension& dimension = dimensions[i];
     const Expression& each = *index.operands[i];
     llvm::Value* position = expression_as(each, Type::u64);  // a negative index becomes a huge one
     llvm::Value* extent = nullptr;
     if (i > first || !surely_in_range(each, dimension)) {
-      extent = dimension.extent == Extent::constant ? builder_.getInt64(dimension.constant)
-                                                    : extent_value(dimension.extent);
+      extent =
+          dimension.extent == Extent::constant ? i64(dimension.constant) : extent_value(dimension.extent);
     }
     if (!surely_in_range(each, dimension)) {
-      llvm::Value* inside = builder_.CreateICmpULT(position, extent);
+      llvm::Value* inside = ir_.CreateICmpULT(position, extent);
       const auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside);
-      if (known == nullptr || known->isZero()) {
-        result.in_range = result.in_range == nullptr ? inside : builder_.CreateAnd(result.in_range, inside);
-      }
+      if (known == nullptr || known->isZero())
+        result.in_range = result.in_range == nullptr ? inside : ir_.CreateAnd(result.in_range, inside);
     }
-    result.offset =
-        i == first ? position : builder_.CreateAdd(builder_.CreateMul(result.offset, extent), position);
+    result.offset = i == first ? position : ir_.CreateAdd(ir_.CreateMul(result.offset, extent), position);
   }
   return result;
 }
@@ -405,39 +391,39 @@ FunctionGenerator::Element FunctionGenerator::element(const Expression& index, b
   Element result;
   result.memory = symbol.memory;
   result.type = symbol.type;
-  Place place;
+  CheckedOffset at;
   if (symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map) {
-    place.offset = find_entry(index, *symbol.collection, is_changed);
-    place.in_range = builder_.CreateICmpNE(place.offset, builder_.getInt64(~std::uint64_t{0}));
+    at.offset = find_entry(index, *symbol.collection, is_changed);
+    at.in_range = ir_.CreateICmpNE(at.offset, i64(~std::uint64_t{0}));
   } else {
-    place = place_of(symbol.dimensions, index);
+    at = checked_offset(symbol.dimensions, index);
   }
-  result.in_range = place.in_range;
-  result.address = builder_.CreateGEP(storage_type(symbol.type), base_of(symbol, is_changed), place.offset);
+  result.in_range = at.in_range;
+  result.address = ir_.CreateGEP(storage_type(symbol.type), base_of(symbol, is_changed), at.offset);
   return result;
 }
 
 /// Returns the key as the words that Collection describes; none is zero except key 0 of 64 bits.
 std::vector<llvm::Value*> FunctionGenerator::key_words(const Expression& index, const Collection& map) {
-  const unsigned chunk = map.has_zero_place() ? 64 : 63;
-  std::vector<llvm::Value*> words(map.key_words.size(), builder_.getInt64(0));
+  const unsigned chunk = map.has_zero_slot() ? 64 : 63;
+  std::vector<llvm::Value*> words(map.key_words.size(), i64(0));
   unsigned at = 0;
   for (std::size_t i = 0; i < map.key.size(); ++i) {
     const Type type = map.key[i].type;
     const unsigned bits = bytes_of(type) * 8;
     llvm::Value* value = expression_as(*index.operands[map.leading.size() + i], type);
-    value = builder_.CreateZExt(value, builder_.getInt64Ty());
+    value = ir_.CreateZExt(value, ir_.getInt64Ty());
     const unsigned shift = at % chunk;
     llvm::Value*& low = words[at / chunk];
-    low = builder_.CreateOr(low, builder_.CreateShl(value, shift));
+    low = ir_.CreateOr(low, ir_.CreateShl(value, shift));
     if (shift + bits > chunk) {
       llvm::Value*& high = words[at / chunk + 1];
-      high = builder_.CreateOr(high, builder_.CreateLShr(value, chunk - shift));
+      high = ir_.CreateOr(high, ir_.CreateLShr(value, chunk - shift));
     }
     at += bits;
   }
-  if (map.has_zero_place()) return words;
-  for (llvm::Value*& word : words) word = builder_.CreateOr(word, builder_.getInt64(std::uint64_t{1} << 63));
+  if (map.has_zero_slot()) return words;
+  for (llvm::Value*& word : words) word = ir_.CreateOr(word, i64(std::uint64_t{1} << 63));
   return words;
 }
 
@@ -446,21 +432,20 @@ llvm::Value* FunctionGenerator::load(const Element& element, const Expression& p
   llvm::AllocaInst* slot = nullptr;
   if (element.in_range != nullptr) {
     slot = new_slot(type, "element");
-    builder_.CreateStore(llvm::Constant::getNullValue(type), slot);
+    ir_.CreateStore(llvm::Constant::getNullValue(type), slot);
   }
   llvm::Value* value = nullptr;
   when_in_range(element, place, counted, [&] {
-    value = builder_.CreateLoad(type, element.address);
-    if (slot != nullptr) builder_.CreateStore(value, slot);
+    value = ir_.CreateLoad(type, element.address);
+    if (slot != nullptr) ir_.CreateStore(value, slot);
   });
-  if (slot != nullptr) value = builder_.CreateLoad(type, slot);
-  return element.type == Type::boolean ? builder_.CreateICmpNE(value, builder_.getInt8(0)) : value;
+  if (slot != nullptr) value = ir_.CreateLoad(type, slot);
+  return element.type == Type::boolean ? ir_.CreateIsNotNull(value) : value;
 }
 
 void FunctionGenerator::store(const Element& element, llvm::Value* value, const Expression& place) {
-  llvm::Value* stored =
-      element.type == Type::boolean ? builder_.CreateZExt(value, builder_.getInt8Ty()) : value;
-  when_in_range(element, place, true, [&] { builder_.CreateStore(stored, element.address); });
+  llvm::Value* stored = element.type == Type::boolean ? ir_.CreateZExt(value, ir_.getInt8Ty()) : value;
+  when_in_range(element, place, true, [&] { ir_.CreateStore(stored, element.address); });
 }
 
 }  // namespace lynxpp::cod

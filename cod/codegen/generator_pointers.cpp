@@ -18,9 +18,7 @@ std::vector<const Symbol*> leaves_of(const Symbol& symbol) {
 
 }  // namespace
 
-FunctionGenerator::Pointer FunctionGenerator::null_pointer() {
-  return {{}, builder_.getInt64(0), builder_.getInt64(0), builder_.getFalse()};
-}
+FunctionGenerator::Pointer FunctionGenerator::null_pointer() { return {{}, i64(0), i64(0), ir_.getFalse()}; }
 
 FunctionGenerator::Pointer FunctionGenerator::pointer(const Expression& expression) {
   switch (expression.kind) {
@@ -31,15 +29,14 @@ FunctionGenerator::Pointer FunctionGenerator::pointer(const Expression& expressi
     case ExpressionKind::postfix: {
       const Symbol& symbol = *expression.operands[0]->symbol;
       const Pointer old = load_pointer(symbol);
-      const Pointer changed =
-          moved(old, builder_.getInt64(expression.op == Operator::increment ? 1 : ~std::uint64_t{0}));
+      const Pointer changed = moved(old, i64(expression.op == Operator::increment ? 1 : ~std::uint64_t{0}));
       store_pointer(symbol, changed);
       return expression.kind == ExpressionKind::postfix ? old : changed;
     }
     case ExpressionKind::binary: {
       const Pointer start = pointer(*expression.operands[0]);
       llvm::Value* distance = expression_as(*expression.operands[1], Type::i64);
-      return moved(start, expression.op == Operator::subtract ? builder_.CreateNeg(distance) : distance);
+      return moved(start, expression.op == Operator::subtract ? ir_.CreateNeg(distance) : distance);
     }
     case ExpressionKind::assign: return pointer_assignment(expression);
     case ExpressionKind::conditional: return pointer_choice(expression);
@@ -58,7 +55,7 @@ FunctionGenerator::Pointer FunctionGenerator::pointer(const Expression& expressi
 }
 
 FunctionGenerator::Pointer FunctionGenerator::moved(Pointer pointer, llvm::Value* distance) {
-  pointer.index = builder_.CreateAdd(pointer.index, distance);
+  pointer.index = ir_.CreateAdd(pointer.index, distance);
   return pointer;
 }
 
@@ -74,28 +71,28 @@ FunctionGenerator::Pointer FunctionGenerator::address(const Expression& place) {
     const Pointer start = load_pointer(*symbol.pointer);
     for (const Symbol* leaf : leaves) result.bases.push_back(start.bases[leaf->leaf]);
     result.count = start.count;
-    result.index = builder_.CreateAdd(start.index, expression_as(*place.operands[0], Type::i64));
+    result.index = ir_.CreateAdd(start.index, expression_as(*place.operands[0], Type::i64));
     result.is_shareable = start.is_shareable;
   } else {
     const Symbol::Memory memory = leaves.front()->memory;
     for (const Symbol* leaf : leaves) {
       llvm::Value* base = leaf->kind == Symbol::Kind::array ? base_of(*leaf, true) : slot_of(*leaf, true);
-      result.bases.push_back(builder_.CreateAddrSpaceCast(base, builder_.getPtrTy()));
+      result.bases.push_back(ir_.CreateAddrSpaceCast(base, ir_.getPtrTy()));
     }
     const bool is_array = leaves.front()->kind == Symbol::Kind::array;
-    result.count = builder_.getInt64(1);
-    result.index = builder_.getInt64(0);
+    result.count = i64(1);
+    result.index = i64(0);
     result.is_shareable =
-        builder_.getInt1(is_array && (memory == Symbol::Memory::global || memory == Symbol::Memory::shared));
+        ir_.getInt1(is_array && (memory == Symbol::Memory::global || memory == Symbol::Memory::shared));
   }
   const std::size_t first = is_indirect ? 1 : 0;
   for (std::size_t i = first; i < place.operands.size(); ++i) {
     const Dimension& dimension = symbol.dimensions[i];
-    llvm::Value* extent = dimension.extent == Extent::constant ? builder_.getInt64(dimension.constant)
-                                                               : extent_value(dimension.extent);
-    result.count = builder_.CreateMul(result.count, extent);
-    result.index = builder_.CreateMul(result.index, extent);
-    result.index = builder_.CreateAdd(result.index, expression_as(*place.operands[i], Type::i64));
+    llvm::Value* extent =
+        dimension.extent == Extent::constant ? i64(dimension.constant) : extent_value(dimension.extent);
+    result.count = ir_.CreateMul(result.count, extent);
+    result.index = ir_.CreateMul(result.index, extent);
+    result.index = ir_.CreateAdd(result.index, expression_as(*place.operands[i], Type::i64));
   }
   return result;
 }
@@ -108,8 +105,8 @@ FunctionGenerator::Pointer FunctionGenerator::pointer_assignment(const Expressio
     assigned = pointer(value);
   } else {
     llvm::Value* distance = expression_as(value, Type::i64);
-    assigned = moved(load_pointer(target),
-                     expression.op == Operator::subtract ? builder_.CreateNeg(distance) : distance);
+    assigned =
+        moved(load_pointer(target), expression.op == Operator::subtract ? ir_.CreateNeg(distance) : distance);
   }
   store_pointer(target, assigned);
   return assigned;
@@ -120,15 +117,15 @@ FunctionGenerator::Pointer FunctionGenerator::pointer_choice(const Expression& e
   auto chosen = alternatives(expression, [&](const Expression& operand) { return pointer(operand); });
   Pointer& left = chosen.left;
   Pointer& right = chosen.right;
-  llvm::Constant* null = llvm::Constant::getNullValue(builder_.getPtrTy());
+  llvm::Constant* null = llvm::Constant::getNullValue(ir_.getPtrTy());
   left.bases.resize(std::max(left.bases.size(), right.bases.size()), null);
   right.bases.resize(left.bases.size(), null);
   Pointer result;
   for (std::size_t i = 0; i < left.bases.size(); ++i)
-    result.bases.push_back(chosen.merged(builder_, left.bases[i], right.bases[i]));
-  result.count = chosen.merged(builder_, left.count, right.count);
-  result.index = chosen.merged(builder_, left.index, right.index);
-  result.is_shareable = chosen.merged(builder_, left.is_shareable, right.is_shareable);
+    result.bases.push_back(chosen.merged(ir_, left.bases[i], right.bases[i]));
+  result.count = chosen.merged(ir_, left.count, right.count);
+  result.index = chosen.merged(ir_, left.index, right.index);
+  result.is_shareable = chosen.merged(ir_, left.is_shareable, right.is_shareable);
   return result;
 }
 
@@ -144,21 +141,20 @@ FunctionGenerator::PointerSlots& FunctionGenerator::pointer_slots(const Symbol& 
     return made;
   };
   slots.bases.resize(leaves_of(*symbol.target).size());
-  for (llvm::AllocaInst*& base : slots.bases) base = slot(builder_.getPtrTy());
-  slots.count = slot(builder_.getInt64Ty());
-  slots.index = slot(builder_.getInt64Ty());
-  slots.is_shareable = slot(builder_.getInt1Ty());
+  for (llvm::AllocaInst*& base : slots.bases) base = slot(ir_.getPtrTy());
+  slots.count = slot(ir_.getInt64Ty());
+  slots.index = slot(ir_.getInt64Ty());
+  slots.is_shareable = slot(ir_.getInt1Ty());
   return slots;
 }
 
 FunctionGenerator::Pointer FunctionGenerator::load_pointer(const Symbol& symbol) {
   const PointerSlots& slots = pointer_slots(symbol);
   Pointer result;
-  for (llvm::AllocaInst* base : slots.bases)
-    result.bases.push_back(builder_.CreateLoad(builder_.getPtrTy(), base));
-  result.count = builder_.CreateLoad(builder_.getInt64Ty(), slots.count);
-  result.index = builder_.CreateLoad(builder_.getInt64Ty(), slots.index);
-  result.is_shareable = builder_.CreateLoad(builder_.getInt1Ty(), slots.is_shareable);
+  for (llvm::AllocaInst* base : slots.bases) result.bases.push_back(ir_.CreateLoad(ir_.getPtrTy(), base));
+  result.count = ir_.CreateLoad(ir_.getInt64Ty(), slots.count);
+  result.index = ir_.CreateLoad(ir_.getInt64Ty(), slots.index);
+  result.is_shareable = ir_.CreateLoad(ir_.getInt1Ty(), slots.is_shareable);
   return result;
 }
 
@@ -166,12 +162,12 @@ void FunctionGenerator::store_pointer(const Symbol& symbol, const Pointer& point
   const PointerSlots& slots = pointer_slots(symbol);
   for (std::size_t i = 0; i < slots.bases.size(); ++i) {
     llvm::Value* base =
-        i < pointer.bases.size() ? pointer.bases[i] : llvm::Constant::getNullValue(builder_.getPtrTy());
-    builder_.CreateStore(base, slots.bases[i]);
+        i < pointer.bases.size() ? pointer.bases[i] : llvm::Constant::getNullValue(ir_.getPtrTy());
+    ir_.CreateStore(base, slots.bases[i]);
   }
-  builder_.CreateStore(pointer.count, slots.count);
-  builder_.CreateStore(pointer.index, slots.index);
-  builder_.CreateStore(pointer.is_shareable, slots.is_shareable);
+  ir_.CreateStore(pointer.count, slots.count);
+  ir_.CreateStore(pointer.index, slots.index);
+  ir_.CreateStore(pointer.is_shareable, slots.is_shareable);
 }
 
 // ---------------------------------------------------------------- uses
@@ -185,14 +181,14 @@ FunctionGenerator::Element FunctionGenerator::indirect_element(const Expression&
   result.memory = symbol.memory;
   result.type = symbol.type;
   result.is_shareable = start.is_shareable;
-  llvm::Value* index = builder_.CreateAdd(start.index, expression_as(*place.operands[0], Type::i64));
-  result.in_range = builder_.CreateICmpULT(index, start.count);
+  llvm::Value* index = ir_.CreateAdd(start.index, expression_as(*place.operands[0], Type::i64));
+  result.in_range = ir_.CreateICmpULT(index, start.count);
   for (std::size_t i = 1; i < symbol.dimensions.size(); ++i)
-    index = builder_.CreateMul(index, builder_.getInt64(symbol.dimensions[i].constant));
-  const Place inner = place_of(symbol.dimensions, place, 1);
-  if (inner.in_range != nullptr) result.in_range = builder_.CreateAnd(result.in_range, inner.in_range);
-  llvm::Value* offset = builder_.CreateAdd(index, inner.offset);
-  result.address = builder_.CreateGEP(storage_type(symbol.type), start.bases[symbol.leaf], offset);
+    index = ir_.CreateMul(index, i64(symbol.dimensions[i].constant));
+  const CheckedOffset inner = checked_offset(symbol.dimensions, place, 1);
+  if (inner.in_range != nullptr) result.in_range = ir_.CreateAnd(result.in_range, inner.in_range);
+  llvm::Value* offset = ir_.CreateAdd(index, inner.offset);
+  result.address = ir_.CreateGEP(storage_type(symbol.type), start.bases[symbol.leaf], offset);
   return result;
 }
 
@@ -203,18 +199,16 @@ llvm::Value* FunctionGenerator::update_through_pointer(const Element& place, con
   llvm::BasicBlock* seen_by_all = new_block("seen_by_all");
   llvm::BasicBlock* own = new_block("own");
   llvm::BasicBlock* end = new_block("updated");
-  builder_.CreateCondBr(place.is_shareable, seen_by_all, own);
-  builder_.SetInsertPoint(seen_by_all);
-  builder_.CreateStore(swap_until_unchanged(place, target, yields_old, update), result);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(own);
+  branch(place.is_shareable, seen_by_all, own);
+  ir_.CreateStore(swap_until_unchanged(place, target, yields_old, update), result);
+  ir_.CreateBr(end);
+  ir_.SetInsertPoint(own);
   llvm::Value* old = load(place, target, false);
   llvm::Value* changed = update(old);
   store(place, changed, target);
-  builder_.CreateStore(yields_old ? old : changed, result);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  return builder_.CreateLoad(llvm_type(place.type), result);
+  ir_.CreateStore(yields_old ? old : changed, result);
+  go_to(end);
+  return ir_.CreateLoad(llvm_type(place.type), result);
 }
 
 /// Comparisons and differences. Pointers into one array have the same bases, regardless of how they were
@@ -224,31 +218,31 @@ llvm::Value* FunctionGenerator::pointer_binary(const Expression& expression) {
   const Expression& right_side = *expression.operands[1];
   const Pointer left = pointer(left_side);
   const Pointer right = pointer(right_side);
-  if (expression.op == Operator::subtract) return builder_.CreateSub(left.index, right.index);
+  if (expression.op == Operator::subtract) return ir_.CreateSub(left.index, right.index);
   const auto base = [&](const Pointer& each) -> llvm::Value* {
-    return each.bases.empty() ? llvm::Constant::getNullValue(builder_.getPtrTy()) : each.bases.front();
+    return each.bases.empty() ? llvm::Constant::getNullValue(ir_.getPtrTy()) : each.bases.front();
   };
-  llvm::Value* same_array = builder_.CreateICmpEQ(base(left), base(right));
+  llvm::Value* same_array = ir_.CreateICmpEQ(base(left), base(right));
   llvm::Value* result = nullptr;
   if (expression.op == Operator::equal || expression.op == Operator::not_equal) {
-    llvm::Value* same_index = builder_.CreateICmpEQ(left.index, right.index);
+    llvm::Value* same_index = ir_.CreateICmpEQ(left.index, right.index);
     const bool is_left_null = left_side.kind == ExpressionKind::null;
     const bool is_null_test = is_left_null || right_side.kind == ExpressionKind::null;
-    result = is_null_test ? builder_.CreateNot(points_somewhere(is_left_null ? right : left))
-                          : builder_.CreateAnd(same_array, same_index);
-    if (expression.op == Operator::not_equal) result = builder_.CreateNot(result);
+    result = is_null_test ? ir_.CreateNot(points_somewhere(is_left_null ? right : left))
+                          : ir_.CreateAnd(same_array, same_index);
+    if (expression.op == Operator::not_equal) result = ir_.CreateNot(result);
   } else {
     llvm::Value* in_array = compare(expression.op, left.index, right.index, Type::i64);
-    llvm::Value* left_bits = builder_.CreatePtrToInt(base(left), builder_.getInt64Ty());
-    llvm::Value* right_bits = builder_.CreatePtrToInt(base(right), builder_.getInt64Ty());
+    llvm::Value* left_bits = ir_.CreatePtrToInt(base(left), ir_.getInt64Ty());
+    llvm::Value* right_bits = ir_.CreatePtrToInt(base(right), ir_.getInt64Ty());
     llvm::Value* of_arrays = compare(expression.op, left_bits, right_bits, Type::u64);
-    result = builder_.CreateSelect(same_array, in_array, of_arrays);
+    result = ir_.CreateSelect(same_array, in_array, of_arrays);
   }
-  return builder_.CreateZExt(result, builder_.getInt32Ty());
+  return ir_.CreateZExt(result, ir_.getInt32Ty());
 }
 
 llvm::Value* FunctionGenerator::points_somewhere(const Pointer& pointer) {
-  return builder_.CreateICmpNE(pointer.count, builder_.getInt64(0));
+  return ir_.CreateIsNotNull(pointer.count);
 }
 
 }  // namespace lynxpp::cod

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "cod/sema/program.h"
@@ -19,6 +20,24 @@ bool has_effects(const Expression& expression);
 bool elects(const Expression& condition, bool holds);
 struct ApiFunction;
 const ApiFunction& overload_of(const Expression& call, const ApiFunction& here);
+
+/// The result of a function that has reported an error: no type, null, false or nullopt.
+struct Failed {
+  template <typename T>
+  static constexpr bool has_failure_value =
+      std::is_same_v<T, Type> || std::is_same_v<T, bool> || std::is_pointer_v<T> ||
+      std::is_constructible_v<T, std::nullopt_t> || std::is_same_v<T, ExpressionPtr>;
+  template <typename T>
+  requires has_failure_value<T>
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    return T();
+  }
+};
+
+/// An array's element is indexed, any other variable is named.
+inline ExpressionKind kind_of_use(const Symbol& symbol) {
+  return symbol.kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+}
 
 class Analyser {
  public:
@@ -35,7 +54,7 @@ class Analyser {
   /// The context of the code being analysed.
   struct Context {
     /// Contexts in which the code may run; `anywhere` in helpers, which are checked at their callers.
-    std::uint32_t places = anywhere;
+    std::uint32_t contexts = anywhere;
     std::string label;  ///< "ON_KERNEL_ENTRY"; empty in helpers
     Function* helper = nullptr;
     FullType result{Type::nothing, {}, Type::none, false};
@@ -50,8 +69,8 @@ class Analyser {
     int conditions = 0;               ///< enclosing if, loops and short-circuit operators
     int elections = 0;                ///< enclosing conditions that hold only for an elected lane
     std::vector<int> branches;        ///< unique numbers of the enclosing if arms, loop bodies and cases
-    bool on_host() const { return places == on_host_only || at_end(); }
-    bool at_end() const { return places == static_cast<std::uint32_t>(cod::on_end); }
+    bool on_host() const { return contexts == on_host_only || at_end(); }
+    bool at_end() const { return contexts == static_cast<std::uint32_t>(cod::on_end); }
     static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
   };
 
@@ -71,10 +90,11 @@ class Analyser {
   void analyse_bodies();
   void analyse_handler(Item& item);
   HandlerBody& entry_handler(const Position& position);
-  void analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label, Statement& statement);
+  void analyse_body(HandlerBody& body, std::uint32_t contexts, const std::string& label,
+                    Statement& statement);
   void analyse_initializers();
   void analyse_initial_list(HandlerBody& body, Declarator& declarator);
-  void finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label);
+  void finish_handler(HandlerBody& body, std::uint32_t contexts, const std::string& label);
   bool find_recursion(Function& function);
   void make_words();
 
@@ -134,7 +154,7 @@ class Analyser {
     bool ended() const { return next >= list->size(); }
   };
   /// An element of a variable, or the whole variable.
-  struct Place {
+  struct Lvalue {
     std::vector<ExpressionPtr> indices;
     std::vector<ExpressionPtr> setup;  ///< see Expression::setup
   };
@@ -155,29 +175,29 @@ class Analyser {
   void spread(Symbol* symbol, std::vector<std::uint64_t> indices, Cursor& cursor, std::vector<Spread>& out);
   std::vector<Spread> spread_list(Symbol* symbol, Declarator& declarator);
   void store_constant(const Spread& each);
-  std::uint8_t* place_of(const Symbol& leaf, std::uint64_t element);
+  std::uint8_t* address_of(const Symbol& leaf, std::uint64_t element);
   // sema_records.cpp
   void assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out);
   static void set_const(Symbol& symbol);
   void set_target(Symbol& target, const Symbol& pointer, std::uint32_t& leaf);
   ExpressionPtr assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
                             const Position& position);
-  bool copy_record(Symbol* target, const Expression& target_place, Symbol* source,
-                   const Expression& source_place, std::vector<ExpressionPtr>& out);
+  bool copy_record(Symbol* target, const Expression& target_lvalue, Symbol* source,
+                   const Expression& source_lvalue, std::vector<ExpressionPtr>& out);
   /// Expands `*target = source`, both analysed, into one assignment per scalar; false after an error.
   bool copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out);
-  void hoist_effects(Expression& place, std::vector<ExpressionPtr>& out);
+  void hoist_effects(Expression& lvalue, std::vector<ExpressionPtr>& out);
   /// The same for a variable; null after an error. record_value() analyses the source first.
   ExpressionPtr record_value(Symbol* target, Expression& source);
   ExpressionPtr record_copy(Symbol* target, Expression& source);
-  static ExpressionPtr record_place(Symbol* record, const Position& position);
+  static ExpressionPtr record_lvalue(Symbol* record, const Position& position);
   Symbol* hidden_record(const std::string& structure, const Position& position);
 
-  // sema_places.cpp
-  Type place(Expression& expression);  ///< an index or member expression, or a dereference
-  Symbol* resolve(Expression& expression, Place& place, bool column);
-  Symbol* resolve_member(Expression& expression, Place& place, bool column);
-  Symbol* resolve_value(Expression& expression, Place& place);
+  // sema_lvalues.cpp
+  Type lvalue(Expression& expression);  ///< an index or member expression, or a dereference
+  Symbol* resolve(Expression& expression, Lvalue& lvalue, bool column);
+  Symbol* resolve_member(Expression& expression, Lvalue& lvalue, bool column);
+  Symbol* resolve_value(Expression& expression, Lvalue& lvalue);
   Type use(Expression& expression, Symbol* symbol);
   void note_access(const Expression& expression, const Symbol& array);
   Type assign_record(Expression& expression);
@@ -191,6 +211,8 @@ class Analyser {
   bool read_bounds(const StorageClause& clause, Collection& collection);
   bool read_key(const Item& item, Collection& collection);
   std::optional<std::int64_t> constant_bound(Expression& expression);
+  /// Analyses an arithmetic expression outside of any handler; false after an error.
+  bool analyse_alone(Expression& expression);
   void add_leaves(Symbol* content, Collection& collection, const Position& position);
   Symbol* hidden_array(Collection& collection, const std::string& part, std::vector<Dimension> dimensions,
                        const Position& position);
@@ -210,6 +232,7 @@ class Analyser {
   Type expression(Expression& expression);
   Type value(Expression& expression);  ///< same as expression(), but requires an arithmetic value
   Type number(const Expression& expression, Type type);  ///< the check that value() performs
+  Type comma_value(Expression& expression);
   Type name(Expression& expression);
   Type unary(Expression& expression);
   Type step(Expression& expression);
@@ -282,14 +305,15 @@ class Analyser {
   void check_folds();
   // sema_calls.cpp
   void print_call(Expression& expression);
-  void check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
-                   const std::string& label, bool elected, bool conditional, const std::string& through);
-  void check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
+  void check_context(const ApiFunction& api, const Position& position, std::uint32_t contexts,
+                     const std::string& label, bool elected, bool conditional, const std::string& through);
+  void check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t contexts,
                        const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body);
   void add_use(const ApiFunction& api, HandlerBody& body);
   void unknown_function(const Expression& expression);
 
   void error(const Position& position, std::string message, std::string hint = {});
+  Failed fail(const Position& position, std::string message, std::string hint = {});  ///< reports an error
   void warn_of_unused_value(const Expression& expression);
   // sema_warnings.cpp
   void warn(const Position& position, std::string message, std::string hint);

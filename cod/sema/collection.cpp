@@ -6,20 +6,20 @@
 namespace lynxpp::cod {
 
 /// True if ON_REPORT has a name for each of its values.
-static bool stands_for_text(Api api) {
-  switch (api) {
-    case Api::source_id:
-    case Api::source_file_id:
-    case Api::opcode_id:
-    case Api::call_target_id:
-    case Api::allocation_id: return true;
-    default: return false;
-  }
+static bool has_texts(Api api) {
+  using enum Api;
+  return is_one_of(api, {source_id, source_file_id, opcode_id, call_target_id, allocation_id});
+}
+
+const Expression* only_value(const Expression& name) {
+  const Symbol* symbol = name.kind == ExpressionKind::name ? name.symbol : nullptr;
+  const bool is_fixed = symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0;
+  return is_fixed ? symbol->initializer : nullptr;
 }
 
 void Collection::Naming::note(const Expression& value) {
   const bool is_named =
-      value.kind == ExpressionKind::call && value.api != nullptr && stands_for_text(value.api->api);
+      value.kind == ExpressionKind::call && value.api != nullptr && has_texts(value.api->api);
   const ApiFunction* given = is_named ? value.api : nullptr;
   if (!is_given) function = given;
   if (function != given) function = nullptr;

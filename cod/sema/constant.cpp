@@ -52,8 +52,6 @@ bool compare(Operator op, T left, T right) {
   }
 }
 
-bool is_comparison(Operator op) { return op >= Operator::less && op <= Operator::not_equal; }
-
 std::optional<Constant> floating_binary(Operator op, Type type, double left, double right) {
   if (is_comparison(op)) return truth(compare(op, left, right));
   double result = 0;

@@ -34,17 +34,17 @@ bool has_known_extents(const Symbol& array) {
 }
 
 /// Reads the array and the indices of `array[…][…]`.
-bool read_place(const Expression& place, SiteCounter& counter, const Symbol*& array) {
-  array = place.symbol;
-  const bool fits = place.kind == ExpressionKind::index && array != nullptr &&
+bool read_element(const Expression& element, SiteCounter& counter, const Symbol*& array) {
+  array = element.symbol;
+  const bool fits = element.kind == ExpressionKind::index && array != nullptr &&
                     array->kind == Symbol::Kind::array && array->collection == nullptr &&
                     array->memory == Symbol::Memory::global && is_integer(array->type) &&
                     bytes_of(array->type) >= 4 && has_known_extents(*array);
-  if (!fits || !place.setup.empty()) return false;
+  if (!fits || !element.setup.empty()) return false;
   // After sema the operands are the indices, outermost first.
-  if (place.operands.size() != array->dimensions.size()) return false;
-  for (std::size_t i = 0; i < place.operands.size(); ++i) {
-    const std::optional<CounterIndex> index = index_of(*place.operands[i], array->dimensions[i]);
+  if (element.operands.size() != array->dimensions.size()) return false;
+  for (std::size_t i = 0; i < element.operands.size(); ++i) {
+    const std::optional<CounterIndex> index = index_of(*element.operands[i], array->dimensions[i]);
     if (!index) return false;
     counter.indices.push_back(*index);
   }
@@ -79,10 +79,8 @@ bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
 /// result; else null.
 const ApiFunction* source_of(const Expression& expression) {
   if (expression.kind == ExpressionKind::call) return expression.api;
-  const Symbol* symbol = expression.kind == ExpressionKind::name ? expression.symbol : nullptr;
-  const bool is_copy = symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
-                       symbol->initializer != nullptr && symbol->type == Type::u32;
-  return is_copy ? source_of(*symbol->initializer) : nullptr;
+  const Expression* value = only_value(expression);
+  return value != nullptr && expression.symbol->type == Type::u32 ? source_of(*value) : nullptr;
 }
 
 /// True if it is the result of firstInSector(), possibly through variables that hold only that result.
@@ -91,10 +89,8 @@ bool is_first_in_sector(const Expression& expression) {
   if (expression.kind == ExpressionKind::cast)
     return is_integer(expression.type) && is_first_in_sector(*expression.operands[0]);
   if (expression.kind != ExpressionKind::name) return is_call_of(expression, Api::first_in_sector);
-  const Symbol* symbol = expression.symbol;
-  return symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
-         is_integer(symbol->type) && symbol->initializer != nullptr &&
-         is_first_in_sector(*symbol->initializer);
+  const Expression* value = only_value(expression);
+  return value != nullptr && is_integer(expression.symbol->type) && is_first_in_sector(*value);
 }
 
 /// True if the value depends only on the active lanes, the size of the access and the differences between the
@@ -107,16 +103,11 @@ bool follows_from_banks(const Expression& expression) {
       if (expression.symbol == nullptr || expression.symbol->kind != Symbol::Kind::local) return false;
       break;
     case ExpressionKind::call:
-      if (expression.api == nullptr) return false;
-      switch (expression.api->api) {
-        case Api::bank_conflicts:
-        case Api::bank_groups:
-        case Api::bank_groups_spared:
-        case Api::bank_wavefronts:
-        case Api::access_size:
-        case Api::least_active_thread_in_warp: break;
-        default: return false;
-      }
+      using enum Api;
+      if (expression.api == nullptr ||
+          !is_one_of(expression.api->api, {bank_conflicts, bank_groups, bank_groups_spared, bank_wavefronts,
+                                           access_size, least_active_thread_in_warp}))
+        return false;
       break;
     case ExpressionKind::unary:
       if (expression.op == Operator::increment || expression.op == Operator::decrement) return false;
@@ -131,8 +122,7 @@ bool follows_from_banks(const Expression& expression) {
 }
 
 bool asks_for_banks(const Uses::Call& call) {
-  return call.api->api == Api::bank_wavefronts || call.api->api == Api::bank_conflicts ||
-         call.api->api == Api::bank_groups_spared;
+  return is_one_of(call.api->api, {Api::bank_wavefronts, Api::bank_conflicts, Api::bank_groups_spared});
 }
 
 /// True if banks are queried at every execution of the handler's sites and by all lanes of it.
@@ -149,24 +139,29 @@ bool chooses_only_bra(const Handler& handler) {
 }
 
 /// divergentWarp(branchTarget())
-bool is_division(const Expression* expression) {
+bool is_divergence(const Expression* expression) {
   return expression != nullptr && is_call_of(*expression, Api::divergent_warp) &&
          expression->operands.size() == 1 && is_call_of(*expression->operands[0], Api::branch_target);
 }
 
 /// Matches `diverges && leastActiveThreadInWarp()` in either order, where the variable is only ever assigned
 /// a divergence vote.
-bool elects_for_division(const Expression& condition) {
+bool elects_for_divergence(const Expression& condition) {
   if (condition.kind != ExpressionKind::binary || condition.op != Operator::logical_and) return false;
-  const auto is_known = [](const Expression& each) {
-    return each.kind == ExpressionKind::name && each.symbol != nullptr &&
-           each.symbol->kind == Symbol::Kind::local && each.symbol->assignments == 0 &&
-           is_division(each.symbol->initializer);
-  };
+  const auto is_known = [](const Expression& each) { return is_divergence(only_value(each)); };
   const Expression& left = *condition.operands[0];
   const Expression& right = *condition.operands[1];
   return (is_known(left) && is_call_of(right, Api::least_active_thread_in_warp)) ||
          (is_known(right) && is_call_of(left, Api::least_active_thread_in_warp));
+}
+
+bool is_plain_if(const Statement& statement) {
+  return statement.kind == StatementKind::if_else && statement.children.size() == 1;
+}
+
+/// `if (leastActiveThreadInWarp())`
+bool is_election(const Statement& statement) {
+  return is_plain_if(statement) && is_call_of(*statement.condition, Api::least_active_thread_in_warp);
 }
 
 class CounterFinder {
@@ -245,9 +240,9 @@ class CounterFinder {
     const Expression& call = *statement.expression;
     const bool adds = is_call_of(call, Api::atomic_add);
     if (!adds && !is_call_of(call, Api::atomic_increment)) return;
-    SiteCounter place;
+    SiteCounter counter;
     TallyCandidate candidate;
-    if (!read_place(*call.operands[0], place, candidate.array)) return;
+    if (!read_element(*call.operands[0], counter, candidate.array)) return;
     candidate.tally.adds_one = !adds;
     if (adds && !read_tally(*call.operands[1], candidate.tally)) return;
     const ApiFunction* source = adds ? source_of(*call.operands[1]) : nullptr;
@@ -256,8 +251,8 @@ class CounterFinder {
         candidate.tally.is_wide_only || (source != nullptr && source->api == Api::bank_conflicts);
     candidate.statement = &statement;
     candidate.tally.handler = handler_;
-    candidate.tally.array = place.array;
-    candidate.tally.indices = std::move(place.indices);
+    candidate.tally.array = counter.array;
+    candidate.tally.indices = std::move(counter.indices);
     tallies_.push_back(std::move(candidate));
     known_.insert(&statement);
   }
@@ -277,31 +272,29 @@ class CounterFinder {
       for (const StatementPtr& child : statement.children) find_in(*child);
       return;
     }
-    const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
-                            is_call_of(*statement.condition, Api::least_active_thread_in_warp);
-    if (is_elected && !contains_return(statement)) return find_elected(*statement.children[0], false);
-    if (counts_divisions(statement) && !contains_return(statement))
+    if (is_election(statement) && !contains_return(statement))
+      return find_elected(*statement.children[0], false);
+    if (counts_divergences(statement) && !contains_return(statement))
       return find_elected(*statement.children[0], true);
     add_candidate(statement, false, false);
     returned_ = contains_return(statement);
   }
 
-  bool counts_divisions(const Statement& statement) const {
+  bool counts_divergences(const Statement& statement) const {
     const HandlerBody& body = program_.handlers[handler_];
-    return body.handler.target == TargetKind::instruction && statement.kind == StatementKind::if_else &&
-           statement.children.size() == 1 && elects_for_division(*statement.condition) &&
-           chooses_only_bra(body.handler);
+    return body.handler.target == TargetKind::instruction && is_plain_if(statement) &&
+           elects_for_divergence(*statement.condition) && chooses_only_bra(body.handler);
   }
 
-  void find_elected(Statement& statement, bool is_division) {
+  void find_elected(Statement& statement, bool is_divergence) {
     if (statement.kind == StatementKind::block) {
-      for (const StatementPtr& child : statement.children) find_elected(*child, is_division);
+      for (const StatementPtr& child : statement.children) find_elected(*child, is_divergence);
       return;
     }
-    add_candidate(statement, true, is_division);
+    add_candidate(statement, true, is_divergence);
   }
 
-  void add_candidate(Statement& statement, bool is_elected, bool is_division) {
+  void add_candidate(Statement& statement, bool is_elected, bool is_divergence) {
     if (statement.kind != StatementKind::expression) return;
     const Expression& update = *statement.expression;
     const bool is_step = (update.kind == ExpressionKind::unary || update.kind == ExpressionKind::postfix) &&
@@ -313,9 +306,9 @@ class CounterFinder {
     candidate.statement = &statement;
     candidate.counter.handler = handler_;
     candidate.counter.counts_warps = is_elected;
-    candidate.counter.counts_divisions = is_division;
+    candidate.counter.counts_divergences = is_divergence;
     candidate.counter.location = program_.locate(statement.position);
-    if (!read_place(*update.operands[0], candidate.counter, candidate.array)) return;
+    if (!read_element(*update.operands[0], candidate.counter, candidate.array)) return;
     if (has_addend && !read_addend(*update.operands[1], candidate.array->type, candidate.counter)) return;
     candidates_.push_back(std::move(candidate));
   }
@@ -404,17 +397,15 @@ class CounterFinder {
     if (statement.is_counted) return holds_counter = true;
     if (statement.kind == StatementKind::declaration) {
       return std::ranges::all_of(statement.declarators, [](const Declarator& each) {
-        return each.assignments.empty() && is_division(each.initializer.get());
+        return each.assignments.empty() && is_divergence(each.initializer.get());
       });
     }
-    const bool is_elected = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
-                            is_call_of(*statement.condition, Api::least_active_thread_in_warp);
-    const bool is_division = statement.kind == StatementKind::if_else && statement.children.size() == 1 &&
-                             elects_for_division(*statement.condition);
-    if (statement.kind != StatementKind::block && !is_elected && !is_division) return false;
+    const bool is_choice =
+        is_election(statement) || (is_plain_if(statement) && elects_for_divergence(*statement.condition));
+    if (statement.kind != StatementKind::block && !is_choice) return false;
     bool all = true;
     for (const StatementPtr& child : statement.children) all &= is_all_counted(*child, holds_counter);
-    if ((is_elected || is_division) && all) statement.is_counted = true;
+    if (is_choice && all) statement.is_counted = true;
     return all;
   }
 

@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "cod/specification.h"
+#include "cod/handler.h"
+#include "cod/host_report.h"
+#include "cod/site_counter.h"
+#include "cod/storage.h"
 #include "cod/syntax/api.h"
 #include "cod/syntax/ast.h"
+#include "cod/trace_stream.h"
 
 namespace lynxpp::cod {
 
@@ -54,7 +58,7 @@ struct Collection {
 
   std::uint64_t stride() const { return kind == Kind::map ? capacity + 1 : capacity; }
   std::uint32_t key_bits() const;
-  bool has_zero_place() const { return key_bits() == 64; }
+  bool has_zero_slot() const { return key_bits() == 64; }
   /// nullopt if the trace cannot be streamed.
   std::optional<TraceStream> stream() const;
   /// Lower bound of bin `bin`. Precondition: bin <= capacity.
@@ -62,21 +66,17 @@ struct Collection {
 };
 
 /// A declared name. Owned by Program::symbols.
-struct Symbol {
+struct Symbol : FullType {  // an array: the elements' type; a function: the result's
   /// record: a variable of structure type; each of its fields is a symbol.
   enum class Kind : std::uint8_t { local, state, constant, array, record, function };
   /// thread: an array of per-thread variables; indirect: the target of a pointer.
   enum class Memory : std::uint8_t { global, shared, local, table, thread, indirect, host };
   Kind kind = Kind::local;
   std::string name;
-  Type type = Type::none;  ///< array: element type; function: result type
   Position position;
   bool is_const = false;
   Memory memory = Memory::global;     ///< array
   std::vector<Dimension> dimensions;  ///< array, record: preceded by those of enclosing records
-  std::string structure;              ///< record; pointer: the pointee
-  Type pointee = Type::none;          ///< pointer
-  bool to_const = false;              ///< pointer
   /// pointer: `p[i]` is an element of this array or record, whose first dimension is unbounded.
   Symbol* target = nullptr;
   const Symbol* pointer = nullptr;                      ///< array in Memory::indirect
@@ -99,6 +99,10 @@ struct Symbol {
   Function* function = nullptr;
   Collection* collection = nullptr;  ///< array, record: the collection that it is part of
 };
+
+/// The initialiser of the local variable that the expression names, if the variable is never assigned again;
+/// else null.
+const Expression* only_value(const Expression& name);
 
 /// Names that a piece of code uses, excluding the helper functions that it calls.
 struct Uses {
@@ -156,7 +160,7 @@ struct Program {
   std::vector<ModuleVariable> variables;
   std::vector<std::pair<Position, std::string>> accesses;  ///< Specification::checked_accesses()
   std::uint32_t every_launch = 1;
-  bool asks_for_transfers = false;
+  bool uses_transfer_labels = false;
   bool checks_bounds = false;      ///< accesses to an array may be out of bounds, to be dropped and counted
   bool lists_arrays = false;       ///< queries the program's arrays
   bool emits_addresses = false;    ///< a field of a trace or a map is an address, judged by its name

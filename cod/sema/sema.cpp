@@ -25,6 +25,11 @@ void Analyser::error(const Position& position, std::string message, std::string 
   errors.push_back({Severity::error, program_.locate(position), std::move(message), std::move(hint)});
 }
 
+Failed Analyser::fail(const Position& position, std::string message, std::string hint) {
+  error(position, std::move(message), std::move(hint));
+  return {};
+}
+
 std::string Analyser::suggestion(const std::string& name, const std::vector<std::string>& candidates) const {
   const std::string match = closest_match(name, candidates);
   return match.empty() ? std::string() : "did you mean '" + match + "'?";
@@ -126,9 +131,8 @@ std::vector<Dimension> Analyser::global_dimensions(const Item& item) {
 /// The extent of `[]`.
 std::optional<std::uint64_t> Analyser::open_extent(const Item& item, std::size_t dimension) {
   if (dimension == 0 && !item.initial.list.empty()) return item.initial.list.size();
-  error(item.position, "the array '" + item.name + "' needs an extent",
-        "write '" + item.name + "[8]', or initial values in braces");
-  return std::nullopt;
+  return fail(item.position, "the array '" + item.name + "' needs an extent",
+              "write '" + item.name + "[8]', or initial values in braces");
 }
 
 void Analyser::declare_array(Item& item) {
@@ -191,15 +195,12 @@ void Analyser::declare_function(const Item& item) {
   Function& function = *program_.functions.back();
   symbol->function = &function;
   function.item = &item;
-  symbol->structure = result.structure;
-  symbol->pointee = result.pointee;
-  symbol->to_const = result.to_const;
+  static_cast<FullType&>(*symbol) = result;
   if (result.type == Type::pointer) function.result = make_pointer(item.name, result, item.position);
   if (result.type == Type::structure) function.result = hidden_record(result.structure, item.position);
   for (const Parameter& parameter : item.parameters) function.parameters.push_back(make_parameter(parameter));
-  if (find_api(item.name) != nullptr) {
+  if (find_api(item.name) != nullptr)
     error(item.position, "'" + item.name + "' is a built-in function", "choose another name");
-  }
   add_to_scope(symbol);
 }
 
@@ -282,11 +283,7 @@ void Analyser::declare_constant(const Statement& statement, Declarator& declarat
     return error(declarator.position, "the constant '" + declarator.name + "' has no initialiser",
                  "write '= value'");
   }
-  Uses uses;
-  context_ = Context{};
-  context_.uses = &uses;
-  const std::size_t before = errors.size();
-  if (value(*declarator.initializer) == Type::none || errors.size() != before) return;
+  if (!analyse_alone(*declarator.initializer)) return;
   const auto constant = evaluate(*declarator.initializer);
   if (!constant) {
     return error(declarator.initializer->position,
@@ -359,7 +356,7 @@ void Analyser::analyse_bodies() {
   }
   for (HandlerBody& body : program_.handlers) {
     const auto target = static_cast<int>(body.handler.target);
-    finish_handler(body, 1u << target, std::string(label_of(body.handler.target)));
+    finish_handler(body, 1u << target, std::string(name_of(body.handler.target)));
   }
   for (HandlerBody& body : program_.reports) finish_handler(body, cod::on_host, "ON_REPORT");
   for (HandlerBody& body : program_.ends) finish_handler(body, cod::on_end, "ON_END");
@@ -385,13 +382,9 @@ void Analyser::analyse_initializers() {
     auto assignment = std::make_unique<Statement>();
     assignment->kind = StatementKind::expression;
     assignment->position = declarator->position;
-    assignment->expression = std::make_unique<Expression>();
+    assignment->expression = make_expression(ExpressionKind::assign, declarator->position);
     Expression& expression = *assignment->expression;
-    expression.kind = ExpressionKind::assign;
-    expression.position = declarator->position;
-    auto target = std::make_unique<Expression>();
-    target->kind = ExpressionKind::name;
-    target->position = declarator->position;
+    ExpressionPtr target = make_expression(ExpressionKind::name, declarator->position);
     target->text = declarator->name;
     expression.operands.push_back(std::move(target));
     expression.operands.push_back(std::move(declarator->initializer));
@@ -403,15 +396,13 @@ void Analyser::analyse_initializers() {
 void Analyser::analyse_initial_list(HandlerBody& body, Declarator& declarator) {
   constexpr auto entry = 1u << static_cast<int>(TargetKind::kernel_entry);
   context_ = Context{};
-  context_.places = entry;
+  context_.contexts = entry;
   context_.label = "ON_KERNEL_ENTRY";
   context_.uses = &body.uses;
   auto statement = std::make_unique<Statement>();
   statement->kind = StatementKind::expression;
   statement->position = declarator.position;
-  statement->expression = std::make_unique<Expression>();
-  statement->expression->kind = ExpressionKind::comma;
-  statement->expression->position = declarator.position;
+  statement->expression = make_expression(ExpressionKind::comma, declarator.position);
   assign_list(declarator.symbol, declarator, statement->expression->operands);
   body.statements.push_back(statement.get());
   program_.synthesized.push_back(std::move(statement));
@@ -431,14 +422,14 @@ void Analyser::analyse_handler(Item& item) {
   }
   program_.handlers.push_back(std::move(body));
   HandlerBody& kept = program_.handlers.back();
-  analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(label_of(kept.handler.target)),
+  analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(name_of(kept.handler.target)),
                *item.body);
 }
 
-void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::string& label,
+void Analyser::analyse_body(HandlerBody& body, std::uint32_t contexts, const std::string& label,
                             Statement& code) {
   context_ = Context{};
-  context_.places = places;
+  context_.contexts = contexts;
   context_.label = label;
   context_.uses = &body.uses;
   scopes_.emplace_back();
@@ -448,12 +439,12 @@ void Analyser::analyse_body(HandlerBody& body, std::uint32_t places, const std::
 }
 
 /// Follows the helpers that the handler calls and fills in the handler's public properties.
-void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std::string& label) {
+void Analyser::finish_handler(HandlerBody& body, std::uint32_t contexts, const std::string& label) {
   std::set<ReachedFunction> seen;
   std::uint64_t nodes = body.uses.nodes;
   for (const Uses::Helper& call : body.uses.helpers) {
     nodes = std::min<std::uint64_t>(nodes + call.symbol->function->expanded_nodes, maximum_nodes * 4);
-    check_reachable(*call.symbol->function, call, places, label, seen, body);
+    check_reachable(*call.symbol->function, call, contexts, label, seen, body);
   }
   for (const Uses::Call& use : body.uses.calls) add_use(*use.api, body);
   body.handler.uses_state = body.handler.uses_state || !body.uses.states.empty();
@@ -470,9 +461,8 @@ void Analyser::finish_handler(HandlerBody& body, std::uint32_t places, const std
 /// Parameter slots, in an order that is the same for every lowering: one per array, one per named extent in
 /// use, then the counter of dropped accesses.
 void Analyser::make_words() {
-  for (std::uint32_t i = 0; i < program_.arrays.size(); ++i) {
+  for (std::uint32_t i = 0; i < program_.arrays.size(); ++i)
     program_.words.push_back({Word::Kind::array_address, i, Extent::constant});
-  }
   for (const Extent extent : used_extents_) {
     const bool is_fixed = extent == Extent::lanes || extent == Extent::constant;
     if (!is_fixed) program_.words.push_back({Word::Kind::extent, 0, extent});

@@ -4,6 +4,7 @@
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
 #include "cod/sema/format.h"
+#include "cod/sema/lane_dependence.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -14,39 +15,23 @@ std::string count_of(std::size_t number, const std::string& what) {
 
 /// True if the result is a vote: a single lane cannot compute it.
 bool is_vote(Api api) {
-  switch (api) {
-    case Api::ballot:
-    case Api::divergent_warp:
-    case Api::warp_sum:
-    case Api::warp_max:
-    case Api::warp_min:
-    case Api::warp_any:
-    case Api::warp_all: return true;
-    default: return false;
-  }
+  using enum Api;
+  return is_one_of(api, {ballot, divergent_warp, warp_sum, warp_max, warp_min, warp_any, warp_all});
 }
 
 /// True if the result describes all active lanes or their accesses.
 bool is_about_all_lanes(Api api) {
-  switch (api) {
-    case Api::active_mask:
-    case Api::active_thread_count:
-    case Api::first_in_sector:
-    case Api::bank_wavefronts:
-    case Api::bank_conflicts:
-    case Api::bank_groups_spared: return true;
-    default: return false;
-  }
+  return is_about_accesses(api) || is_one_of(api, {Api::active_mask, Api::active_thread_count});
 }
 
 /// "ON_BASIC_BLOCK_ENTRY, ON_BASIC_BLOCK_EXIT or ON_INSTRUCTION"
-std::string places_text(std::uint32_t places) {
+std::string contexts_text(std::uint32_t contexts) {
   std::vector<std::string> labels;
   for (int i = 0; i <= static_cast<int>(TargetKind::instruction_after); ++i) {
-    if ((places >> i & 1u) != 0) labels.emplace_back(label_of(static_cast<TargetKind>(i)));
+    if ((contexts >> i & 1u) != 0) labels.emplace_back(name_of(static_cast<TargetKind>(i)));
   }
-  if ((places & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
-  if ((places & cod::on_end) != 0) labels.emplace_back("ON_END");
+  if ((contexts & cod::on_host) != 0) labels.emplace_back("ON_REPORT");
+  if ((contexts & cod::on_end) != 0) labels.emplace_back("ON_END");
   std::string text;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (i != 0) text += i + 1 == labels.size() ? " or " : ", ";
@@ -56,29 +41,8 @@ std::string places_text(std::uint32_t places) {
 }
 
 bool needs_all_lanes(const ApiFunction& api) {
-  switch (api.api) {
-    case Api::active_mask:
-    case Api::active_thread_count:
-    case Api::least_active_thread_in_warp:
-    case Api::divergent_warp:
-    case Api::ballot:
-    case Api::unique_element_count:
-    case Api::first_in_sector:
-    case Api::bank_wavefronts:
-    case Api::bank_conflicts:
-    case Api::bank_groups_spared:
-    case Api::warp_sum:
-    case Api::warp_max:
-    case Api::warp_min:
-    case Api::warp_any:
-    case Api::warp_all:
-    case Api::sync_warp:
-    case Api::sync_threads:
-    case Api::append:
-    case Api::record:
-    case Api::atomic_add: return true;
-    default: return false;
-  }
+  using enum Api;
+  return means_lanes(api.api) || is_one_of(api.api, {sync_threads, append, record, atomic_add});
 }
 
 }  // namespace
@@ -124,9 +88,7 @@ Type Analyser::helper_call(Expression& expression, Symbol& symbol) {
       initial_value(*expression.operands[i], parameters[i].type);
     }
   }
-  expression.structure = symbol.structure;
-  expression.pointee = symbol.pointee;
-  expression.to_const = symbol.to_const;
+  expression.take_type(symbol);
   return symbol.type == Type::structure ? structure_result(expression, symbol) : symbol.type;
 }
 
@@ -136,7 +98,7 @@ void Analyser::structure_argument(Expression& call, std::size_t index, Symbol* p
   Symbol* kept = hidden_record(parameter->structure, call.operands[index]->position);
   ExpressionPtr first = record_value(kept, *call.operands[index]);
   ExpressionPtr second = first != nullptr
-                             ? record_copy(parameter, *record_place(kept, call.operands[index]->position))
+                             ? record_copy(parameter, *record_lvalue(kept, call.operands[index]->position))
                              : nullptr;
   if (second == nullptr) return;
   call.operands[index] = std::move(first);
@@ -149,10 +111,10 @@ Type Analyser::structure_result(Expression& call, const Symbol& function) {
   Symbol* kept = hidden_record(function.structure, position);
   auto made = std::make_unique<Expression>(std::move(call));
   made->type = Type::nothing;
-  call = std::move(*record_place(kept, position));
+  call = std::move(*record_lvalue(kept, position));
   call.setup.push_back(std::move(made));
-  const ExpressionPtr result = record_place(function.function->result, position);
-  copy_record(kept, *record_place(kept, position), function.function->result, *result, call.setup);
+  const ExpressionPtr result = record_lvalue(function.function->result, position);
+  copy_record(kept, *record_lvalue(kept, position), function.function->result, *result, call.setup);
   return Type::structure;
 }
 
@@ -165,11 +127,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {
     // Without an argument it tests whether the lanes disagree about the guard of this instruction.
-    auto guard = std::make_unique<Expression>();
-    guard->kind = ExpressionKind::call;
-    guard->text = "getPredicateValue";
-    guard->position = expression.position;
-    expression.operands.push_back(std::move(guard));
+    expression.operands.push_back(make_expression(ExpressionKind::call, expression.position));
+    expression.operands.back()->text = "getPredicateValue";
   }
   context_.uses->calls.push_back(
       {&api, expression.position, context_.elections > 0, context_.conditions > 0});
@@ -177,8 +136,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   const bool is_handler = context_.helper == nullptr && !context_.label.empty();
   const std::size_t before = errors.size();
   if (is_handler) {
-    check_place(api, expression.position, context_.places, context_.label, context_.elections > 0,
-                context_.conditions > 0, "");
+    check_context(api, expression.position, context_.contexts, context_.label, context_.elections > 0,
+                  context_.conditions > 0, "");
   }
   if (errors.size() != before) return Type::none;  // not available here, whatever its arguments are
   return check_arguments(expression, api) ? call_by_arguments(expression, api) : Type::none;
@@ -262,7 +221,7 @@ bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
   if (given >= least && given <= most) return true;
   const std::string takes = least == most ? count_of(least, "argument")
                                           : std::to_string(least) + " to " + count_of(most, "argument");
-  error(expression.position, std::string(api.name) + "() takes " + takes + ", not " + std::to_string(given));
+  error(expression.position, api.call() + " takes " + takes + ", not " + std::to_string(given));
   analyse_operands(expression);
   return false;
 }
@@ -287,9 +246,8 @@ Symbol* Analyser::element_argument(Expression& expression) {
     if (type == Type::none) return nullptr;
     if (type != Type::pointer || argument->pointee == Type::none) {
       const bool is_element = argument->kind == ExpressionKind::index;
-      error(argument->position, "an atomic function needs the address of an array element",
-            is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
-      return nullptr;
+      return fail(argument->position, "an atomic function needs the address of an array element",
+                  is_element ? "put '&' before it" : "write '&array[index]' of a 'global' array");
     }
     argument = dereferenced(std::move(argument));
   }
@@ -298,16 +256,13 @@ Symbol* Analyser::element_argument(Expression& expression) {
                           (argument->symbol->memory == Symbol::Memory::global ||
                            argument->symbol->memory == Symbol::Memory::shared ||
                            argument->symbol->memory == Symbol::Memory::indirect);
-  if (is_element && argument->symbol->is_const) {
-    error(argument->position, "an atomic function cannot modify the target of a pointer to const",
-          "remove 'const' from the pointer's declaration");
-    return nullptr;
-  }
-  if (!is_element) {
-    error(argument->position, "only elements of 'global' and 'shared' arrays can be modified atomically",
-          "other variables are private to a thread; assign to them directly");
-    return nullptr;
-  }
+  if (is_element && argument->symbol->is_const)
+    return fail(argument->position, "an atomic function cannot modify the target of a pointer to const",
+                "remove 'const' from the pointer's declaration");
+  if (!is_element)
+    return fail(argument->position,
+                "only elements of 'global' and 'shared' arrays can be modified atomically",
+                "other variables are private to a thread; assign to them directly");
   return argument->symbol;
 }
 
@@ -316,18 +271,14 @@ Type Analyser::atomic_call(Expression& expression, const ApiFunction& api) {
   if (expression.operands.size() > 1 && value(*expression.operands[1]) == Type::none) return Type::none;
   if (array == nullptr) return Type::none;
   const Position& position = expression.operands[0]->position;
-  if (bytes_of(array->type) < 4) {
-    error(position,
-          std::string(api.name) + "() needs 32-bit or 64-bit elements, but '" + array->name +
-              "' has elements of type " + name_of(array->type),
-          "declare it as 'unsigned int' or 'unsigned long'");
-    return Type::none;
-  }
-  if (is_floating(array->type) && api.api != Api::atomic_add) {
-    error(position, std::string(api.name) + "() needs integer elements, but '" + array->name +
-                        "' has elements of type " + name_of(array->type));
-    return Type::none;
-  }
+  if (bytes_of(array->type) < 4)
+    return fail(position,
+                api.call() + " needs 32-bit or 64-bit elements, but '" + array->name +
+                    "' has elements of type " + name_of(array->type),
+                "declare it as 'unsigned int' or 'unsigned long'");
+  if (is_floating(array->type) && api.api != Api::atomic_add)
+    return fail(position, api.call() + " needs integer elements, but '" + array->name +
+                              "' has elements of type " + name_of(array->type));
   switch (api.api) {
     case Api::atomic_max: note_change(*expression.operands[0], Symbol::maximised); break;
     case Api::atomic_min: note_change(*expression.operands[0], Symbol::minimised); break;
@@ -343,8 +294,8 @@ Symbol* Analyser::array_argument(Expression& argument) {
   while (base->kind == ExpressionKind::member) base = base->operands[0].get();
   Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
   if (symbol != nullptr && argument.kind == ExpressionKind::member && !symbol->dimensions.empty()) {
-    Place place;
-    symbol = resolve(argument, place, true);
+    Lvalue lvalue;
+    symbol = resolve(argument, lvalue, true);
     argument.kind = ExpressionKind::name;
     argument.operands.clear();
     if (symbol != nullptr) argument.text = symbol->name;
@@ -385,17 +336,13 @@ Type Analyser::unique_call(Expression& expression) {
     const Type type = value(counted);
     return require_integer(counted, type, "uniqueElementCount()") ? Type::u32 : Type::none;
   }
-  if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr) {
-    error(counted.position,
-          "uniqueElementCount() takes a value, or a 'shared' array that the handler assigns to",
-          "write 'uniqueElementCount(value)'");
-    return Type::none;
-  }
-  if (!context_.counted.contains(symbol)) {
-    error(counted.position, "no statement before this one assigns to '" + symbol->name + "'",
-          "assign to one of its elements first, outside of any condition");
-    return Type::none;
-  }
+  if (symbol->memory != Symbol::Memory::shared || context_.helper != nullptr)
+    return fail(counted.position,
+                "uniqueElementCount() takes a value, or a 'shared' array that the handler assigns to",
+                "write 'uniqueElementCount(value)'");
+  if (!context_.counted.contains(symbol))
+    return fail(counted.position, "no statement before this one assigns to '" + symbol->name + "'",
+                "assign to one of its elements first, outside of any condition");
   counted.symbol = symbol;
   (is_half ? symbol->counted_halves : symbol->counted_whole) = true;
   return Type::u32;
@@ -413,7 +360,7 @@ Type Analyser::warp_value_call(Expression& expression, const ApiFunction& api) {
 /// asFloat(bits), isNan(x)
 void Analyser::floating_argument(Expression& argument, const ApiFunction& api) {
   const Type type = value(argument);
-  const std::string function = std::string(api.name) + "()";
+  const std::string function = api.call();
   if (api.arguments == ApiArguments::bits) {
     if (type != Type::none && !is_integer(type)) {
       error(argument.position,
@@ -432,7 +379,7 @@ Type Analyser::array_call(Expression& expression, const ApiFunction& api) {
   Symbol* symbol = array_argument(argument);
   if (symbol == nullptr) {
     if (value(argument) != Type::none) {
-      error(argument.position, std::string(api.name) + "() needs a 'global' array",
+      error(argument.position, api.call() + " needs a 'global' array",
             "write '" + std::string(api.name) + "(counts)'");
     }
     return Type::none;
@@ -487,14 +434,14 @@ void Analyser::text_or_value(Expression& argument) {
 
 // ---------------------------------------------------------------- availability
 
-void Analyser::check_place(const ApiFunction& api, const Position& position, std::uint32_t places,
-                           const std::string& label, bool elected, bool conditional,
-                           const std::string& through) {
-  const std::string function = std::string(api.name) + "()";
+void Analyser::check_context(const ApiFunction& api, const Position& position, std::uint32_t contexts,
+                             const std::string& label, bool elected, bool conditional,
+                             const std::string& through) {
+  const std::string function = api.call();
   const std::string subject =
       through.empty() ? function : "'" + through + "()' calls " + function + ", which";
-  if ((api.places & places) != places) {
-    error(position, subject + " is not available in " + label, "use it in " + places_text(api.places));
+  if ((api.contexts & contexts) != contexts) {
+    error(position, subject + " is not available in " + label, "use it in " + contexts_text(api.contexts));
     return;
   }
   if (elected && (is_vote(api.api) || is_about_all_lanes(api.api))) {
@@ -506,8 +453,8 @@ void Analyser::check_place(const ApiFunction& api, const Position& position, std
               " before the 'if' and store the result in a variable");
   }
   if (api.api != Api::sync_threads) return;
-  const bool is_end = places == 1u << static_cast<int>(TargetKind::kernel_exit);
-  if ((!is_end && places != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
+  const bool is_end = contexts == 1u << static_cast<int>(TargetKind::kernel_exit);
+  if ((!is_end && contexts != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
     error(position, subject + " is safe only where all threads of the block execute it",
           "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside of any condition");
   }
@@ -527,16 +474,16 @@ void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
 }
 
 /// Checks that everything a helper uses is available where it is called.
-void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t places,
+void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t contexts,
                                const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;
   const std::string& name = call.symbol->name;
-  const bool is_host = (places & cod::in_reports) == places;
+  const bool is_host = (contexts & cod::in_reports) == contexts;
   if (!is_host && !function.uses.host_variables.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.host_variables.front().first->name +
                              "', which is a 'host' variable");
   }
-  if (places == cod::on_end && !function.uses.launch_data.empty()) {
+  if (contexts == cod::on_end && !function.uses.launch_data.empty()) {
     error(call.position, "'" + name + "()' uses '" + function.uses.launch_data.front().first +
                              "', which belongs to a launch and is not available in ON_END");
   }
@@ -551,13 +498,13 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
   body.handler.needs_convergence = body.handler.needs_convergence || function.uses.updates_memory;
   for (const Uses::Call& use : function.uses.calls) {
     add_use(*use.api, body);
-    check_place(*use.api, call.position, places, label, use.elected || call.elected,
-                use.conditional || call.conditional, name);
+    check_context(*use.api, call.position, contexts, label, use.elected || call.elected,
+                  use.conditional || call.conditional, name);
   }
   for (const Uses::Helper& inner : function.uses.helpers) {
     const Uses::Helper from_here{call.symbol, call.position, call.elected || inner.elected,
                                  call.conditional || inner.conditional};
-    check_reachable(*inner.symbol->function, from_here, places, label, seen, body);
+    check_reachable(*inner.symbol->function, from_here, contexts, label, seen, body);
   }
 }
 

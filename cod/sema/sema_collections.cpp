@@ -72,9 +72,8 @@ void Analyser::declare_collection(const Item& item) {
                      (wants_type ? " needs a type" : " has no element type: its bins are unsigned long"),
                  hint);
   }
-  if (clause.has_key != (collection.kind == Collection::Kind::map)) {
+  if (clause.has_key != (collection.kind == Collection::Kind::map))
     return error(item.position, clause.has_key ? "only a map has keys" : "a map needs a key type", hint);
-  }
   if (!clause.binning.empty() && collection.kind != Collection::Kind::histogram)
     return error(clause.binning_position, "only a histogram has bins", hint);
   if (item.has_initial)
@@ -137,20 +136,23 @@ void Analyser::declare_trace(const Item& item, Collection& collection) {
   collection.counter = hidden_array(collection, "length", collection.leading, item.position);
 }
 
-std::optional<std::int64_t> Analyser::constant_bound(Expression& expression) {
+bool Analyser::analyse_alone(Expression& expression) {
   Uses unused;
   context_ = Context{};
   context_.uses = &unused;
   const std::size_t before = errors.size();
-  const Type type = value(expression);
-  if (type == Type::none || errors.size() != before) return std::nullopt;
+  return value(expression) != Type::none && errors.size() == before;
+}
+
+std::optional<std::int64_t> Analyser::constant_bound(Expression& expression) {
+  if (!analyse_alone(expression)) return std::nullopt;
+  const Type type = expression.type;
   const auto constant = evaluate(expression);
   const bool is_negative = is_signed(type) && constant && static_cast<std::int64_t>(constant->integer) < 0;
   const std::uint64_t size = constant ? (is_negative ? -constant->integer : constant->integer) : 0;
-  if (!constant || !is_integer(type) || size > static_cast<std::uint64_t>(maximum_bound)) {
-    error(expression.position, "a histogram bound must be a constant integer of magnitude at most 2^62");
-    return std::nullopt;
-  }
+  if (!constant || !is_integer(type) || size > static_cast<std::uint64_t>(maximum_bound))
+    return fail(expression.position,
+                "a histogram bound must be a constant integer of magnitude at most 2^62");
   return static_cast<std::int64_t>(constant->integer);
 }
 
@@ -165,41 +167,35 @@ bool Analyser::read_bounds(const StorageClause& clause, Collection& collection) 
   collection.is_linear = clause.binning == "linear";
   if (!collection.is_linear && clause.binning != "log2" && !clause.binning.empty()) {
     const std::string hint = suggestion(clause.binning, {"linear", "log2"});
-    error(clause.binning_position, "'" + clause.binning + "' is not a binning function",
-          hint.empty() ? "write 'linear(0, " + count + ")', 'log2()' or 'log2(16)'" : hint);
-    return false;
+    return fail(clause.binning_position, "'" + clause.binning + "' is not a binning function",
+                hint.empty() ? "write 'linear(0, " + count + ")', 'log2()' or 'log2(16)'" : hint);
   }
   if (collection.is_linear) {
-    if (bounds.size() != 2 || bounds[0] >= bounds[1]) {
-      error(clause.binning_position,
-            "linear() takes the lower bound of the first bin and the upper bound of the last one",
-            "for example, write 'linear(0, " + count + ")'");
-      return false;
-    }
+    if (bounds.size() != 2 || bounds[0] >= bounds[1])
+      return fail(clause.binning_position,
+                  "linear() takes the lower bound of the first bin and the upper bound of the last one",
+                  "for example, write 'linear(0, " + count + ")'");
     const std::uint64_t range = static_cast<std::uint64_t>(bounds[1]) - static_cast<std::uint64_t>(bounds[0]);
     if (range % collection.capacity != 0) {
       const std::uint64_t width = range / collection.capacity + 1;
-      error(clause.binning_position,
-            "bins must have integer widths: " + std::to_string(range) + " values do not divide evenly into " +
-                count,
-            "write 'linear(" + std::to_string(bounds[0]) + ", " +
-                std::to_string(bounds[0] + static_cast<std::int64_t>(width * collection.capacity)) + ")'");
-      return false;
+      return fail(clause.binning_position,
+                  "bins must have integer widths: " + std::to_string(range) +
+                      " values do not divide evenly into " + count,
+                  "write 'linear(" + std::to_string(bounds[0]) + ", " +
+                      std::to_string(bounds[0] + static_cast<std::int64_t>(width * collection.capacity)) +
+                      ")'");
     }
     collection.first = bounds[0];
     collection.width = range / collection.capacity;
     return true;
   }
   if (!bounds.empty()) collection.first = bounds[0];
-  if (bounds.size() > 1 || collection.first < 1) {
-    error(clause.binning_position, "log2() takes the lower bound of the first bin, which must be at least 1");
-    return false;
-  }
-  if (collection.capacity > 62 || collection.first > maximum_bound >> collection.capacity) {
-    error(clause.binning_position, "the upper bound of the last bin exceeds 2^62",
-          "each bin's upper bound is twice its lower bound; use fewer bins");
-    return false;
-  }
+  if (bounds.size() > 1 || collection.first < 1)
+    return fail(clause.binning_position,
+                "log2() takes the lower bound of the first bin, which must be at least 1");
+  if (collection.capacity > 62 || collection.first > maximum_bound >> collection.capacity)
+    return fail(clause.binning_position, "the upper bound of the last bin exceeds 2^62",
+                "each bin's upper bound is twice its lower bound; use fewer bins");
   return true;
 }
 
@@ -233,10 +229,8 @@ bool Analyser::read_key(const Item& item, Collection& collection) {
       return false;
     }
   }
-  if (collection.key_bits() > maximum_key_bits || collection.key.empty()) {
-    error(item.position, "a key must have 1 to " + std::to_string(maximum_key_bits / 8) + " bytes");
-    return false;
-  }
+  if (collection.key_bits() > maximum_key_bits || collection.key.empty())
+    return fail(item.position, "a key must have 1 to " + std::to_string(maximum_key_bits / 8) + " bytes");
   return true;
 }
 
@@ -252,7 +246,7 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
   Symbol* content =
       declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
   add_leaves(content, collection, item.position);
-  const std::uint32_t words = collection.has_zero_place() ? 1 : (collection.key_bits() + 62) / 63;
+  const std::uint32_t words = collection.has_zero_slot() ? 1 : (collection.key_bits() + 62) / 63;
   for (std::uint32_t i = 0; i < words; ++i)
     collection.key_words.push_back(
         hidden_array(collection, "key " + std::to_string(i), dimensions, item.position));
@@ -308,9 +302,7 @@ std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Positio
               "access the fields one by one");
         continue;
       }
-      auto value = std::make_unique<Expression>();
-      value->kind = field->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
-      value->position = position;
+      ExpressionPtr value = make_expression(kind_of_use(*field), position);
       value->text = field->name;
       for (const ExpressionPtr& index : record.operands) value->operands.push_back(clone(*index));
       value->type = use(*value, field);
@@ -326,9 +318,8 @@ bool Analyser::check_collection_use(const Expression& expression, const Symbol& 
   if (collection == nullptr || context_.on_host()) return true;
   collection->has_named_entries = true;
   if (collection->kind != Collection::Kind::histogram) return true;
-  error(expression.position, "the bins of '" + collection->name + "' are accessible only in ON_REPORT",
-        "write 'record(&" + collection->name + ", value)'");
-  return false;
+  return fail(expression.position, "the bins of '" + collection->name + "' are accessible only in ON_REPORT",
+              "write 'record(&" + collection->name + ", value)'");
 }
 
 /// `&accesses[i]`, or `accesses[i]` in a report ▶ the element of the counter array. Returns null after an
@@ -339,31 +330,25 @@ Collection* Analyser::collection_argument(ExpressionPtr& argument, std::optional
   const std::string hint =
       "write '" + std::string(api.name) + "(" + (is_address ? "&name, value" : "name") + ")'";
   const bool has_address = argument->kind == ExpressionKind::unary && argument->op == Operator::address_of;
-  Expression& place = has_address ? *argument->operands[0] : *argument;
+  Expression& lvalue = has_address ? *argument->operands[0] : *argument;
   std::vector<ExpressionPtr*> indices;
-  Expression* base = base_of(place, indices);
+  Expression* base = base_of(lvalue, indices);
   const Symbol* symbol = base->kind == ExpressionKind::name ? find(base->text) : nullptr;
   Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
   if (collection == nullptr || (kind && collection->kind != *kind) || has_address != is_address) {
     const std::size_t before = errors.size();
     if (base->kind == ExpressionKind::name && symbol == nullptr) static_cast<void>(value(*base));
     if (errors.size() == before)
-      error(place.position,
-            std::string(api.name) + "() needs " + (is_address ? "the address of " : "") + what, hint);
+      error(lvalue.position, api.call() + " needs " + (is_address ? "the address of " : "") + what, hint);
     return nullptr;
   }
   const bool is_total = !is_address && indices.empty() && api.arguments == ApiArguments::collection;
-  if (indices.size() != collection->leading.size() && !is_total) {
-    error(place.position,
-          "wrong number of indices for '" + collection->name + "': expected " +
-              std::to_string(collection->leading.size()) + ", have " + std::to_string(indices.size()),
-          "write '" + collection->name + "[index]'");
-    return nullptr;
-  }
-  auto counter = std::make_unique<Expression>();
-  counter->kind = ExpressionKind::index;
-  counter->type = Type::u64;
-  counter->position = place.position;
+  if (indices.size() != collection->leading.size() && !is_total)
+    return fail(lvalue.position,
+                "wrong number of indices for '" + collection->name + "': expected " +
+                    std::to_string(collection->leading.size()) + ", have " + std::to_string(indices.size()),
+                "write '" + collection->name + "[index]'");
+  ExpressionPtr counter = make_expression(ExpressionKind::index, lvalue.position, Type::u64);
   counter->text = collection->name;
   counter->symbol = collection->counter;
   for (ExpressionPtr* index : indices) {
@@ -385,20 +370,15 @@ Type Analyser::append_call(Expression& expression, const ApiFunction& api) {
     if (type == Type::structure && operand.symbol != nullptr) {
       for (ExpressionPtr& field : fields_of(operand, operand.position)) values.push_back(std::move(field));
     } else {
-      if (!is_arithmetic(type)) {
-        error(operand.position, "the fields of a trace entry must be numbers");
-        return Type::none;
-      }
+      if (!is_arithmetic(type)) return fail(operand.position, "the fields of a trace entry must be numbers");
       values.push_back(std::move(expression.operands[i]));
     }
   }
   if (trace == nullptr) return Type::none;
-  if (values.size() != trace->leaves.size()) {
-    error(expression.position, "wrong number of fields for an entry of '" + trace->name + "': expected " +
-                                   std::to_string(trace->leaves.size()) + ", have " +
-                                   std::to_string(values.size()));
-    return Type::none;
-  }
+  if (values.size() != trace->leaves.size())
+    return fail(expression.position, "wrong number of fields for an entry of '" + trace->name +
+                                         "': expected " + std::to_string(trace->leaves.size()) + ", have " +
+                                         std::to_string(values.size()));
   expression.operands.resize(1);
   for (std::size_t i = 0; i < values.size(); ++i) {
     trace->namings[i].note(*values[i]);
@@ -440,18 +420,16 @@ Type Analyser::collection_call(Expression& expression, const ApiFunction& api) {
     const bool is_histogram = symbol != nullptr && symbol->collection != nullptr &&
                               symbol->collection->kind == Collection::Kind::histogram;
     if (!is_histogram)
-      error(name.position, std::string(api.name) + "() needs a histogram",
+      error(name.position, api.call() + " needs a histogram",
             "write '" + std::string(api.name) + "(latency, 0)'");
     expression.symbol = symbol;
     return is_histogram && is_number ? api.result : Type::none;
   }
   const Collection* collection = collection_argument(expression.operands[0], kind, false, api);
   if (collection == nullptr) return Type::none;
-  if (!kind && collection->kind == Collection::Kind::histogram) {
-    error(expression.operands[0]->position, std::string(api.name) + "() needs a trace or a map",
-          "a histogram has underflow() and overflow()");
-    return Type::none;
-  }
+  if (!kind && collection->kind == Collection::Kind::histogram)
+    return fail(expression.operands[0]->position, api.call() + " needs a trace or a map",
+                "a histogram has underflow() and overflow()");
   return api.result;
 }
 
@@ -461,7 +439,7 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
     expression.api = &api;
     context_.uses->calls.push_back({&api, expression.position, false, false});
     if (context_.helper == nullptr && !context_.label.empty())
-      check_place(api, expression.position, context_.places, context_.label, false, false, "");
+      check_context(api, expression.position, context_.contexts, context_.label, false, false, "");
     if (!check_arguments(expression, api)) return Type::none;
   }
   const Collection* map = collection_argument(expression.operands[0], Collection::Kind::map, false, api);
@@ -482,11 +460,9 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
   const bool is_number_itself = names.size() == 1 && names[0].empty();
   if (field == nullptr && !is_number_itself) return Type::structure;
   const auto found = std::find(names.begin(), names.end(), field != nullptr ? *field : "");
-  if (found == names.end()) {
-    error(expression.position, "the entry of '" + map->name + "' has no field '" + *field + "'",
-          suggestion(*field, names));
-    return Type::none;
-  }
+  if (found == names.end())
+    return fail(expression.position, "the entry of '" + map->name + "' has no field '" + *field + "'",
+                suggestion(*field, names));
   const auto position = static_cast<std::size_t>(found - names.begin());
   expression.value = position;
   return types[position];

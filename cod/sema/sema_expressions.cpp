@@ -17,11 +17,9 @@ Type Analyser::value(Expression& expression) { return number(expression, this->e
 
 Type Analyser::number(const Expression& expression, Type type) {
   if (!has_value(expression, type)) return Type::none;
-  if (type == Type::pointer) {
-    error(expression.position, "a pointer cannot be used as a number",
-          "write '*' before it to access its target; the difference of two pointers is a number");
-    return Type::none;
-  }
+  if (type == Type::pointer)
+    return fail(expression.position, "a pointer cannot be used as a number",
+                "write '*' before it to access its target; the difference of two pointers is a number");
   return type;
 }
 
@@ -51,16 +49,7 @@ Type Analyser::expression(Expression& expression) {
           warn_of_unused_value(*expression.operands[i]);
       }
       expression.operands.back()->discarded = expression.discarded;
-      expression.type = this->expression(*expression.operands.back());
-      if (expression.type == Type::structure) {
-        error(expression.position, "a structure cannot be used as a number",
-              "append '.field' to access a field");
-        expression.type = Type::none;
-      }
-      expression.pointee = expression.operands.back()->pointee;
-      expression.structure = expression.operands.back()->structure;
-      expression.to_const = expression.operands.back()->to_const;
-      return expression.type;
+      return expression.type = comma_value(expression);
     case ExpressionKind::string: return expression.type = Type::nothing;
     case ExpressionKind::null: return expression.type;
     case ExpressionKind::name: return expression.type = name(expression);
@@ -89,10 +78,19 @@ Type Analyser::expression(Expression& expression) {
         expression.operands = std::move(entry->operands);
         return expression.type = entry_call(expression, *api, &field);
       }
-      return expression.type = place(expression);
-    case ExpressionKind::index: return expression.type = place(expression);
+      return expression.type = lvalue(expression);
+    case ExpressionKind::index: return expression.type = lvalue(expression);
   }
   return Type::none;
+}
+
+Type Analyser::comma_value(Expression& expression) {
+  Expression& last = *expression.operands.back();
+  const Type type = this->expression(last);
+  expression.take_type(last);
+  if (type != Type::structure) return type;
+  return fail(expression.position, "a structure cannot be used as a number",
+              "append '.field' to access a field");
 }
 
 Type Analyser::name(Expression& expression) {
@@ -130,9 +128,8 @@ Type Analyser::name(Expression& expression) {
   const bool is_array = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
   if (is_array && !symbol->dimensions.empty()) {
     expression.symbol = symbol;
-    error(expression.position, "'" + symbol->name + "' is an array",
-          "add an index: '" + symbol->name + "[...]'");
-    return Type::none;
+    return fail(expression.position, "'" + symbol->name + "' is an array",
+                "add an index: '" + symbol->name + "[...]'");
   }
   return use(expression, symbol);
 }
@@ -141,11 +138,10 @@ Type Analyser::name(Expression& expression) {
 Type Analyser::use(Expression& expression, Symbol* symbol) {
   expression.symbol = symbol;
   const auto gone = [&](const std::string& owner) {
-    error(
+    return fail(
         expression.position,
         "'" + symbol->name + "' belongs to the " + owner + " of the kernel and is not available in ON_REPORT",
         "in ON_KERNEL_EXIT, add it to a 'global' array");
-    return Type::none;
   };
   switch (symbol->kind) {
     case Symbol::Kind::function:
@@ -181,11 +177,7 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
     case Symbol::Kind::local:
     case Symbol::Kind::constant: break;
   }
-  if (symbol->type == Type::pointer) {
-    expression.structure = symbol->structure;
-    expression.pointee = symbol->pointee;
-    expression.to_const = symbol->to_const;
-  }
+  if (symbol->type == Type::pointer) expression.take_type(*symbol);
   return symbol->type;
 }
 
@@ -202,24 +194,21 @@ void Analyser::note_access(const Expression& expression, const Symbol& array) {
 bool Analyser::use_launch_data(const std::string& name, const Position& position) {
   context_.uses->launch_data.emplace_back(name, position);
   if (!context_.at_end()) return true;
-  error(position, "'" + name + "' belongs to a launch and is not available in ON_END",
-        "add it to a 'host' variable in ON_REPORT");
-  return false;
+  return fail(position, "'" + name + "' belongs to a launch and is not available in ON_END",
+              "add it to a 'host' variable in ON_REPORT");
 }
 
 bool Analyser::use_host_variable(Symbol* symbol, const Position& position) {
   context_.uses->host_variables.emplace_back(symbol, position);
   if (context_.on_host() || context_.helper != nullptr) return true;
-  error(position, "'" + symbol->name + "' is a 'host' variable", "use it only in ON_REPORT and ON_END");
-  return false;
+  return fail(position, "'" + symbol->name + "' is a 'host' variable", "use it only in ON_REPORT and ON_END");
 }
 
 bool Analyser::require_integer(const Expression& expression, Type type, const std::string& what) {
   if (type == Type::none) return false;
   if (is_integer(type)) return true;
-  error(expression.position, what + " requires an integer value, but this has type " + name_of(type),
-        "cast it, for example to (long)");
-  return false;
+  return fail(expression.position, what + " requires an integer value, but this has type " + name_of(type),
+              "cast it, for example to (long)");
 }
 
 void Analyser::convertible(const Expression& expression, Type from, Type to) {
@@ -232,7 +221,7 @@ Type Analyser::unary(Expression& expression) {
   Expression& operand = *expression.operands[0];
   if (expression.op == Operator::increment || expression.op == Operator::decrement) return step(expression);
   if (expression.op == Operator::address_of) return address(expression);
-  if (expression.op == Operator::dereference) return place(expression);
+  if (expression.op == Operator::dereference) return lvalue(expression);
   if (expression.op == Operator::logical_not)
     return this->operand(operand) == Type::none ? Type::none : Type::i32;
   const Type type = value(operand);
@@ -248,15 +237,9 @@ Type Analyser::step(Expression& expression) {
   if (!has_value(target, type) || !check_target(target)) return Type::none;
   note_update(target);
   note_change(target, Symbol::added);
-  if (type == Type::pointer) {
-    expression.structure = target.structure;
-    expression.pointee = target.pointee;
-    expression.to_const = target.to_const;
-  }
-  if (type == Type::boolean) {
-    error(expression.position, "a bool cannot be incremented or decremented", "assign true or false");
-    return Type::none;
-  }
+  if (type == Type::pointer) expression.take_type(target);
+  if (type == Type::boolean)
+    return fail(expression.position, "a bool cannot be incremented or decremented", "assign true or false");
   return type;
 }
 
@@ -274,29 +257,25 @@ void Analyser::note_change(const Expression& target, std::uint8_t change) {
 bool Analyser::check_target(Expression& target) {
   const Symbol* symbol = target.symbol;
   const bool is_element = target.kind == ExpressionKind::index;
-  if (!is_element && (target.kind != ExpressionKind::name || symbol == nullptr)) {
-    error(target.position,
-          target.extent != 0 ? "an extent is not assignable" : "this expression is not assignable",
-          "assign to a variable or to an element of an array");
-    return false;
-  }
+  if (!is_element && (target.kind != ExpressionKind::name || symbol == nullptr))
+    return fail(target.position,
+                target.extent != 0 ? "an extent is not assignable" : "this expression is not assignable",
+                "assign to a variable or to an element of an array");
   if (symbol->is_const) {
     const bool is_pointed_to = symbol->pointer != nullptr;
-    error(target.position,
-          is_pointed_to ? "cannot assign through '" + symbol->pointer->name + "', which is a pointer to const"
-                        : "cannot assign to '" + symbol->name + "', which is const",
-          is_pointed_to ? "" : "remove 'const' from its declaration");
-    return false;
+    return fail(target.position,
+                is_pointed_to
+                    ? "cannot assign through '" + symbol->pointer->name + "', which is a pointer to const"
+                    : "cannot assign to '" + symbol->name + "', which is const",
+                is_pointed_to ? "" : "remove 'const' from its declaration");
   }
-  if (!target.setup.empty() && symbol->pointer == nullptr) {
-    error(target.position, "the result of a function is not assignable", "store it in a variable first");
-    return false;
-  }
-  if (context_.on_host() && symbol->collection != nullptr) {
-    error(target.position, "the entries of '" + symbol->collection->name + "' are read-only in a report",
-          "copy them to local variables");
-    return false;
-  }
+  if (!target.setup.empty() && symbol->pointer == nullptr)
+    return fail(target.position, "the result of a function is not assignable",
+                "store it in a variable first");
+  if (context_.on_host() && symbol->collection != nullptr)
+    return fail(target.position,
+                "the entries of '" + symbol->collection->name + "' are read-only in a report",
+                "copy them to local variables");
   if (target.symbol->kind == Symbol::Kind::local) ++target.symbol->assignments;
   return true;
 }
@@ -318,27 +297,11 @@ Type Analyser::binary(Expression& expression) {
   if (left == Type::pointer || right == Type::pointer) return pointer_binary(expression);
   if (expression.op == Operator::divide || expression.op == Operator::remainder)
     warn_of_zero_divisor(*expression.operands[1], common_type(left, right));
-  switch (expression.op) {
-    case Operator::less:
-    case Operator::greater:
-    case Operator::less_equal:
-    case Operator::greater_equal:
-    case Operator::equal:
-    case Operator::not_equal: return Type::i32;
-    case Operator::remainder:
-    case Operator::bit_and:
-    case Operator::bit_or:
-    case Operator::bit_xor:
-    case Operator::shift_left:
-    case Operator::shift_right: {
-      const bool integers = require_integer(*expression.operands[0], left, "this operator") &&
-                            require_integer(*expression.operands[1], right, "this operator");
-      if (!integers) return Type::none;
-      const bool is_shift = expression.op == Operator::shift_left || expression.op == Operator::shift_right;
-      return is_shift ? promote(left) : common_type(left, right);
-    }
-    default: return common_type(left, right);
-  }
+  if (is_comparison(expression.op)) return Type::i32;
+  if (takes_integers(expression.op) && (!require_integer(*expression.operands[0], left, "this operator") ||
+                                        !require_integer(*expression.operands[1], right, "this operator")))
+    return Type::none;
+  return is_shift(expression.op) ? promote(left) : common_type(left, right);
 }
 
 Type Analyser::conditional(Expression& expression) {
@@ -381,20 +344,9 @@ Type Analyser::assignment(Expression& expression) {
     warn_of_zero_divisor(*expression.operands[1], common_type(type, assigned));
   const bool adds = expression.op == Operator::add || expression.op == Operator::subtract;
   note_change(target, adds ? Symbol::added : Symbol::changed_otherwise);
-  switch (expression.op) {
-    case Operator::remainder:
-    case Operator::bit_and:
-    case Operator::bit_or:
-    case Operator::bit_xor:
-    case Operator::shift_left:
-    case Operator::shift_right:
-      if (!require_integer(target, type, "this operator") ||
-          !require_integer(*expression.operands[1], assigned, "this operator")) {
-        return Type::none;
-      }
-      break;
-    default: break;
-  }
+  if (takes_integers(expression.op) && (!require_integer(target, type, "this operator") ||
+                                        !require_integer(*expression.operands[1], assigned, "this operator")))
+    return Type::none;
   return type;
 }
 
@@ -413,11 +365,9 @@ Type Analyser::size(Expression& expression) {
     const Type type = is_array ? named->type : this->expression(*operand);
     context_.uses = outer;
     if (type == Type::none) return Type::none;
-    if (type == Type::pointer) {
-      error(expression.position, "'sizeof' cannot be applied to a pointer",
-            "pointers are not stored in memory");
-      return Type::none;
-    }
+    if (type == Type::pointer)
+      return fail(expression.position, "'sizeof' cannot be applied to a pointer",
+                  "pointers are not stored in memory");
     bytes = bytes_of(type);
     const Symbol* record = is_array ? named : operand->symbol;
     if (type == Type::structure) expression.structure = record->structure;
@@ -430,14 +380,11 @@ Type Analyser::size(Expression& expression) {
       for (const Dimension& dimension : named->dimensions) {
         bytes *= dimension.constant;
         if (dimension.extent == Extent::constant) continue;
-        error(expression.position, "the size of '" + named->name + "' is known only at the launch");
-        return Type::none;
+        return fail(expression.position, "the size of '" + named->name + "' is known only at the launch");
       }
     }
-    if (type == Type::nothing) {
-      error(expression.position, "'sizeof' cannot be applied to a void expression");
-      return Type::none;
-    }
+    if (type == Type::nothing)
+      return fail(expression.position, "'sizeof' cannot be applied to a void expression");
   } else if (!expression.structure.empty()) {
     const StructureInfo* info = structure_info(expression.structure, expression.position);
     if (info == nullptr) return Type::none;

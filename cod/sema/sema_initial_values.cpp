@@ -18,11 +18,7 @@ std::uint64_t pattern_of(const Constant& value) {
 
 /// Stores a compile-time value of a table, a 'host' variable or a 'global' array.
 void Analyser::store_constant(const Spread& each) {
-  Uses unused;
-  context_ = Context{};
-  context_.uses = &unused;
-  const std::size_t before = errors.size();
-  if (value(*each.value) == Type::none || errors.size() != before) return;
+  if (!analyse_alone(*each.value)) return;
   const auto constant = evaluate(*each.value);
   if (!constant) {
     const Symbol::Memory memory = each.leaf->memory;
@@ -38,11 +34,11 @@ void Analyser::store_constant(const Spread& each) {
     position = position * each.leaf->dimensions[i].constant + each.indices[i];
   const std::uint32_t bytes = bytes_of(each.leaf->type);
   const std::uint64_t bits = pattern_of(convert(*constant, each.leaf->type));
-  std::memcpy(place_of(*each.leaf, position), &bits, bytes);
+  std::memcpy(address_of(*each.leaf, position), &bits, bytes);
 }
 
 /// The bytes that hold the element's initial value.
-std::uint8_t* Analyser::place_of(const Symbol& leaf, std::uint64_t element) {
+std::uint8_t* Analyser::address_of(const Symbol& leaf, std::uint64_t element) {
   const std::uint64_t begin = element * bytes_of(leaf.type);
   if (leaf.memory == Symbol::Memory::host) return program_.host_initial.data() + leaf.index + begin;
   if (leaf.memory != Symbol::Memory::global) return program_.variables[leaf.index].initial.data() + begin;

@@ -39,7 +39,7 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
             "write 'ON_INSTRUCTION: " + label.name + ": { ... }'");
     }
   }
-  program_.asks_for_transfers |= body.handler.filter.transfers != 0;
+  program_.uses_transfer_labels |= body.handler.filter.transfers != 0;
   for (const Label& label : item.labels) {
     if (label.name == "OPCODE" || label.name == "SOURCE" || label.name == "CALL_TARGET" ||
         label.name == "RESULT")
@@ -125,25 +125,19 @@ const std::string* Analyser::string_argument(const Label& label, std::size_t ind
                               : label.name == "OPCODE"      ? "OPCODE(\"ld.global.*\")"
                               : label.name == "RESULT"      ? "RESULT(\"f32\")"
                                                             : "SOURCE(\"kernel.cu\", 10, 20)";
-  error(label.position, label.name + " needs a string", "write '" + example + ":'");
-  return nullptr;
+  return fail(label.position, label.name + " needs a string", "write '" + example + ":'");
 }
 
 std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std::size_t index) {
-  if (label.arguments.size() > index) {
-    Uses unused;
-    context_ = Context{};
-    context_.uses = &unused;
-    const std::size_t before = errors.size();
-    const Type type = value(*label.arguments[index]);
-    const auto constant = errors.size() == before ? evaluate(*label.arguments[index]) : std::nullopt;
-    if (constant && is_integer(type) && constant->integer > 0 && constant->integer < 0x80000000u)
-      return constant->integer;
+  if (label.arguments.size() > index && analyse_alone(*label.arguments[index])) {
+    const auto constant = evaluate(*label.arguments[index]);
+    const bool fits = constant && is_integer(constant->type);
+    if (fits && constant->integer > 0 && constant->integer < 0x80000000u) return constant->integer;
   }
-  error(label.position, label.name + " needs a positive constant",
-        label.name == "SOURCE" ? "write 'SOURCE(\"kernel.cu\", 10):' or 'SOURCE(\"kernel.cu\", 10, 20):'"
-                               : "write '" + label.name + "(16):' for 1 of 16");
-  return std::nullopt;
+  return fail(label.position, label.name + " needs a positive constant",
+              label.name == "SOURCE"
+                  ? "write 'SOURCE(\"kernel.cu\", 10):' or 'SOURCE(\"kernel.cu\", 10, 20):'"
+                  : "write '" + label.name + "(16):' for 1 of 16");
 }
 
 /// Compiles the regular expression in a label; nullopt after an error.
@@ -151,9 +145,8 @@ std::optional<NamePattern> Analyser::name_pattern(const Label& label, const std:
   Result<NamePattern> parsed = NamePattern::parse(pattern);
   if (parsed) return std::move(*parsed);
   const Diagnostic& problem = parsed.error().diagnostics.front();
-  error(label.arguments[0]->position, problem.message,
-        problem.hint.empty() ? "to match any characters, write '.*'" : problem.hint);
-  return std::nullopt;
+  return fail(label.arguments[0]->position, problem.message,
+              problem.hint.empty() ? "to match any characters, write '.*'" : problem.hint);
 }
 
 }  // namespace lynxpp::cod

@@ -12,19 +12,11 @@ bool is_null_constant(const Expression& expression) {
   return expression.kind == ExpressionKind::integer && expression.value == 0 && is_integer(expression.type);
 }
 
-void take_pointee(Expression& expression, const Expression& from) {
-  expression.pointee = from.pointee;
-  expression.structure = from.structure;
-  expression.to_const = from.to_const;
-}
-
 void make_null(Expression& expression, const FullType& type) {
   expression.kind = ExpressionKind::null;
   expression.operands.clear();
+  expression.take_type(type);
   expression.type = Type::pointer;
-  expression.pointee = type.pointee;
-  expression.structure = type.structure;
-  expression.to_const = type.to_const;
 }
 
 bool same_pointee(const FullType& a, const FullType& b) {
@@ -71,9 +63,8 @@ Symbol* Analyser::make_pointer(const std::string& name, const FullType& type, co
     error(position, "a pointer needs a type to point to", "for example, write 'unsigned long *'");
     pointed.pointee = Type::i32;
   }
-  symbol->structure = pointed.structure;
-  symbol->pointee = pointed.pointee;
-  symbol->to_const = pointed.to_const;
+  pointed.type = Type::pointer;
+  static_cast<FullType&>(*symbol) = pointed;
   symbol->assignments = 1;
   symbol->target =
       make_variable(Storage::indirect,
@@ -90,9 +81,7 @@ void Analyser::set_target(Symbol& target, const Symbol& pointer, std::uint32_t& 
   for (const auto& [name, field] : target.fields) set_target(*field, pointer, leaf);
 }
 
-Symbol* Analyser::hidden_pointer(const Expression& value) {
-  return make_pointer("", full_type(value), value.position);
-}
+Symbol* Analyser::hidden_pointer(const Expression& value) { return make_pointer("", value, value.position); }
 
 void Analyser::declare_pointer(const Statement& statement, Declarator& declarator) {
   const FullType type{Type::pointer, statement.structure, statement.type, statement.is_const};
@@ -142,46 +131,34 @@ void Analyser::decay(Expression& expression) {
       symbol != nullptr && (symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record);
   if (!has_elements || symbol->collection != nullptr || symbol->dimensions.size() != indices + 1) return;
   const Position position = expression.position;
-  auto zero = std::make_unique<Expression>();
-  zero->type = Type::i64;
-  zero->position = position;
-  auto element = std::make_unique<Expression>();
-  element->kind = ExpressionKind::index;
-  element->position = position;
+  ExpressionPtr element = make_expression(ExpressionKind::index, position);
   element->operands.push_back(std::make_unique<Expression>(std::move(expression)));
-  element->operands.push_back(std::move(zero));
-  expression = Expression();
-  expression.kind = ExpressionKind::unary;
+  element->operands.push_back(make_expression(ExpressionKind::integer, position, Type::i64));
+  expression = std::move(*make_expression(ExpressionKind::unary, position));
   expression.op = Operator::address_of;
-  expression.position = position;
   expression.operands.push_back(std::move(element));
 }
 
 Type Analyser::address(Expression& expression) {
   Expression& of = *expression.operands[0];
-  const bool may_be_place = of.kind == ExpressionKind::name || of.kind == ExpressionKind::index ||
-                            of.kind == ExpressionKind::member ||
-                            (of.kind == ExpressionKind::unary && of.op == Operator::dereference);
+  const bool may_be_lvalue = of.kind == ExpressionKind::name || of.kind == ExpressionKind::index ||
+                             of.kind == ExpressionKind::member ||
+                             (of.kind == ExpressionKind::unary && of.op == Operator::dereference);
   const Type type = this->expression(of);
   if (type == Type::none) return Type::none;
-  const bool is_place = may_be_place && of.extent == 0 && of.symbol != nullptr &&
-                        (of.kind == ExpressionKind::name || of.kind == ExpressionKind::index);
-  const bool is_result = is_place && !of.setup.empty() && of.symbol->pointer == nullptr;
-  if (!is_place || is_result || of.symbol->kind == Symbol::Kind::constant) {
-    const bool is_constant_name = is_place && of.symbol->kind == Symbol::Kind::constant;
-    error(expression.position, "only variables and elements of arrays have an address",
-          is_constant_name ? "'" + of.symbol->name + "' is a constant; remove 'const'" : "");
-    return Type::none;
+  const bool is_lvalue = may_be_lvalue && of.extent == 0 && of.symbol != nullptr &&
+                         (of.kind == ExpressionKind::name || of.kind == ExpressionKind::index);
+  const bool is_result = is_lvalue && !of.setup.empty() && of.symbol->pointer == nullptr;
+  if (!is_lvalue || is_result || of.symbol->kind == Symbol::Kind::constant) {
+    const bool is_constant_name = is_lvalue && of.symbol->kind == Symbol::Kind::constant;
+    return fail(expression.position, "only variables and elements of arrays have an address",
+                is_constant_name ? "'" + of.symbol->name + "' is a constant; remove 'const'" : "");
   }
-  if (of.symbol->collection != nullptr) {
-    error(expression.position, "an element of '" + of.symbol->collection->name + "' has no address",
-          "only variables and arrays have addresses");
-    return Type::none;
-  }
-  if (type == Type::pointer) {
-    error(expression.position, "pointers to pointers are not supported", "use an index instead");
-    return Type::none;
-  }
+  if (of.symbol->collection != nullptr)
+    return fail(expression.position, "an element of '" + of.symbol->collection->name + "' has no address",
+                "only variables and arrays have addresses");
+  if (type == Type::pointer)
+    return fail(expression.position, "pointers to pointers are not supported", "use an index instead");
   mark_addressed(*of.symbol);
   expression.pointee = type;
   expression.structure = type == Type::structure ? of.symbol->structure : std::string();
@@ -190,15 +167,10 @@ Type Analyser::address(Expression& expression) {
 }
 
 ExpressionPtr Analyser::dereferenced(ExpressionPtr pointer) {
-  auto result = std::make_unique<Expression>();
-  result->kind = ExpressionKind::index;
-  result->position = pointer->position;
   Symbol* variable = hidden_pointer(*pointer);
+  ExpressionPtr result = make_expression(ExpressionKind::index, pointer->position, variable->pointee);
   result->symbol = variable->target;
-  result->type = variable->pointee;
-  auto zero = std::make_unique<Expression>();
-  zero->type = Type::i64;
-  result->operands.push_back(std::move(zero));
+  result->operands.push_back(make_expression(ExpressionKind::integer, {}, Type::i64));
   const Position position = pointer->position;
   result->setup.push_back(assign_leaf(variable, {}, std::move(pointer), position));
   return result;
@@ -211,21 +183,16 @@ bool Analyser::pointer_value(Expression& expression, const FullType& wanted) {
     make_null(expression, wanted);
     return true;
   }
-  if (type != Type::pointer) {
-    error(expression.position, "expected a pointer here, not a value of type " + name_of(type),
-          "write '&' before a variable or an element of an array");
-    return false;
-  }
-  const FullType given = full_type(expression);
-  if (!same_pointee(given, wanted)) {
-    error(expression.position, "cannot convert '" + describe(given) + "' to '" + describe(wanted) + "'");
-    return false;
-  }
-  if (given.to_const && !wanted.to_const) {
-    error(expression.position, "this conversion discards 'const'",
-          "declare the pointer as '" + describe(given) + "'");
-    return false;
-  }
+  if (type != Type::pointer)
+    return fail(expression.position, "expected a pointer here, not a value of type " + name_of(type),
+                "write '&' before a variable or an element of an array");
+  const FullType given = expression;
+  if (!same_pointee(given, wanted))
+    return fail(expression.position,
+                "cannot convert '" + describe(given) + "' to '" + describe(wanted) + "'");
+  if (given.to_const && !wanted.to_const)
+    return fail(expression.position, "this conversion discards 'const'",
+                "declare the pointer as '" + describe(given) + "'");
   return true;
 }
 
@@ -242,15 +209,13 @@ void Analyser::initial_value(Expression& expression, const FullType& wanted) {
 Type Analyser::assign_pointer(Expression& expression) {
   Expression& target = *expression.operands[0];
   Expression& assigned = *expression.operands[1];
-  const FullType type = full_type(target);
+  const FullType type = target;
   if (!check_target(target)) return Type::none;
-  take_pointee(expression, target);
+  expression.take_type(target);
   if (expression.op == Operator::none) return pointer_value(assigned, type) ? Type::pointer : Type::none;
   const Type moved = value(assigned);
-  if (expression.op != Operator::add && expression.op != Operator::subtract) {
-    error(expression.position, "this operator does not apply to a pointer", "use '=', '+=' and '-='");
-    return Type::none;
-  }
+  if (expression.op != Operator::add && expression.op != Operator::subtract)
+    return fail(expression.position, "this operator does not apply to a pointer", "use '=', '+=' and '-='");
   return require_integer(assigned, moved, "moving a pointer") ? Type::pointer : Type::none;
 }
 
@@ -258,26 +223,24 @@ Type Analyser::assign_pointer(Expression& expression) {
 Type Analyser::pointer_binary(Expression& expression) {
   ExpressionPtr& left = expression.operands[0];
   ExpressionPtr& right = expression.operands[1];
-  const bool is_comparison = expression.op >= Operator::less && expression.op <= Operator::not_equal;
+  const bool compares = is_comparison(expression.op);
   const bool is_difference = expression.op == Operator::subtract && left->type == right->type;
-  if (is_comparison || is_difference) {
-    if (is_comparison && is_null_constant(*left)) make_null(*left, full_type(*right));
-    if (is_comparison && is_null_constant(*right)) make_null(*right, full_type(*left));
+  if (compares || is_difference) {
+    if (compares && is_null_constant(*left)) make_null(*left, *right);
+    if (compares && is_null_constant(*right)) make_null(*right, *left);
     const bool fits = left->type == Type::pointer && right->type == Type::pointer &&
-                      same_pointee(full_type(*left), full_type(*right)) && left->pointee != Type::none;
-    if (fits) return is_comparison ? Type::i32 : Type::i64;
-    error(expression.position, "these operands cannot be compared", "both must be pointers to the same type");
-    return Type::none;
+                      same_pointee(*left, *right) && left->pointee != Type::none;
+    if (fits) return compares ? Type::i32 : Type::i64;
+    return fail(expression.position, "these operands cannot be compared",
+                "both must be pointers to the same type");
   }
   if (expression.op == Operator::add && right->type == Type::pointer) std::swap(left, right);
   const bool moves = expression.op == Operator::add || expression.op == Operator::subtract;
-  if (!moves || left->type != Type::pointer || right->type == Type::pointer || left->pointee == Type::none) {
-    error(expression.position, "a pointer cannot be used as a number",
-          "write '*' before it to access its target; the difference of two pointers is a number");
-    return Type::none;
-  }
+  if (!moves || left->type != Type::pointer || right->type == Type::pointer || left->pointee == Type::none)
+    return fail(expression.position, "a pointer cannot be used as a number",
+                "write '*' before it to access its target; the difference of two pointers is a number");
   if (!require_integer(*right, right->type, "moving a pointer")) return Type::none;
-  take_pointee(expression, *left);
+  expression.take_type(*left);
   return Type::pointer;
 }
 
@@ -285,28 +248,23 @@ Type Analyser::pointer_conditional(Expression& expression) {
   Expression& left = *expression.operands[1];
   Expression& right = *expression.operands[2];
   if (left.type == Type::none || right.type == Type::none) return Type::none;
-  if (is_null_constant(left)) make_null(left, full_type(right));
-  if (is_null_constant(right)) make_null(right, full_type(left));
-  const bool fits = left.type == Type::pointer && right.type == Type::pointer &&
-                    same_pointee(full_type(left), full_type(right)) && left.pointee != Type::none;
-  if (!fits) {
-    error(expression.position, "both must be pointers to the same type");
-    return Type::none;
-  }
-  take_pointee(expression, left);
+  if (is_null_constant(left)) make_null(left, right);
+  if (is_null_constant(right)) make_null(right, left);
+  const bool fits = left.type == Type::pointer && right.type == Type::pointer && same_pointee(left, right) &&
+                    left.pointee != Type::none;
+  if (!fits) return fail(expression.position, "both must be pointers to the same type");
+  expression.take_type(left);
   expression.to_const = left.to_const || right.to_const;
   return Type::pointer;
 }
 
 Type Analyser::pointer_cast(Expression& expression) {
-  const FullType wanted = full_type(expression);
+  const FullType wanted = expression;
   FullType constant = wanted;
   constant.to_const = true;  // a cast may add 'const', which the result then has
   if (!pointer_value(*expression.operands[0], constant)) return Type::none;
-  if (expression.operands[0]->to_const && !wanted.to_const) {
-    error(expression.position, "a cast cannot remove 'const'", "cast to '" + describe(constant) + "'");
-    return Type::none;
-  }
+  if (expression.operands[0]->to_const && !wanted.to_const)
+    return fail(expression.position, "a cast cannot remove 'const'", "cast to '" + describe(constant) + "'");
   return Type::pointer;
 }
 

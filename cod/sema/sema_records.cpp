@@ -51,10 +51,10 @@ bool has_effects(const Expression& expression) {
     case ExpressionKind::assign:
     case ExpressionKind::postfix: return true;
     case ExpressionKind::call: {
-      const bool reads_place = expression.api != nullptr && expression.api->arguments == ApiArguments::none &&
-                               expression.api->api != Api::clock_counter &&
-                               expression.api->api != Api::global_timer;
-      if (!reads_place) return true;
+      const bool reads_lvalue =
+          expression.api != nullptr && expression.api->arguments == ApiArguments::none &&
+          expression.api->api != Api::clock_counter && expression.api->api != Api::global_timer;
+      if (!reads_lvalue) return true;
       break;
     }
     case ExpressionKind::unary:
@@ -90,14 +90,10 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
     return std::nullopt;
   }
   const bool is_negative = is_signed(type) && static_cast<std::int64_t>(constant->integer) < 0;
-  if (constant->integer == 0 || is_negative) {
-    error(expression.position, "an array needs at least one element");
-    return std::nullopt;
-  }
-  if (constant->integer > std::uint64_t{1} << 40) {
-    error(expression.position, "this array exceeds the memory of any device");
-    return std::nullopt;
-  }
+  if (constant->integer == 0 || is_negative)
+    return fail(expression.position, "an array needs at least one element");
+  if (constant->integer > std::uint64_t{1} << 40)
+    return fail(expression.position, "this array exceeds the memory of any device");
   return constant->integer;
 }
 
@@ -128,10 +124,7 @@ const Analyser::StructureInfo* Analyser::structure_info(const std::string& name,
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Structure& each) { return each.name == name; });
   if (found == all.end()) return nullptr;
-  if (depth > maximum_structure_depth) {
-    error(position, "structures are nested too deeply here");
-    return nullptr;
-  }
+  if (depth > maximum_structure_depth) return fail(position, "structures are nested too deeply here");
   StructureInfo info;
   info.structure = &*found;
   for (const Field& field : found->fields) {
@@ -154,10 +147,8 @@ const Analyser::StructureInfo* Analyser::structure_info(const std::string& name,
     info.leaves += leaves;
     info.alignment = std::max(info.alignment, alignment);
     info.bytes = (info.bytes + alignment - 1) / alignment * alignment + bytes * count_of(dimensions);
-    if (info.leaves > maximum_leaves || info.bytes > std::uint64_t{1} << 40) {
-      error(found->position, "this structure is too large");
-      return nullptr;
-    }
+    if (info.leaves > maximum_leaves || info.bytes > std::uint64_t{1} << 40)
+      return fail(found->position, "this structure is too large");
   }
   info.bytes = (info.bytes + info.alignment - 1) / info.alignment * info.alignment;
   return &structures_.emplace(name, std::move(info)).first->second;
@@ -171,9 +162,8 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
     case Storage::table: limit = maximum_table_bytes; break;
     case Storage::state:
       if (program_.state.size() + count_of(variable.dimensions) <= maximum_state) return true;
-      error(variable.position, "too many per-thread variables",
-            "each element is a register; at most " + std::to_string(maximum_state) + " are allowed");
-      return false;
+      return fail(variable.position, "too many per-thread variables",
+                  "each element is a register; at most " + std::to_string(maximum_state) + " are allowed");
     case Storage::host:
       limit = maximum_host_bytes;
       bytes += program_.host_initial.size();
@@ -189,11 +179,11 @@ bool Analyser::check_size(Storage storage, const Variable& variable) {
                                 : storage == Storage::shared ? Symbol::Memory::shared
                                 : storage == Storage::host   ? Symbol::Memory::host
                                                              : Symbol::Memory::table;
-  error(variable.position, with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
-        std::to_string(limit) + " bytes is the limit" +
-            (storage == Storage::shared ? "for all 'shared' arrays together" : "") +
-            "; 'global' arrays may be larger");
-  return false;
+  return fail(variable.position,
+              with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
+              std::to_string(limit) + " bytes is the limit" +
+                  (storage == Storage::shared ? "for all 'shared' arrays together" : "") +
+                  "; 'global' arrays may be larger");
 }
 
 /// Adds the symbol to the scope; never null.
@@ -356,11 +346,8 @@ void Analyser::declare_table(Statement& statement, Declarator& declarator) {
 /// Returns an analysed assignment of a scalar.
 ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
                                     const Position& position) {
-  auto target = std::make_unique<Expression>();
-  target->kind = leaf->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
-  target->position = position;
+  ExpressionPtr target = make_expression(kind_of_use(*leaf), position, leaf->type);
   target->text = leaf->name;
-  target->type = leaf->type;
   target->symbol = leaf;
   target->operands = std::move(indices);
   if (leaf->kind == Symbol::Kind::local) ++leaf->assignments;
@@ -368,10 +355,7 @@ ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> ind
   leaf->changes |= Symbol::changed_otherwise;
   const bool is_state = leaf->kind == Symbol::Kind::state || leaf->memory == Symbol::Memory::thread;
   if (is_state) context_.uses->states.emplace_back(leaf, position);
-  auto result = std::make_unique<Expression>();
-  result->kind = ExpressionKind::assign;
-  result->position = position;
-  result->type = leaf->type;
+  ExpressionPtr result = make_expression(ExpressionKind::assign, position, leaf->type);
   result->discarded = true;
   result->operands.push_back(std::move(target));
   result->operands.push_back(std::move(value));
@@ -380,42 +364,40 @@ ExpressionPtr Analyser::assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> ind
 }
 
 /// Appends one assignment for each field; false after an error.
-bool Analyser::copy_record(Symbol* target, const Expression& target_place, Symbol* source,
-                           const Expression& source_place, std::vector<ExpressionPtr>& out) {
-  const Position& position = target_place.position;
+bool Analyser::copy_record(Symbol* target, const Expression& target_lvalue, Symbol* source,
+                           const Expression& source_lvalue, std::vector<ExpressionPtr>& out) {
+  const Position& position = target_lvalue.position;
   for (std::size_t i = 0; i < target->fields.size(); ++i) {
     Symbol* to = target->fields[i].second;
     Symbol* from = source->fields[i].second;
     if (to->kind == Symbol::Kind::record && to->dimensions.size() == target->dimensions.size()) {
-      if (!copy_record(to, target_place, from, source_place, out)) return false;
+      if (!copy_record(to, target_lvalue, from, source_lvalue, out)) return false;
       continue;
     }
     const std::vector<Dimension> own(
         to->dimensions.begin() + static_cast<std::ptrdiff_t>(target->dimensions.size()),
         to->dimensions.end());
-    if (count_of(own) > maximum_copied || out.size() > maximum_assignments) {
-      error(position, "'=' cannot copy the array '" + to->name + "'", "copy its elements in a loop");
-      return false;
-    }
+    if (count_of(own) > maximum_copied || out.size() > maximum_assignments)
+      return fail(position, "'=' cannot copy the array '" + to->name + "'", "copy its elements in a loop");
     for (std::uint64_t k = 0; k < count_of(own); ++k) {
       std::vector<std::uint64_t> own_indices(own.size());
       std::uint64_t rest = k;
       for (std::size_t d = own.size(); d-- > 0; rest /= own[d].constant)
         own_indices[d] = rest % own[d].constant;
-      const auto element_of = [&](const Expression& place) {
+      const auto element_of = [&](const Expression& lvalue) {
         Expression element;
-        element.position = place.position;
-        element.operands = clones(place.operands);
+        element.position = lvalue.position;
+        element.operands = clones(lvalue.operands);
         for (const std::uint64_t index : own_indices) element.operands.push_back(unsigned_literal(index));
         return element;
       };
-      Expression target_element = element_of(target_place);
+      Expression target_element = element_of(target_lvalue);
       if (to->kind == Symbol::Kind::record) {
-        if (!copy_record(to, target_element, from, element_of(source_place), out)) return false;
+        if (!copy_record(to, target_element, from, element_of(source_lvalue), out)) return false;
         continue;
       }
-      auto value = std::make_unique<Expression>(element_of(source_place));
-      value->kind = from->kind == Symbol::Kind::array ? ExpressionKind::index : ExpressionKind::name;
+      auto value = std::make_unique<Expression>(element_of(source_lvalue));
+      value->kind = kind_of_use(*from);
       value->text = from->name;
       value->type = use(*value, from);
       if (value->type == Type::none) return false;
@@ -431,11 +413,9 @@ Type Analyser::assign_record(Expression& expression) {
   Expression& source = *expression.operands[1];
   const Type type = this->expression(source);
   if (type == Type::none) return Type::none;
-  if (type != Type::structure || source.structure != target.structure || expression.op != Operator::none) {
-    error(expression.position, "a structure can only be assigned a structure of the same type",
-          "assign its fields");
-    return Type::none;
-  }
+  if (type != Type::structure || source.structure != target.structure || expression.op != Operator::none)
+    return fail(expression.position, "a structure can only be assigned a structure of the same type",
+                "assign its fields");
   if (!check_target(target)) return Type::none;
   std::vector<ExpressionPtr> assignments;
   if (!copy_whole(target, source, assignments)) return Type::none;
@@ -446,22 +426,19 @@ Type Analyser::assign_record(Expression& expression) {
 
 /// Side effects of indices and pointers are evaluated once, before the fields are copied.
 bool Analyser::copy_whole(Expression& target, Expression& source, std::vector<ExpressionPtr>& out) {
-  for (Expression* place : {&target, &source}) {
-    for (ExpressionPtr& each : place->setup) out.push_back(std::move(each));
-    place->setup.clear();
-    hoist_effects(*place, out);
+  for (Expression* lvalue : {&target, &source}) {
+    for (ExpressionPtr& each : lvalue->setup) out.push_back(std::move(each));
+    lvalue->setup.clear();
+    hoist_effects(*lvalue, out);
   }
   return copy_record(target.symbol, target, source.symbol, source, out);
 }
 
-void Analyser::hoist_effects(Expression& place, std::vector<ExpressionPtr>& out) {
-  for (ExpressionPtr& index : place.operands) {
+void Analyser::hoist_effects(Expression& lvalue, std::vector<ExpressionPtr>& out) {
+  for (ExpressionPtr& index : lvalue.operands) {
     if (!has_effects(*index)) continue;
     Symbol* kept = new_symbol(Symbol::Kind::local, "", index->type, index->position);
-    auto name = std::make_unique<Expression>();
-    name->kind = ExpressionKind::name;
-    name->position = index->position;
-    name->type = index->type;
+    ExpressionPtr name = make_expression(ExpressionKind::name, index->position, index->type);
     name->symbol = kept;
     const Position position = index->position;
     out.push_back(assign_leaf(kept, {}, std::move(index), position));
@@ -473,29 +450,22 @@ ExpressionPtr Analyser::record_value(Symbol* target, Expression& source) {
   const Type type = expression(source);
   if (type == Type::none) return nullptr;
   if (type == Type::structure && source.structure == target->structure) return record_copy(target, source);
-  error(source.position, "a 'struct " + target->structure + "' is required here",
-        "pass a variable of that type, or a call that returns one");
-  return nullptr;
+  return fail(source.position, "a 'struct " + target->structure + "' is required here",
+              "pass a variable of that type, or a call that returns one");
 }
 
 /// Returns an access to a whole variable without dimensions.
-ExpressionPtr Analyser::record_place(Symbol* record, const Position& position) {
-  auto place = std::make_unique<Expression>();
-  place->kind = ExpressionKind::index;
-  place->type = Type::structure;
-  place->structure = record->structure;
-  place->symbol = record;
-  place->position = position;
-  return place;
+ExpressionPtr Analyser::record_lvalue(Symbol* record, const Position& position) {
+  ExpressionPtr lvalue = make_expression(ExpressionKind::index, position, Type::structure);
+  lvalue->structure = record->structure;
+  lvalue->symbol = record;
+  return lvalue;
 }
 
 ExpressionPtr Analyser::record_copy(Symbol* target, Expression& source) {
-  const ExpressionPtr place = record_place(target, source.position);
-  auto result = std::make_unique<Expression>();
-  result->kind = ExpressionKind::comma;
-  result->position = source.position;
-  result->type = Type::nothing;
-  return copy_whole(*place, source, result->operands) ? std::move(result) : nullptr;
+  const ExpressionPtr lvalue = record_lvalue(target, source.position);
+  ExpressionPtr result = make_expression(ExpressionKind::comma, source.position, Type::nothing);
+  return copy_whole(*lvalue, source, result->operands) ? std::move(result) : nullptr;
 }
 
 }  // namespace lynxpp::cod

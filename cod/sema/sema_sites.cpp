@@ -31,7 +31,7 @@ Type Analyser::site_call(Expression& expression, const ApiFunction& api) {
   }
   Expression& index = *expression.operands[0];
   const Type type = value(index);
-  if (type != Type::none) require_integer(index, type, std::string(api.name) + "()");
+  if (type != Type::none) require_integer(index, type, api.call());
   if (api.arguments == ApiArguments::instruction_labels) label_arguments(expression, api, 1);
   return api.result;
 }
@@ -42,10 +42,10 @@ void Analyser::label_arguments(Expression& expression, const ApiFunction& api, s
     const Expression& label = *expression.operands[i];
     const bool is_name = label.kind == ExpressionKind::name;
     if (is_name && add_filter(label.text, filter)) continue;
-    error(label.position, std::string(api.name) + "() takes filter labels",
+    error(label.position, api.call() + " takes filter labels",
           is_name ? suggestion(label.text, filter_names()) : "write 'instructionIs(i, MEM_READ, GLOBAL)'");
   }
-  program_.asks_for_transfers |= filter.transfers != 0;
+  program_.uses_transfer_labels |= filter.transfers != 0;
   expression.value = pack(filter);
 }
 
@@ -53,7 +53,7 @@ void Analyser::label_arguments(Expression& expression, const ApiFunction& api, s
 Type Analyser::address_call(Expression& expression, const ApiFunction& api) {
   Expression& address = *expression.operands[0];
   const Type type = value(address);
-  if (type != Type::none) require_integer(address, type, std::string(api.name) + "()");
+  if (type != Type::none) require_integer(address, type, api.call());
   program_.lists_arrays = true;
   if (api.api == Api::device_word) {
     used_extents_.insert(Extent::device_words);
@@ -75,8 +75,7 @@ Type Analyser::position_call(Expression& expression, const ApiFunction& api) {
   if (constant && is_integer(type) && constant->integer < most) {
     expression.value = constant->integer;
   } else if (errors.size() == before) {
-    error(position.position,
-          std::string(api.name) + "() takes a constant from 0 to " + std::to_string(most - 1));
+    error(position.position, api.call() + " takes a constant from 0 to " + std::to_string(most - 1));
   }
   return api.result;
 }

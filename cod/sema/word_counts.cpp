@@ -51,8 +51,8 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
   if (!is_of_words) {
     if (errors.size() == before)
       error(argument.position,
-            std::string(api.name) +
-                "() needs an array of 32-bit or 64-bit integers with the extent SHARED_WORDS or DEVICE_WORDS",
+            api.call() +
+                " needs an array of 32-bit or 64-bit integers with the extent SHARED_WORDS or DEVICE_WORDS",
             hint);
     return;
   }

@@ -1,23 +1,32 @@
 // The table of the language's functions (api.def) and of its other predefined names.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cod/specification.h"
+#include "cod/handler.h"
+#include "cod/site_value.h"
+#include "cod/storage.h"
 #include "cod/syntax/type.h"
 
 namespace lynxpp::cod {
 
 enum class Api : std::uint8_t {
-#define LYNXPP_API(name, identifier, result, arguments, places, uniform) identifier,
+#define LYNXPP_API(name, identifier, result, arguments, contexts, uniform) identifier,
 #include "cod/syntax/api.def"
 };
 
-/// Bits of ApiFunction::places: 1 << TargetKind, and the host.
-enum Places : std::uint32_t {
+constexpr bool is_one_of(Api api, std::initializer_list<Api> set) {
+  return std::find(set.begin(), set.end(), api) != set.end();
+}
+
+/// Bits of ApiFunction::contexts: 1 << TargetKind, and the host.
+enum Contexts : std::uint32_t {
   on_device = 0x7ff,
   on_host = 0x800,  ///< ON_REPORT
   on_end = 0x1000,
@@ -71,9 +80,11 @@ struct ApiFunction {
   std::string_view name;
   Type result;  ///< none: the type of the array's elements
   ApiArguments arguments;
-  std::uint32_t places;
+  std::uint32_t contexts;
   bool uniform;
   std::optional<SiteValue> site;
+
+  std::string call() const { return std::string(name) + "()"; }
 };
 
 /// Null if no function has this name; the first one of several overloads.
@@ -91,32 +102,6 @@ std::optional<std::uint64_t> find_limit(std::string_view name);
 std::vector<std::string> api_names();
 std::vector<std::string> extent_names();
 
-/// "ON_KERNEL_ENTRY"; nullopt for "ON_REPORT".
-std::optional<TargetKind> find_target(std::string_view label);
-std::string_view label_of(TargetKind target);
 std::vector<std::string> label_names();  ///< targets, ON_REPORT and filters, including those with arguments
-
-std::vector<std::string> filter_names();
-bool is_label(std::string_view name);  ///< a filter label
-
-/// Adds the filter bit of a label such as "MEM_READ"; false if the label does not exist.
-bool add_filter(std::string_view label, InstructionFilter& filter);
-
-/// "GLOBAL" ▶ its bit, the result of accessSpace().
-std::optional<std::uint32_t> find_space(std::string_view name);
-
-/// Packs the bits of a filter into one number, for generated code.
-constexpr std::uint64_t pack(const InstructionFilter& filter) {
-  return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32 |
-         std::uint64_t{filter.transfers} << 48;
-}
-constexpr InstructionFilter unpack(std::uint64_t bits) {
-  InstructionFilter filter;
-  filter.classes = bits & 0xffff;
-  filter.spaces = bits >> 16 & 0xffff;
-  filter.data = bits >> 32 & 0xffff;
-  filter.transfers = static_cast<std::uint32_t>(bits >> 48);
-  return filter;
-}
 
 }  // namespace lynxpp::cod

@@ -28,24 +28,17 @@ Operator unary_operator_of(std::string_view text) {
   return operator_of(text);
 }
 
+ExpressionPtr make_expression(ExpressionKind kind, const Position& position, Type type) {
+  auto result = std::make_unique<Expression>();
+  result->kind = kind;
+  result->position = position;
+  result->type = type;
+  return result;
+}
+
 ExpressionPtr clone(const Expression& expression) {
   auto result = std::make_unique<Expression>();
-  result->kind = expression.kind;
-  result->op = expression.op;
-  result->type = expression.type;
-  result->position = expression.position;
-  result->text = expression.text;
-  result->structure = expression.structure;
-  result->pointee = expression.pointee;
-  result->to_const = expression.to_const;
-  result->value = expression.value;
-  result->real = expression.real;
-  result->symbol = expression.symbol;
-  result->api = expression.api;
-  result->extent = expression.extent;
-  result->elected = expression.elected;
-  result->conditional = expression.conditional;
-  result->discarded = expression.discarded;
+  static_cast<ExpressionNode&>(*result) = expression;
   for (const ExpressionPtr& operand : expression.operands) result->operands.push_back(clone(*operand));
   for (const ExpressionPtr& each : expression.setup) result->setup.push_back(clone(*each));
   return result;
@@ -84,10 +77,6 @@ ExpressionPtr unsigned_literal(std::uint64_t value) {
   result->type = Type::u64;
   result->value = value;
   return result;
-}
-
-FullType full_type(const Expression& expression) {
-  return {expression.type, expression.structure, expression.pointee, expression.to_const};
 }
 
 }  // namespace lynxpp::cod

@@ -56,6 +56,13 @@ Operator operator_of(std::string_view text);
 /// Prefix operators.
 Operator unary_operator_of(std::string_view text);
 
+constexpr bool is_comparison(Operator op) { return op >= Operator::less && op <= Operator::not_equal; }
+constexpr bool is_shift(Operator op) { return op == Operator::shift_left || op == Operator::shift_right; }
+/// True if both operands must be integers.
+constexpr bool takes_integers(Operator op) {
+  return op == Operator::remainder || is_shift(op) || (op >= Operator::bit_and && op <= Operator::bit_or);
+}
+
 enum class ExpressionKind : std::uint8_t {
   integer,   ///< value
   floating,  ///< real
@@ -86,35 +93,37 @@ struct FullType {
 struct Symbol;
 struct ApiFunction;
 
-struct Expression {
+/// The node of an expression, without its children. The type is that of the value; the parser sets it for
+/// literals and casts, sema for all others.
+struct ExpressionNode : FullType {
   ExpressionKind kind = ExpressionKind::integer;
   Operator op = Operator::none;
-  Type type = Type::none;  ///< of the value; set by the parser for literals and casts, else by sema
   Position position;
   std::string text;
-  std::string structure;      ///< name of the structure type of `type` or `pointee`
-  Type pointee = Type::none;  ///< type pointer: the pointee's type
-  bool to_const = false;      ///< type pointer: the pointee is const
   std::uint64_t value = 0;
   double real = 0;
-  std::vector<std::unique_ptr<Expression>> operands;
-  /// index, name: evaluated once before the operands; assigns the hidden variable that `symbol` is in. Call
-  /// of a helper: evaluated after the operands; copies structures into its parameters.
-  std::vector<std::unique_ptr<Expression>> setup;
-
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
   const ApiFunction* api = nullptr;  ///< call
   std::uint32_t extent = 0;          ///< name of an extent: 1 + Extent
   bool elected = false;              ///< call, assign: only an elected lane executes it
   bool conditional = false;          ///< assign: under a condition, or in a helper
   bool discarded = false;            ///< the value is unused: an expression statement
+
+  void take_type(const FullType& from) { static_cast<FullType&>(*this) = from; }
+};
+
+struct Expression : ExpressionNode {
+  std::vector<std::unique_ptr<Expression>> operands;
+  /// index, name: evaluated once before the operands; assigns the hidden variable that `symbol` is in. Call
+  /// of a helper: evaluated after the operands; copies structures into its parameters.
+  std::vector<std::unique_ptr<Expression>> setup;
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
+ExpressionPtr make_expression(ExpressionKind kind, const Position& position, Type type = Type::none);
+
 /// A constant of type unsigned long.
 ExpressionPtr unsigned_literal(std::uint64_t value);
-
-FullType full_type(const Expression& expression);
 
 /// A deep copy, including what sema added.
 ExpressionPtr clone(const Expression& expression);

@@ -139,9 +139,8 @@ class FileReader {
 }  // namespace
 
 Result<SyntaxTree> parse(const std::string& source, const std::string& file) {
-  if (source.size() > maximum_bytes) {
+  if (source.size() > maximum_bytes)
     return failure_at({file, 0, 0, 1}, "the specification is larger than 1 MiB", "is this a .cod file?");
-  }
   SyntaxTree tree;
   SyntaxErrors errors(tree.files);
   try {

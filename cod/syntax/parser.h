@@ -8,9 +8,6 @@
 
 namespace lynxpp::cod {
 
-/// Maximum nesting of statements and expressions: later stages recurse.
-inline constexpr int nesting_limit = 200;
-
 /// Fails with all syntax errors found, each with a location in `file`.
 Result<SyntaxTree> parse(const std::string& source, const std::string& file);
 

@@ -154,9 +154,8 @@ bool SyntaxErrors::add_unknown_type_before(antlr4::TokenStream& tokens, antlr4::
 
 Position SyntaxErrors::position_of(antlr4::Token* token) const {
   std::uint32_t length = 1;
-  if (token->getType() != antlr4::Token::EOF && token->getStopIndex() >= token->getStartIndex()) {
+  if (token->getType() != antlr4::Token::EOF && token->getStopIndex() >= token->getStartIndex())
     length = static_cast<std::uint32_t>(token->getStopIndex() - token->getStartIndex() + 1);
-  }
   return {static_cast<std::uint32_t>(token->getLine()),
           static_cast<std::uint32_t>(token->getCharPositionInLine() + 1), length, file_};
 }
@@ -193,9 +192,8 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer* recognizer, antlr4::Token* of
                "write 'include \"file.cod\"', and 'const' or 'enum' for constants");
   }
   const std::string expected = parser != nullptr ? expected_tokens(*parser) : std::string();
-  if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown) {
+  if (offending->getText().starts_with("\"") && offending->getType() == grammar::CodParser::Unknown)
     return add(offending, "unterminated string", "terminate it with '\"' on the same line");
-  }
   if (parser != nullptr && add_unknown_type(*parser, offending)) return;
   add(offending, "unexpected " + text_of(offending), expected.empty() ? "" : "expected " + expected);
 }

@@ -226,11 +226,7 @@ class TreeBuilder {
     const TypeSpecification type = types_.read(context->typeName());
     result.name = text_of(name);
     result.position = position_of(name);
-    const auto brackets =
-        std::count_if(context->children.begin(), context->children.end(), [](antlr4::tree::ParseTree* child) {
-          auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
-          return word != nullptr && word->getSymbol()->getText() == "[";
-        });
+    const std::size_t brackets = count_brackets(*context);
     if (brackets > 1 || (brackets == 1 && context->pointer() != nullptr)) {
       errors_.add(name, "a parameter cannot be an array of arrays or of pointers",
                   "pass a pointer to the first element");
@@ -341,16 +337,13 @@ class TreeBuilder {
       for (auto* child : each->statement()) result->children.push_back(statement(child));
       return result;
     }
-    if (auto* each = dynamic_cast<CodParser::WhileStatementContext*>(context)) {
+    if (auto* each = dynamic_cast<CodParser::WhileStatementContext*>(context))
       return loop(StatementKind::while_loop, context, each->commaExpression(), each->statement());
-    }
-    if (auto* each = dynamic_cast<CodParser::DoStatementContext*>(context)) {
+    if (auto* each = dynamic_cast<CodParser::DoStatementContext*>(context))
       return loop(StatementKind::do_loop, context, each->commaExpression(), each->statement());
-    }
     if (auto* each = dynamic_cast<CodParser::ForStatementContext*>(context)) return for_loop(each);
-    if (auto* each = dynamic_cast<CodParser::SwitchStatementContext*>(context)) {
+    if (auto* each = dynamic_cast<CodParser::SwitchStatementContext*>(context))
       return loop(StatementKind::switch_case, context, each->commaExpression(), each->statement());
-    }
     if (auto* each = dynamic_cast<CodParser::CaseStatementContext*>(context)) {
       StatementPtr result = make(StatementKind::case_label, context);
       if (each->expression() != nullptr) result->condition = expression(each->expression());
@@ -359,9 +352,8 @@ class TreeBuilder {
     }
     if (dynamic_cast<CodParser::BreakStatementContext*>(context) != nullptr)
       return make(StatementKind::break_loop, context);
-    if (dynamic_cast<CodParser::ContinueStatementContext*>(context) != nullptr) {
+    if (dynamic_cast<CodParser::ContinueStatementContext*>(context) != nullptr)
       return make(StatementKind::continue_loop, context);
-    }
     StatementPtr result = make(StatementKind::return_value, context);
     if (auto* each = dynamic_cast<CodParser::ReturnStatementContext*>(context);
         each != nullptr && each->commaExpression() != nullptr) {
@@ -396,10 +388,7 @@ class TreeBuilder {
   // -------------------------------------------------------------- expressions
 
   ExpressionPtr make(ExpressionKind kind, antlr4::ParserRuleContext* context) const {
-    auto result = std::make_unique<Expression>();
-    result->kind = kind;
-    result->position = position_of(context);
-    return result;
+    return make_expression(kind, position_of(context));
   }
 
   ExpressionPtr operation(ExpressionKind kind, Operator op, antlr4::ParserRuleContext* context,
@@ -457,11 +446,7 @@ class TreeBuilder {
   ExpressionPtr rare_expression(CodParser::ExpressionContext* context) {
     if (auto* each = dynamic_cast<CodParser::CastExpressionContext*>(context)) {
       ExpressionPtr result = operation(ExpressionKind::cast, Operator::none, context, {each->expression()});
-      FullType type = types_.read_full(each->typeName(), each->pointer());
-      result->type = type.type;
-      result->structure = std::move(type.structure);
-      result->pointee = type.pointee;
-      result->to_const = type.to_const;
+      result->take_type(types_.read_full(each->typeName(), each->pointer()));
       if (result->type == Type::structure)
         errors_.add(each->typeName()->getStart(), "a cast to a structure is not allowed",
                     "assign its fields");
@@ -471,10 +456,8 @@ class TreeBuilder {
       ExpressionPtr result = operation(ExpressionKind::member, Operator::none, context, {each->expression()});
       result->text = text_of(each->Identifier()->getSymbol());
       if (each->op->getText() == "->") {
-        auto whole = std::make_unique<Expression>();
-        whole->kind = ExpressionKind::unary;
+        ExpressionPtr whole = make_expression(ExpressionKind::unary, result->operands[0]->position);
         whole->op = Operator::dereference;
-        whole->position = result->operands[0]->position;
         whole->operands.push_back(std::move(result->operands[0]));
         result->operands[0] = std::move(whole);
       }

@@ -7,7 +7,6 @@
 #include "CodLexer.h"
 #include "CodParser.h"
 #include "cod/syntax/ast.h"
-#include "cod/syntax/parser.h"
 #include "cod/syntax/syntax_errors.h"
 
 namespace lynxpp::cod {
@@ -27,11 +26,12 @@ struct ParsedFile {
 
 /// Thrown if code is nested too deeply and caught in parse(): the only way out of recursive descent.
 struct TooDeep {
-  Position position;  // // copied, because the tokens are destroyed before the exception is caught
+  Position position;  ///< copied, because the tokens are destroyed before the exception is caught
 };
 
-/// In grammar rules: one level of nesting is a statement, or an expression and its primary.
-inline constexpr int maximum_rule_depth = 3 * nesting_limit;
+/// Maximum depth of nested grammar rules, because later stages recurse. One level of nesting is up to three
+/// rules: a statement, or an expression and its primary.
+inline constexpr int maximum_rule_depth = 3 * 200;
 
 /// Appends the items of `file`, with those of included files at their `include`.
 void add_to_tree(const ParsedFile& file, SyntaxTree& tree, SyntaxErrors& errors);

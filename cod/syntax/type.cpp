@@ -1,29 +1,16 @@
 #include "cod/syntax/type.h"
 
 #include <algorithm>
+#include <array>
 
 namespace lynxpp::cod {
 
 std::string name_of(Type type) {
-  switch (type) {
-    case Type::none:
-    case Type::nothing: return "void";
-    case Type::structure: return "struct";
-    case Type::text: return "string";
-    case Type::pointer: return "pointer";
-    case Type::boolean: return "bool";
-    case Type::i8: return "char";
-    case Type::u8: return "unsigned char";
-    case Type::i16: return "short";
-    case Type::u16: return "unsigned short";
-    case Type::i32: return "int";
-    case Type::u32: return "unsigned int";
-    case Type::i64: return "long";
-    case Type::u64: return "unsigned long";
-    case Type::f32: return "float";
-    case Type::f64: return "double";
-  }
-  return "void";
+  static constexpr std::array names{"void",    "void",           "struct", "string",
+                                    "pointer", "bool",           "char",   "unsigned char",
+                                    "short",   "unsigned short", "int",    "unsigned int",
+                                    "long",    "unsigned long",  "float",  "double"};
+  return names[static_cast<std::size_t>(type)];
 }
 
 bool is_floating(Type type) { return type == Type::f32 || type == Type::f64; }
@@ -40,34 +27,11 @@ std::uint32_t bits_of(Type type) {
 }
 
 ScalarType storage_of(Type type) {
-  switch (type) {
-    case Type::i8: return ScalarType::i8;
-    case Type::i16: return ScalarType::i16;
-    case Type::u16: return ScalarType::u16;
-    case Type::i32: return ScalarType::i32;
-    case Type::u32: return ScalarType::u32;
-    case Type::i64: return ScalarType::i64;
-    case Type::u64: return ScalarType::u64;
-    case Type::f32: return ScalarType::f32;
-    case Type::f64: return ScalarType::f64;
-    default: return ScalarType::u8;
-  }
-}
-
-std::uint32_t size_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::i8:
-    case ScalarType::u8: return 1;
-    case ScalarType::i16:
-    case ScalarType::u16: return 2;
-    case ScalarType::i32:
-    case ScalarType::u32:
-    case ScalarType::f32: return 4;
-    case ScalarType::i64:
-    case ScalarType::u64:
-    case ScalarType::f64: break;
-  }
-  return 8;
+  // Both list the scalar types in the same order.
+  static_assert(static_cast<int>(Type::f64) - static_cast<int>(Type::i8) ==
+                static_cast<int>(ScalarType::f64));
+  if (type < Type::i8) return ScalarType::u8;
+  return static_cast<ScalarType>(static_cast<int>(type) - static_cast<int>(Type::i8));
 }
 
 std::uint32_t bytes_of(Type type) { return size_of(storage_of(type)); }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cod/specification.h"
+#include "cod/storage.h"
 
 namespace lynxpp::cod {
 

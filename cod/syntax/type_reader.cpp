@@ -39,23 +39,17 @@ Type type_of_words(Words& words, int count) {
 }
 
 ExpressionPtr int_literal(std::uint64_t value, const Position& position) {
-  auto result = std::make_unique<Expression>();
-  result->type = Type::i32;
+  ExpressionPtr result = make_expression(ExpressionKind::integer, position, Type::i32);
   result->value = value;
-  result->position = position;
   return result;
 }
 
 /// The value of the enumerator after `previous`.
 ExpressionPtr next_value(const std::string& previous, const Position& position) {
-  auto result = std::make_unique<Expression>();
-  result->kind = ExpressionKind::binary;
+  ExpressionPtr result = make_expression(ExpressionKind::binary, position);
   result->op = Operator::add;
-  result->position = position;
-  auto name = std::make_unique<Expression>();
-  name->kind = ExpressionKind::name;
+  ExpressionPtr name = make_expression(ExpressionKind::name, position);
   name->text = previous;
-  name->position = position;
   result->operands.push_back(std::move(name));
   result->operands.push_back(int_literal(1, position));
   return result;
@@ -63,15 +57,21 @@ ExpressionPtr next_value(const std::string& previous, const Position& position) 
 
 }  // namespace
 
+std::size_t count_brackets(const antlr4::ParserRuleContext& context) {
+  return static_cast<std::size_t>(std::ranges::count_if(context.children, [](antlr4::tree::ParseTree* child) {
+    auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
+    return word != nullptr && word->getSymbol()->getText() == "[";
+  }));
+}
+
 FullType pointer_to(const TypeSpecification& type) {
   return {Type::pointer, type.structure, type.type, type.is_const};
 }
 
 void TypeReader::check_stars(CodParser::PointerContext* stars) {
   const std::string text = stars->getText();
-  if (std::count(text.begin(), text.end(), '*') > 1) {
+  if (std::count(text.begin(), text.end(), '*') > 1)
     errors_.add(stars->getStart(), "pointers to pointers are not supported", "use an index instead");
-  }
 }
 
 FullType TypeReader::with_stars(const TypeSpecification& type, CodParser::PointerContext* stars) {
@@ -167,12 +167,7 @@ void TypeReader::read_field(CodParser::FieldContext* context, Structure& structu
     }
     // One expression per pair of brackets, unless one is empty.
     for (auto* extent : declarator->expression()) field.dimensions.push_back(read_expression_(extent));
-    const auto brackets = std::count_if(declarator->children.begin(), declarator->children.end(),
-                                        [](antlr4::tree::ParseTree* child) {
-                                          auto* word = dynamic_cast<antlr4::tree::TerminalNode*>(child);
-                                          return word != nullptr && word->getSymbol()->getText() == "[";
-                                        });
-    if (static_cast<std::size_t>(brackets) != field.dimensions.size())
+    if (count_brackets(*declarator) != field.dimensions.size())
       errors_.add(name, "an array in a structure needs an extent");
     structure.fields.push_back(std::move(field));
   }

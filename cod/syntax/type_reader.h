@@ -47,6 +47,9 @@ class TypeReader {
   std::map<std::string, TypeSpecification> typedefs_;
 };
 
+/// The number of opening brackets in a declarator or parameter.
+std::size_t count_brackets(const antlr4::ParserRuleContext& context);
+
 /// The type of a pointer to `type`.
 FullType pointer_to(const TypeSpecification& type);
 

@@ -162,12 +162,12 @@ void LaunchedWords::place_arrays(std::span<const std::uint64_t> addresses, cod::
   for (std::size_t i = 0; i < counting_->shared_arrays.size() && i < addresses.size(); ++i) {
     const engine::WordCounting::SharedArray& array = counting_->shared_arrays[i];
     const std::uint64_t bytes = array.is_dynamic ? dynamic_bytes_ : array.bytes;
-    const auto is_same = [&](const cod::PlacedArray& each) { return each.address == addresses[i]; };
-    if (bytes == 0 || (array.is_dynamic && std::ranges::any_of(view.placed_arrays, is_same))) continue;
-    view.placed_arrays.push_back({short_name(array.name), addresses[i], bytes, true});
+    const auto is_same = [&](const cod::LocatedArray& each) { return each.address == addresses[i]; };
+    if (bytes == 0 || (array.is_dynamic && std::ranges::any_of(view.located_arrays, is_same))) continue;
+    view.located_arrays.push_back({short_name(array.name), addresses[i], bytes, true});
   }
   for (const Array& array : in_order())
-    view.placed_arrays.push_back({name_of(array), array.address, array.bytes, false, array.id});
+    view.located_arrays.push_back({name_of(array), array.address, array.bytes, false, array.id});
 }
 
 /// Calls visit(parameter, offset in it) for every aligned word of a parameter that points into the array.

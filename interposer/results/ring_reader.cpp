@@ -86,7 +86,7 @@ bool RingReader::is_complete(std::uint64_t number) const {
 }
 
 bool RingReader::take() {
-  std::atomic_ref taken(reinterpret_cast<cod::StreamRing*>(memory_->bytes().data())->taken);
+  std::atomic_ref taken(reinterpret_cast<cod::StreamRing*>(memory_->bytes().data())->consumed);
   const std::uint64_t before = taken_;
   while (is_complete(taken_)) {
     add(taken_++);

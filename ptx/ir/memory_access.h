@@ -31,7 +31,7 @@ struct MemoryAccess {
   /// True if some lanes whose guard holds may not take part.
   bool selects_lanes() const { return lanes != all_lanes || size != nullptr; }
   /// True if sectors and banks follow from the lanes' addresses.
-  bool is_of_lanes() const { return address != nullptr && is_sized && !is_bulk; }
+  bool follows_from_lanes() const { return address != nullptr && is_sized && !is_bulk; }
 };
 
 /// The accesses of one instruction: none, one, or for a copy its source followed by its destination.

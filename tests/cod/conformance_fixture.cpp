@@ -478,7 +478,7 @@ class Run {
           {"in", *map_.element_of(range_of(memory_.input()).first), memory_.input().size()},
           {"out", *map_.element_of(range_of(memory_.output()).first), memory_.output().size()}};
     }
-    view.placed_arrays = {
+    view.located_arrays = {
         {"in", range_of(memory_.input()).first, range_of(memory_.input()).second, false, 0},
         {"out", range_of(memory_.output()).first, range_of(memory_.output()).second, false, 1}};
     view.emit = [&](const Emitted& emitted) {

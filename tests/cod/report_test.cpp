@@ -334,7 +334,7 @@ TEST(Report, StatisticsOfWordsMatchThoseOfEveryWord) {
 
 TEST(Report, ListsTheProgramsArrays) {
   LaunchView launch = small_launch();
-  launch.placed_arrays = {{"tile", 1024, 64, true}, {"#0 parameter 0", 0x7000, 4096, false}};
+  launch.located_arrays = {{"tile", 1024, 64, true}, {"#0 parameter 0", 0x7000, 4096, false}};
   const ReportRun run = run_report("ON_REPORT: emitArrays(\"arrays\");", launch);
   EXPECT_EQ(run.failure, "");
   EXPECT_THAT(values_of<std::uint64_t>(run, "arrays.address"), ElementsAre(1024u, 0x7000u));

@@ -88,7 +88,7 @@ class Ring {
   /// `all`: the launch has ended, so missing entries will never arrive.
   void take(bool all) {
     auto* const ring = reinterpret_cast<StreamRing*>(address());
-    const std::uint64_t begin = ring->taken;
+    const std::uint64_t begin = ring->consumed;
     for (std::uint64_t number = begin; number < begin + entries_; ++number) {
       const auto* place =
           reinterpret_cast<const std::byte*>(ring + 1) + number % entries_ * stream_.entry_bytes;
@@ -100,7 +100,7 @@ class Ring {
         EXPECT_EQ(entries.count(number), 0u);
         entries[number].assign(place, place + stream_.entry_bytes);
       }
-      if (!all) std::atomic_ref(ring->taken).store(number + 1, std::memory_order_release);
+      if (!all) std::atomic_ref(ring->consumed).store(number + 1, std::memory_order_release);
     }
   }
 

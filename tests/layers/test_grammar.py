@@ -52,10 +52,11 @@ class Grammar(unittest.TestCase):
         self.assertIsNone(scope_of("blockID("))
 
     def test_labels_and_extents(self):
-        source = (ROOT / "cod/syntax/api.cpp").read_text()
-        expected = {"TargetKind": "entity.name.section.target", "FilterBit": "entity.other.attribute-name.filter",
-                    "Extent": "support.constant.extent", "std::uint64_t": "support.constant.extent"}
-        names = re.findall(r'Named<(\w+(?:::\w+)?)>\{"(\w+)"', source)
+        source = "".join((ROOT / "cod" / name).read_text() for name in ("handler.cpp", "instruction_filter.cpp", "syntax/api.cpp"))
+        expected = {"TargetKind": "entity.name.section.target", "FilterLabel": "entity.other.attribute-name.filter",
+                    "Named<Extent>": "support.constant.extent", "Named<std::uint64_t>": "support.constant.extent"}
+        names = re.findall(r'(FilterLabel|Named<\w+(?:::\w+)?>)\{"(\w+)"', source)
+        names += [("TargetKind", name) for name in re.findall(r'"(ON_\w+)"', re.search(r"target_names\{(.*?)\};", source, re.S).group(1))]
         self.assertGreater(len(names), 35)
         for kind, name in names:
             self.assertEqual(scope_of(name), expected[kind], name)

@@ -45,9 +45,8 @@ bool DeviceGenerator::is_uniform(const Expression& expression) const {
     case ExpressionKind::size: return true;
     case ExpressionKind::name: {
       if (expression.extent != 0 || expression.symbol->kind == Symbol::Kind::constant) return true;
-      const Symbol& symbol = *expression.symbol;
-      return symbol.kind == Symbol::Kind::local && symbol.assignments == 0 && symbol.initializer != nullptr &&
-             is_uniform(*symbol.initializer);
+      const Expression* value = only_value(expression);
+      return value != nullptr && is_uniform(*value);
     }
     case ExpressionKind::call:
       if (expression.api != nullptr && expression.api->api == Api::access_size && has_lane_sizes_)
@@ -73,8 +72,7 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
   const std::string operation = name_of_operation(call.api->api);
   Element target = element(place);
   // Atomic operations on a thread's local memory are undefined in hardware.
-  if (target.is_shareable != nullptr)
-    target.in_range = builder_.CreateAnd(target.in_range, target.is_shareable);
+  if (target.is_shareable != nullptr) target.in_range = ir_.CreateAnd(target.in_range, target.is_shareable);
   llvm::Value* value = call.operands.size() > 1 ? expression_as(*call.operands[1], type)
                                                 : llvm::ConstantInt::get(llvm_type(type), 1);
   if (call.operands.size() < 2 && is_floating(type)) value = llvm::ConstantFP::get(llvm_type(type), 1.0);
@@ -94,15 +92,15 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
 llvm::Value* DeviceGenerator::old_of_atomic(const char* operation, const Element& element,
                                             const Expression& place, llvm::Value* value) {
   llvm::AllocaInst* slot = new_slot(llvm_type(element.type), "old");
-  builder_.CreateStore(zero(element.type), slot);
+  ir_.CreateStore(zero(element.type), slot);
   when_in_range(element, place, true, [&] {
-    llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
+    llvm::Value* address = ir_.CreatePtrToInt(element.address, ir_.getInt64Ty());
     llvm::Value* old = assembly("atom." + std::string(space_of(element.memory)) +
                                     operation_of(operation, element.type) + " $0, [$1], $2;",
                                 llvm_type(element.type), {address, value}, Effect::memory);
-    builder_.CreateStore(old, slot);
+    ir_.CreateStore(old, slot);
   });
-  return builder_.CreateLoad(llvm_type(element.type), slot);
+  return ir_.CreateLoad(llvm_type(element.type), slot);
 }
 
 namespace {
@@ -110,15 +108,9 @@ namespace {
 /// True for the lane or thread index, possibly shifted or scaled: it differs between lanes, so comparing
 /// lanes is unnecessary.
 bool names_lane(const Expression& index) {
-  if (index.api != nullptr) {
-    switch (index.api->api) {
-      case Api::global_thread_id:
-      case Api::block_thread_id:
-      case Api::thread_index_x:
-      case Api::lane_id: return true;
-      default: return false;
-    }
-  }
+  using enum Api;
+  if (index.api != nullptr)
+    return is_one_of(index.api->api, {global_thread_id, block_thread_id, thread_index_x, lane_id});
   const bool keeps =
       index.kind == ExpressionKind::cast ||
       (index.kind == ExpressionKind::binary &&
@@ -142,7 +134,7 @@ void DeviceGenerator::add_for_all(const Element& element, const Expression& plac
   when_in_range(element, place, true, [&] {
     if (elected || own_place || !is_integer(element.type)) return reduce_to_memory("add", element, addend);
     if (one_place) return aggregated_add(element, active_mask_here(), addend, uniform_addend);
-    add_where_lanes_may_meet(element, addend, uniform_addend);
+    add_where_lanes_may_conflict(element, addend, uniform_addend);
   });
 }
 
@@ -153,10 +145,10 @@ void DeviceGenerator::add_to_tally(const Statement& statement) {
   const auto& operands = statement.expression->operands;
   const std::string low = std::string(site_prefix) + std::string(tally_value) + std::to_string(index);
   const std::string high = std::string(site_prefix) + std::string(high_tally_value) + std::to_string(index);
-  llvm::Type* nothing = builder_.getVoidTy();
+  llvm::Type* nothing = ir_.getVoidTy();
   const std::string add = "add.u32 " + low + ", " + low + ", ";
   if (wide_counters_) {
-    llvm::Value* addend = adds_one ? builder_.getInt64(1) : expression_as(*operands[1], Type::u64);
+    llvm::Value* addend = adds_one ? i64(1) : expression_as(*operands[1], Type::u64);
     assembly("add.u64 " + low + ", " + low + ", $0;", nothing, {addend}, Effect::volatile_read);
   } else if (adds_one) {
     assembly(add + "1;", nothing, {}, Effect::volatile_read);
@@ -164,9 +156,9 @@ void DeviceGenerator::add_to_tally(const Statement& statement) {
     assembly(add + "$0;", nothing, {expression_as(*operands[1], Type::u32)}, Effect::volatile_read);
   } else {
     llvm::Value* addend = expression_as(*operands[1], Type::u32);
-    llvm::Value* sum = assembly(add + "$1; mov.b32 $0, " + low + ";", builder_.getInt32Ty(), {addend},
-                                Effect::volatile_read);
-    llvm::Value* wrapped = builder_.CreateZExt(builder_.CreateICmpULT(sum, addend), builder_.getInt32Ty());
+    llvm::Value* sum =
+        assembly(add + "$1; mov.b32 $0, " + low + ";", ir_.getInt32Ty(), {addend}, Effect::volatile_read);
+    llvm::Value* wrapped = ir_.CreateZExt(ir_.CreateICmpULT(sum, addend), ir_.getInt32Ty());
     assembly("add.u32 " + high + ", " + high + ", $0;", nothing, {wrapped}, Effect::volatile_read);
   }
 }
@@ -181,11 +173,9 @@ bool is_number_of_thread(const Expression& expression, Symbol::Memory memory) {
     return expression.api->api == Api::global_thread_id ||
            (expression.api->api == Api::block_thread_id && memory == Symbol::Memory::shared);
   }
-  if (expression.kind != ExpressionKind::name || expression.symbol == nullptr) return false;
-  const Symbol& symbol = *expression.symbol;
-  return symbol.kind == Symbol::Kind::local && symbol.assignments == 0 && symbol.initializer != nullptr &&
-         bits_of(symbol.type) >= 32 && is_integer(symbol.type) &&
-         is_number_of_thread(*symbol.initializer, memory);
+  const Expression* value = only_value(expression);
+  return value != nullptr && bits_of(expression.symbol->type) >= 32 && is_integer(expression.symbol->type) &&
+         is_number_of_thread(*value, memory);
 }
 
 }  // namespace
@@ -213,12 +203,12 @@ llvm::Value* DeviceGenerator::add_atomically(const Element& element, const Expre
     value = is_floating(element.type) ? static_cast<llvm::Value*>(llvm::ConstantFP::get(type, 1.0))
                                       : llvm::ConstantInt::get(type, 1);
   }
-  if (subtracts) value = is_floating(element.type) ? builder_.CreateFNeg(value) : builder_.CreateNeg(value);
+  if (subtracts) value = is_floating(element.type) ? ir_.CreateFNeg(value) : ir_.CreateNeg(value);
   if (element.type == Type::f64) require(60, 50);
   if (wanted != Wanted::nothing) {
     llvm::Value* old = old_of_atomic("add", element, target, value);
     if (wanted == Wanted::old_value) return old;
-    return is_floating(element.type) ? builder_.CreateFAdd(old, value) : builder_.CreateAdd(old, value);
+    return is_floating(element.type) ? ir_.CreateFAdd(old, value) : ir_.CreateAdd(old, value);
   }
   add_for_all(element, target, value, addend == nullptr || is_uniform(*addend), target.elected);
   return nullptr;
@@ -229,82 +219,76 @@ llvm::Value* DeviceGenerator::add_atomically(const Element& element, const Expre
 llvm::Value* DeviceGenerator::swap_until_unchanged(const Element& element, const Expression& target,
                                                    bool yields_old, const Update& update) {
   llvm::AllocaInst* result = new_slot(llvm_type(element.type), "updated");
-  builder_.CreateStore(zero(element.type), result);
+  ir_.CreateStore(zero(element.type), result);
   const unsigned bytes = bytes_of(element.type);
   const bool is_part = bytes < 4;
-  llvm::Type* word_type = builder_.getIntNTy(is_part ? 32 : bytes * 8);
-  llvm::Type* bits_type = builder_.getIntNTy(bytes * 8);
+  llvm::Type* word_type = ir_.getIntNTy(is_part ? 32 : bytes * 8);
+  llvm::Type* bits_type = ir_.getIntNTy(bytes * 8);
   when_in_range(element, target, true, [&] {
-    llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
-    llvm::Value* shift = builder_.getInt32(0);
+    llvm::Value* address = ir_.CreatePtrToInt(element.address, ir_.getInt64Ty());
+    llvm::Value* shift = i32(0);
     if (is_part) {
-      shift = builder_.CreateShl(
-          builder_.CreateTrunc(builder_.CreateAnd(address, builder_.getInt64(3)), word_type), 3);
-      address = builder_.CreateAnd(address, builder_.getInt64(~std::uint64_t{3}));
+      shift = ir_.CreateShl(ir_.CreateTrunc(ir_.CreateAnd(address, i64(3)), word_type), 3);
+      address = ir_.CreateAnd(address, i64(~std::uint64_t{3}));
     }
     const std::string space = space_of(element.memory);
     const std::string width = std::to_string(word_type->getIntegerBitWidth());
     llvm::Value* seen =
         assembly("ld." + space + "b" + width + " $0, [$1];", word_type, {address}, Effect::memory);
-    llvm::BasicBlock* before = builder_.GetInsertBlock();
+    llvm::BasicBlock* before = ir_.GetInsertBlock();
     llvm::BasicBlock* loop = new_block("swap");
     llvm::BasicBlock* end = new_block("swapped");
-    builder_.CreateBr(loop);
-    builder_.SetInsertPoint(loop);
-    llvm::PHINode* expected = builder_.CreatePHI(word_type, 2);
+    go_to(loop);
+    llvm::PHINode* expected = ir_.CreatePHI(word_type, 2);
     expected->addIncoming(seen, before);
-    llvm::Value* bits =
-        is_part ? builder_.CreateTrunc(builder_.CreateLShr(expected, shift), bits_type) : expected;
-    llvm::Value* old = element.type == Type::boolean ? builder_.CreateICmpNE(bits, builder_.getInt8(0))
-                                                     : builder_.CreateBitCast(bits, llvm_type(element.type));
+    llvm::Value* bits = is_part ? ir_.CreateTrunc(ir_.CreateLShr(expected, shift), bits_type) : expected;
+    llvm::Value* old = element.type == Type::boolean ? ir_.CreateIsNotNull(bits)
+                                                     : ir_.CreateBitCast(bits, llvm_type(element.type));
     llvm::Value* changed = update(old);
-    builder_.CreateStore(yields_old ? old : changed, result);
-    llvm::Value* word = element.type == Type::boolean ? builder_.CreateZExt(changed, bits_type)
-                                                      : builder_.CreateBitCast(changed, bits_type);
+    ir_.CreateStore(yields_old ? old : changed, result);
+    llvm::Value* word = element.type == Type::boolean ? ir_.CreateZExt(changed, bits_type)
+                                                      : ir_.CreateBitCast(changed, bits_type);
     if (is_part) {
-      llvm::Value* mask = builder_.CreateShl(builder_.getInt32(bytes == 1 ? 0xff : 0xffff), shift);
-      word = builder_.CreateShl(builder_.CreateZExt(word, word_type), shift);
-      word = builder_.CreateOr(builder_.CreateAnd(expected, builder_.CreateNot(mask)), word);
+      llvm::Value* mask = ir_.CreateShl(i32(bytes == 1 ? 0xff : 0xffff), shift);
+      word = ir_.CreateShl(ir_.CreateZExt(word, word_type), shift);
+      word = ir_.CreateOr(ir_.CreateAnd(expected, ir_.CreateNot(mask)), word);
     }
     llvm::Value* found = assembly("atom." + space + "cas.b" + width + " $0, [$1], $2, $3;", word_type,
                                   {address, expected, word}, Effect::memory);
-    expected->addIncoming(found, builder_.GetInsertBlock());
-    builder_.CreateCondBr(builder_.CreateICmpEQ(found, expected), end, loop);
-    builder_.SetInsertPoint(end);
+    expected->addIncoming(found, ir_.GetInsertBlock());
+    branch(ir_.CreateICmpEQ(found, expected), end, loop);
   });
-  return builder_.CreateLoad(llvm_type(element.type), result);
+  return ir_.CreateLoad(llvm_type(element.type), result);
 }
 
 // ---------------------------------------------------------------- sums over lanes
 
 void DeviceGenerator::reduce_to_memory(const char* operation, const Element& element, llvm::Value* value) {
-  llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
-  assembly(
+  llvm::Value* address = ir_.CreatePtrToInt(element.address, ir_.getInt64Ty());
+  memory_instruction(
       "red." + std::string(space_of(element.memory)) + operation_of(operation, element.type) + " [$0], $1;",
-      builder_.getVoidTy(), {address, value}, Effect::memory);
+      {address, value});
 }
 
 /// For indices that may differ between lanes: one access if the index is the same in all active lanes, else
 /// one per lane.
-void DeviceGenerator::add_where_lanes_may_meet(const Element& element, llvm::Value* addend,
-                                               bool uniform_addend) {
+void DeviceGenerator::add_where_lanes_may_conflict(const Element& element, llvm::Value* addend,
+                                                   bool uniform_addend) {
   // Without redux.sync, summing takes one step per lane, which may cost more than it saves.
   if (sm_ < 80 && !uniform_addend) return reduce_to_memory("add", element, addend);
   llvm::Value* mask = active_mask_here();
-  llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
-  llvm::Value* address = builder_.CreatePtrToInt(element.address, builder_.getInt64Ty());
-  llvm::Value* is_same = builder_.CreateICmpEQ(shuffled(address, leader, mask), address);
+  llvm::Value* leader = lowest_lane(mask);
+  llvm::Value* address = ir_.CreatePtrToInt(element.address, ir_.getInt64Ty());
+  llvm::Value* is_same = ir_.CreateICmpEQ(shuffled(address, leader, mask), address);
   llvm::BasicBlock* together = new_block("together");
   llvm::BasicBlock* apart = new_block("apart");
   llvm::BasicBlock* end = new_block("summed");
-  builder_.CreateCondBr(builder_.CreateICmpEQ(vote(is_same, mask), mask), together, apart);
-  builder_.SetInsertPoint(together);
+  branch(ir_.CreateICmpEQ(vote(is_same, mask), mask), together, apart);
   aggregated_add(element, mask, addend, uniform_addend);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(apart);
+  ir_.CreateBr(end);
+  ir_.SetInsertPoint(apart);
   reduce_to_memory("add", element, addend);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
+  go_to(end);
 }
 
 /// One atomic addition of the sum over the mask, which contains all active lanes, by its lowest lane.
@@ -312,18 +296,12 @@ void DeviceGenerator::aggregated_add(const Element& element, llvm::Value* mask, 
                                      bool uniform_addend) {
   llvm::Value* total = nullptr;
   if (uniform_addend) {
-    llvm::Value* lanes = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask);
-    total = builder_.CreateMul(addend, builder_.CreateZExt(lanes, addend->getType()));
+    llvm::Value* lanes = population_count(mask);
+    total = ir_.CreateMul(addend, ir_.CreateZExt(lanes, addend->getType()));
   } else {
     total = sum_over(mask, addend);
   }
-  llvm::BasicBlock* elected = new_block("elected");
-  llvm::BasicBlock* end = new_block("added");
-  builder_.CreateCondBr(is_lowest_of(mask), elected, end);
-  builder_.SetInsertPoint(elected);
-  reduce_to_memory("add", element, total);
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
+  when(is_lowest_of(mask), [&] { reduce_to_memory("add", element, total); });
 }
 
 llvm::Value* DeviceGenerator::sum_over(llvm::Value* mask, llvm::Value* addend) {
@@ -335,7 +313,7 @@ llvm::Value* DeviceGenerator::sum_over(llvm::Value* mask, llvm::Value* addend) {
 /// redux.sync adds 32-bit values. A 64-bit addend is split into 27-bit limbs, whose sums over 32 lanes fit in
 /// 32 bits.
 llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* addend) {
-  llvm::Type* word_type = builder_.getInt32Ty();
+  llvm::Type* word_type = ir_.getInt32Ty();
   const auto reduce = [&](llvm::Value* value) {
     return assembly("redux.sync.add.u32 $0, $1, $2;", word_type, {value, mask}, Effect::convergent);
   };
@@ -343,10 +321,10 @@ llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* adden
   constexpr unsigned limb_bits = 27;
   llvm::Value* total = nullptr;
   for (unsigned shift = 0; shift < 64; shift += limb_bits) {
-    llvm::Value* limb = builder_.CreateTrunc(builder_.CreateLShr(addend, shift), word_type);
-    limb = builder_.CreateAnd(limb, (1u << limb_bits) - 1);
-    llvm::Value* part = builder_.CreateShl(wide(reduce(limb)), shift);
-    total = total == nullptr ? part : builder_.CreateAdd(total, part);
+    llvm::Value* limb = ir_.CreateTrunc(ir_.CreateLShr(addend, shift), word_type);
+    limb = ir_.CreateAnd(limb, (1u << limb_bits) - 1);
+    llvm::Value* part = ir_.CreateShl(wide(reduce(limb)), shift);
+    total = total == nullptr ? part : ir_.CreateAdd(total, part);
   }
   return total;
 }
@@ -355,19 +333,19 @@ llvm::Value* DeviceGenerator::sum_by_redux(llvm::Value* mask, llvm::Value* adden
 llvm::Value* DeviceGenerator::sum_by_shuffles(llvm::Value* mask, llvm::Value* addend) {
   return gathered(
       mask, addend, llvm::ConstantInt::get(addend->getType(), 0),
-      [&](llvm::Value* total, llvm::Value* other, llvm::Value*) { return builder_.CreateAdd(total, other); });
+      [&](llvm::Value* total, llvm::Value* other, llvm::Value*) { return ir_.CreateAdd(total, other); });
 }
 
 llvm::Value* DeviceGenerator::shuffled(llvm::Value* value, llvm::Value* lane, llvm::Value* mask) {
-  llvm::Type* word_type = builder_.getInt32Ty();
+  llvm::Type* word_type = ir_.getInt32Ty();
   const auto shuffle = [&](llvm::Value* word) {
     return assembly("shfl.sync.idx.b32 $0, $1, $2, 31, $3;", word_type, {word, lane, mask},
                     Effect::convergent);
   };
   if (value->getType()->isIntegerTy(32)) return shuffle(value);
-  llvm::Value* low = wide(shuffle(builder_.CreateTrunc(value, word_type)));
-  llvm::Value* high = wide(shuffle(builder_.CreateTrunc(builder_.CreateLShr(value, 32), word_type)));
-  return builder_.CreateOr(low, builder_.CreateShl(high, 32));
+  llvm::Value* low = wide(shuffle(ir_.CreateTrunc(value, word_type)));
+  llvm::Value* high = wide(shuffle(ir_.CreateTrunc(ir_.CreateLShr(value, 32), word_type)));
+  return ir_.CreateOr(low, ir_.CreateShl(high, 32));
 }
 
 }  // namespace lynxpp::cod

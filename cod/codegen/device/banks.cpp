@@ -25,16 +25,14 @@ constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are i
 /// branch in the kernel.
 llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* otherwise,
                                           const std::function<llvm::Value*()>& inside) {
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock* there = new_block("where");
   llvm::BasicBlock* end = new_block("anywhere");
-  builder_.CreateCondBr(condition, there, end);
-  builder_.SetInsertPoint(there);
+  branch(condition, there, end);
   llvm::Value* value = inside();
-  llvm::BasicBlock* last = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* phi = builder_.CreatePHI(otherwise->getType(), 2);
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
+  go_to(end);
+  llvm::PHINode* phi = ir_.CreatePHI(otherwise->getType(), 2);
   phi->addIncoming(otherwise, before);
   phi->addIncoming(value, last);
   return phi;
@@ -44,31 +42,30 @@ llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* o
 /// access, but at least a word. Accesses are aligned, so two lanes use the same bank if and only if their
 /// units do.
 DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
-  const auto constant = [&](std::uint32_t value) { return builder_.getInt32(value); };
+  const auto constant = [&](std::uint32_t value) { return i32(value); };
   const auto by_size = [&](const BankAccess& access, llvm::Value* widest, llvm::Value* wide,
                            llvm::Value* narrow) {
-    return builder_.CreateSelect(access.is_widest, widest,
-                                 builder_.CreateSelect(access.is_wide, wide, narrow));
+    return ir_.CreateSelect(access.is_widest, widest, ir_.CreateSelect(access.is_wide, wide, narrow));
   };
   BankAccess access;
   llvm::Value* size = site_value(SiteValue::access_size);
   llvm::Value* kind = site_value(SiteValue::access_kind);
-  access.is_wide = builder_.CreateICmpUGT(size, constant(4));
-  access.is_widest = builder_.CreateICmpUGT(size, constant(8));
-  access.is_atomic = builder_.CreateICmpEQ(kind, constant(2));
-  access.is_load = builder_.CreateICmpEQ(kind, constant(0));
-  access.mask = mask_of_lanes_here();
-  access.lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
+  access.is_wide = ir_.CreateICmpUGT(size, constant(4));
+  access.is_widest = ir_.CreateICmpUGT(size, constant(8));
+  access.is_atomic = ir_.CreateICmpEQ(kind, constant(2));
+  access.is_load = ir_.CreateICmpEQ(kind, constant(0));
+  access.mask = active_mask();
+  access.lane = lane_id();
   access.address = relative_address_ != nullptr
                        ? relative_address_
-                       : builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
+                       : ir_.CreateTrunc(site_value(SiteValue::memory_address), ir_.getInt32Ty());
   llvm::Value* shift = by_size(access, constant(4), constant(3), constant(2));
-  access.unit = builder_.CreateLShr(access.address, shift);
+  access.unit = ir_.CreateLShr(access.address, shift);
   llvm::Value* bank_bits = by_size(access, constant(7), constant(15), constant(31));
-  access.bank = builder_.CreateAnd(access.unit, bank_bits);
-  access.first_lane = builder_.CreateAnd(access.lane, builder_.CreateXor(bank_bits, constant(31)));
-  access.group = by_size(access, builder_.CreateShl(constant(0xff), access.first_lane),
-                         builder_.CreateShl(constant(0xffff), access.first_lane), constant(all_lanes));
+  access.bank = ir_.CreateAnd(access.unit, bank_bits);
+  access.first_lane = ir_.CreateAnd(access.lane, ir_.CreateXor(bank_bits, constant(31)));
+  access.group = by_size(access, ir_.CreateShl(constant(0xff), access.first_lane),
+                         ir_.CreateShl(constant(0xffff), access.first_lane), constant(all_lanes));
   access.group_starts = by_size(access, constant(0x01010101), constant(0x00010001), constant(1));
   return access;
 }
@@ -76,105 +73,97 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
 /// For accesses of up to 4 bytes: true if a lane's word is at least one row above the lowest one. Otherwise
 /// no two different words use the same bank.
 llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
-  llvm::Value* is_part =
-      builder_.CreateICmpULT(site_value(SiteValue::access_size), builder_.getInt32(word_bytes));
-  llvm::Value* word = builder_.CreateSelect(
-      is_part, builder_.CreateAnd(access.address, builder_.getInt32(~(word_bytes - 1))), access.address);
+  llvm::Value* is_part = ir_.CreateICmpULT(site_value(SiteValue::access_size), i32(word_bytes));
+  llvm::Value* word =
+      ir_.CreateSelect(is_part, ir_.CreateAnd(access.address, i32(~(word_bytes - 1))), access.address);
   llvm::Value* least = nullptr;
   if (sm_ >= reductions_from) {
     least = extreme_over(access.mask, word, Api::warp_min, Type::u32);
   } else {
-    least =
-        shuffled(word, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, access.mask, builder_.getTrue()),
-                 access.mask);
+    least = shuffled(word, lowest_lane(access.mask), access.mask);
   }
-  llvm::Value* is_far = builder_.CreateICmpUGE(builder_.CreateSub(word, least), builder_.getInt32(row_bytes));
-  return assembly("vote.sync.any.pred $0, $1, $2;", builder_.getInt1Ty(), {is_far, access.mask},
+  llvm::Value* is_far = ir_.CreateICmpUGE(ir_.CreateSub(word, least), i32(row_bytes));
+  return assembly("vote.sync.any.pred $0, $1, $2;", ir_.getInt1Ty(), {is_far, access.mask},
                   Effect::convergent);
 }
 
 /// False if all 32 lanes are active and each has its own bank within its group: then no lanes conflict, no
 /// two lanes read the same unit, and no group is spared.
 llvm::Value* DeviceGenerator::may_meet(const BankAccess& access) {
-  if (sm_ < reductions_from) return builder_.getTrue();
-  llvm::Value* place = builder_.CreateOr(access.bank, access.first_lane);
-  llvm::Value* taken = any_lanes_bits(builder_.CreateShl(builder_.getInt32(1), place), access.mask);
-  return builder_.CreateICmpNE(taken, builder_.getInt32(all_lanes));
+  if (sm_ < reductions_from) return ir_.getTrue();
+  llvm::Value* place = ir_.CreateOr(access.bank, access.first_lane);
+  llvm::Value* taken = any_lanes_bits(ir_.CreateShl(i32(1), place), access.mask);
+  return ir_.CreateICmpNE(taken, i32(all_lanes));
 }
 
 /// The bits that are set in any lane of the mask.
 llvm::Value* DeviceGenerator::any_lanes_bits(llvm::Value* bits, llvm::Value* mask) {
   if (sm_ >= reductions_from) {
     require(80, 70);
-    return assembly("redux.sync.or.b32 $0, $1, $2;", builder_.getInt32Ty(), {bits, mask}, Effect::convergent);
+    return assembly("redux.sync.or.b32 $0, $1, $2;", ir_.getInt32Ty(), {bits, mask}, Effect::convergent);
   }
-  return gathered(
-      mask, bits, builder_.getInt32(0),
-      [&](llvm::Value* total, llvm::Value* other, llvm::Value*) { return builder_.CreateOr(total, other); });
+  return gathered(mask, bits, i32(0), [&](llvm::Value* total, llvm::Value* other, llvm::Value*) {
+    return ir_.CreateOr(total, other);
+  });
 }
 
 /// i1: each active lane of a pair of groups reads the same unit as the lane at this distance; inactive lanes
 /// agree with all.
 llvm::Value* DeviceGenerator::lanes_agree(const BankAccess& access, llvm::Value* pair,
                                           std::uint32_t distance) {
-  llvm::Value* partner = builder_.CreateXor(access.lane, builder_.getInt32(distance));
-  llvm::Value* there = builder_.CreateAnd(builder_.CreateLShr(access.mask, partner), builder_.getInt32(1));
-  llvm::Value* differs = builder_.CreateICmpNE(shuffled(access.unit, partner, access.mask), access.unit);
-  llvm::Value* disagrees = builder_.CreateAnd(differs, builder_.CreateICmpNE(there, builder_.getInt32(0)));
-  llvm::Value* votes = builder_.CreateAnd(vote(disagrees, access.mask), pair);
-  return builder_.CreateICmpEQ(votes, builder_.getInt32(0));
+  llvm::Value* partner = ir_.CreateXor(access.lane, i32(distance));
+  llvm::Value* there = ir_.CreateAnd(ir_.CreateLShr(access.mask, partner), i32(1));
+  llvm::Value* differs = ir_.CreateICmpNE(shuffled(access.unit, partner, access.mask), access.unit);
+  llvm::Value* disagrees = ir_.CreateAnd(differs, ir_.CreateIsNotNull(there));
+  llvm::Value* votes = ir_.CreateAnd(vote(disagrees, access.mask), pair);
+  return ir_.CreateIsNull(votes);
 }
 
 /// Merges adjacent groups of wide loads if their lanes agree in pairs.
 void DeviceGenerator::join_groups(BankAccess& access) {
-  llvm::Value* half = builder_.CreateAnd(access.lane, builder_.getInt32(16));
-  llvm::Value* first = builder_.CreateSelect(access.is_widest, half, builder_.getInt32(0));
-  llvm::Value* pair = builder_.CreateSelect(
-      access.is_widest, builder_.CreateShl(builder_.getInt32(0xffff), half), builder_.getInt32(all_lanes));
-  llvm::Value* can_join = builder_.CreateAnd(access.is_load, access.is_wide);
-  llvm::Value* joined = value_where(can_join, builder_.getFalse(), [&] {
+  llvm::Value* half = ir_.CreateAnd(access.lane, i32(16));
+  llvm::Value* first = ir_.CreateSelect(access.is_widest, half, i32(0));
+  llvm::Value* pair = ir_.CreateSelect(access.is_widest, ir_.CreateShl(i32(0xffff), half), i32(all_lanes));
+  llvm::Value* can_join = ir_.CreateAnd(access.is_load, access.is_wide);
+  llvm::Value* joined = value_where(can_join, ir_.getFalse(), [&] {
     llvm::Value* near = lanes_agree(access, pair, 1);
-    return builder_.CreateOr(near, lanes_agree(access, pair, 2));
+    return ir_.CreateOr(near, lanes_agree(access, pair, 2));
   });
-  access.group = builder_.CreateSelect(joined, pair, access.group);
-  access.first_lane = builder_.CreateSelect(joined, first, access.first_lane);
+  access.group = ir_.CreateSelect(joined, pair, access.group);
+  access.first_lane = ir_.CreateSelect(joined, first, access.first_lane);
 }
 
 /// The active lanes of the group that use this lane's bank. One vote per bit of the bank index is several
 /// times cheaper than match.any.
 llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
-  llvm::Value* lanes = builder_.CreateAnd(access.mask, access.group);
+  llvm::Value* lanes = ir_.CreateAnd(access.mask, access.group);
   const auto with_same = [&](llvm::Value* those, std::uint32_t bit) {
-    llvm::Value* own = builder_.CreateTrunc(builder_.CreateLShr(access.bank, bit), builder_.getInt1Ty());
+    llvm::Value* own = ir_.CreateTrunc(ir_.CreateLShr(access.bank, bit), ir_.getInt1Ty());
     llvm::Value* set = vote(own, access.mask);
-    llvm::Value* same = builder_.CreateSelect(own, set, builder_.CreateNot(set));
-    return builder_.CreateAnd(those, same);
+    llvm::Value* same = ir_.CreateSelect(own, set, ir_.CreateNot(set));
+    return ir_.CreateAnd(those, same);
   };
   for (std::uint32_t bit = 0; bit < 3; ++bit) lanes = with_same(lanes, bit);
-  lanes = value_where(builder_.CreateNot(access.is_widest), lanes, [&] { return with_same(lanes, 3); });
-  return value_where(builder_.CreateNot(access.is_wide), lanes, [&] { return with_same(lanes, 4); });
+  lanes = value_where(ir_.CreateNot(access.is_widest), lanes, [&] { return with_same(lanes, 3); });
+  return value_where(ir_.CreateNot(access.is_wide), lanes, [&] { return with_same(lanes, 4); });
 }
 
 /// Counts wavefronts from `served`, the number of units at this lane's bank. Each lane sets `served` bits,
 /// starting at its group's first lane; the union over all lanes has one bit per wavefront.
 DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& access, llvm::Value* served) {
-  llvm::Value* bits =
-      builder_.CreateLShr(builder_.getInt32(all_lanes), builder_.CreateSub(builder_.getInt32(32), served));
-  llvm::Value* fronts = any_lanes_bits(builder_.CreateShl(bits, access.first_lane), access.mask);
-  const auto count = [&](llvm::Value* value) {
-    return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, value);
-  };
+  llvm::Value* bits = ir_.CreateLShr(i32(all_lanes), ir_.CreateSub(i32(32), served));
+  llvm::Value* fronts = any_lanes_bits(ir_.CreateShl(bits, access.first_lane), access.mask);
+  const auto count = [&](llvm::Value* value) { return population_count(value); };
   llvm::Value* made = count(fronts);
-  llvm::Value* groups = count(builder_.CreateAnd(fronts, access.group_starts));
-  llvm::Value* spared = builder_.CreateSub(count(access.group_starts), groups);
-  return {builder_.CreateSub(made, groups),
-          builder_.CreateSelect(access.is_wide, spared, builder_.getInt32(0))};
+  llvm::Value* groups = count(ir_.CreateAnd(fronts, access.group_starts));
+  llvm::Value* spared = ir_.CreateSub(count(access.group_starts), groups);
+  return {ir_.CreateSub(made, groups), ir_.CreateSelect(access.is_wide, spared, i32(0))};
 }
 
 /// i1: true if the lane represents all lanes that are served with it. The lowest lane represents each unit;
 /// atomic operations are executed one lane at a time.
-llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Value* lanes) {
-  return value_where(builder_.CreateNot(access.is_atomic), builder_.getTrue(),
+llvm::Value* DeviceGenerator::represents_unit(const BankAccess& access, llvm::Value* lanes) {
+  return value_where(ir_.CreateNot(access.is_atomic), ir_.getTrue(),
                      [&] { return first_with_value(access.unit, access.mask, lanes); });
 }
 
@@ -182,19 +171,17 @@ llvm::Value* DeviceGenerator::stands_for_unit(const BankAccess& access, llvm::Va
 llvm::Value* DeviceGenerator::count_bank_conflicts(BankAccess access) {
   join_groups(access);
   llvm::Value* lanes = lanes_at_bank(access);
-  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
-  llvm::Value* served =
-      builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, builder_.CreateAnd(lanes, standing));
+  llvm::Value* standing = vote(represents_unit(access, lanes), access.mask);
+  llvm::Value* served = population_count(ir_.CreateAnd(lanes, standing));
   return packed(counts_of_served(access, served));
 }
 
 llvm::Value* DeviceGenerator::packed(const BankCounts& counts) {
-  return builder_.CreateOr(counts.conflicts, builder_.CreateShl(counts.spared, spared_shift));
+  return ir_.CreateOr(counts.conflicts, ir_.CreateShl(counts.spared, spared_shift));
 }
 
 DeviceGenerator::BankCounts DeviceGenerator::unpacked(llvm::Value* counts) {
-  return {builder_.CreateAnd(counts, builder_.getInt32((1u << spared_shift) - 1)),
-          builder_.CreateLShr(counts, spared_shift)};
+  return {ir_.CreateAnd(counts, i32((1u << spared_shift) - 1)), ir_.CreateLShr(counts, spared_shift)};
 }
 
 /// The packed result of `body` for the site's access, or 0. Tests first whether there are neither conflicts
@@ -206,25 +193,21 @@ llvm::Value* DeviceGenerator::unless_banks_apart(const BankAccess& access, BankV
   llvm::BasicBlock* slow = new_block("perhaps_conflicts");
   llvm::BasicBlock* end = new_block("banks");
   llvm::BasicBlock* none = settled != nullptr ? settled : end;
-  builder_.CreateCondBr(builder_.CreateOr(access.is_wide, access.is_atomic), apart, row);
-  builder_.SetInsertPoint(row);
+  leave_if(ir_.CreateOr(access.is_wide, access.is_atomic), apart, row);
   llvm::Value* leaves = leaves_row(access);
-  llvm::BasicBlock* row_end = builder_.GetInsertBlock();
-  builder_.CreateCondBr(leaves, apart, none);
-  builder_.SetInsertPoint(apart);
+  llvm::BasicBlock* row_end = ir_.GetInsertBlock();
+  branch(leaves, apart, none);
   llvm::Value* meet = may_meet(access);
-  llvm::BasicBlock* apart_end = builder_.GetInsertBlock();
-  builder_.CreateCondBr(meet, slow, none);
-  builder_.SetInsertPoint(slow);
+  llvm::BasicBlock* apart_end = ir_.GetInsertBlock();
+  branch(meet, slow, none);
   llvm::Value* found = (this->*body)(access);
-  llvm::BasicBlock* slow_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* value = builder_.CreatePHI(builder_.getInt32Ty(), 3);
+  llvm::BasicBlock* slow_end = ir_.GetInsertBlock();
+  go_to(end);
+  llvm::PHINode* value = ir_.CreatePHI(ir_.getInt32Ty(), 3);
   value->addIncoming(found, slow_end);
   if (settled != nullptr) return value;
-  value->addIncoming(builder_.getInt32(0), row_end);
-  value->addIncoming(builder_.getInt32(0), apart_end);
+  value->addIncoming(i32(0), row_end);
+  value->addIncoming(i32(0), apart_end);
   return value;
 }
 
@@ -236,13 +219,9 @@ DeviceGenerator::BankCounts DeviceGenerator::measure_banks(llvm::BasicBlock* set
 }
 
 /// The same from hoisted values. Accesses of up to a word cannot spare groups.
-DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
+DeviceGenerator::BankCounts DeviceGenerator::hoisted_bank_counts() {
   llvm::Value* counts = site_value(SiteValue::hoisted_banks);
-  if (measures_banks_) {
-    llvm::BasicBlock* there = new_block("some");
-    builder_.CreateCondBr(builder_.CreateICmpNE(counts, builder_.getInt32(0)), there, exit_);
-    builder_.SetInsertPoint(there);
-  }
+  if (measures_banks_) continue_if(ir_.CreateIsNotNull(counts), exit_);
   return unpacked(counts);
 }
 
@@ -250,23 +229,21 @@ DeviceGenerator::BankCounts DeviceGenerator::take_banks() {
 /// lane.
 llvm::Value* DeviceGenerator::bank_groups() {
   llvm::Value* size = site_value(SiteValue::access_size);
-  llvm::Value* wide = builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(8)),
-                                            builder_.getInt32(4), builder_.getInt32(2));
-  llvm::Value* groups =
-      builder_.CreateSelect(builder_.CreateICmpUGT(size, builder_.getInt32(4)), wide, builder_.getInt32(1));
-  llvm::Value* is_of_lanes = builder_.CreateICmpNE(site_value(SiteValue::is_of_lanes), builder_.getInt32(0));
-  return builder_.CreateSelect(is_of_lanes, groups, builder_.getInt32(0));
+  llvm::Value* wide = ir_.CreateSelect(ir_.CreateICmpUGT(size, i32(8)), i32(4), i32(2));
+  llvm::Value* groups = ir_.CreateSelect(ir_.CreateICmpUGT(size, i32(4)), wide, i32(1));
+  llvm::Value* follows_from_lanes = ir_.CreateIsNotNull(site_value(SiteValue::follows_from_lanes));
+  return ir_.CreateSelect(follows_from_lanes, groups, i32(0));
 }
 
 llvm::Value* DeviceGenerator::bank_call(Api api) {
   switch (api) {
     case Api::bank_groups: return bank_groups();
-    case Api::bank_groups_spared: return banks_here().spared;
-    case Api::bank_conflicts: return banks_here().conflicts;
+    case Api::bank_groups_spared: return bank_counts().spared;
+    case Api::bank_conflicts: return bank_counts().conflicts;
     default: {
-      const BankCounts counts = banks_here();
-      llvm::Value* needed = builder_.CreateSub(bank_groups(), counts.spared);
-      return builder_.CreateAdd(needed, counts.conflicts);
+      const BankCounts counts = bank_counts();
+      llvm::Value* needed = ir_.CreateSub(bank_groups(), counts.spared);
+      return ir_.CreateAdd(needed, counts.conflicts);
     }
   }
 }

@@ -62,8 +62,8 @@ llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* resu
   if (effect == Effect::memory || effect == Effect::convergent)
     constraints += constraints.empty() ? "~{memory}" : ",~{memory}";
   auto* type = llvm::FunctionType::get(result, types, false);
-  llvm::CallInst* call = builder_.CreateCall(
-      type, llvm::InlineAsm::get(type, text, constraints, effect != Effect::none), operands);
+  llvm::CallInst* call =
+      ir_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, effect != Effect::none), operands);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   call->addFnAttr(llvm::Attribute::WillReturn);
   if (effect == Effect::none) call->setDoesNotAccessMemory();
@@ -75,7 +75,7 @@ llvm::Value* DeviceGenerator::assembly(const std::string& text, llvm::Type* resu
 }
 
 llvm::Function* DeviceGenerator::new_routine() {
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), false);
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);
   llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
                                                     llvm::StringRef(handler_function), module_);
   add_handler_attributes(*function);
@@ -89,7 +89,7 @@ void DeviceGenerator::generate(const HandlerBody& body) {
   measures_banks_ = body.handler.measures == Handler::Measures::banks && skips_counted_;
   generate_body(*function, {body.statements.begin(), body.statements.end()});
   write_states();
-  builder_.CreateRetVoid();
+  ir_.CreateRetVoid();
 }
 
 // ---------------------------------------------------------------- placeholders for the splice pass
@@ -101,10 +101,10 @@ llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent 
   const auto position = static_cast<std::size_t>(found - program_.words.begin());
   llvm::Value*& value = words_[position];
   if (value == nullptr) {
-    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
-    builder_.SetInsertPoint(entry_);
+    const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+    ir_.SetInsertPoint(entry_);
     value = assembly("mov.b64 $0, " + std::string(word_prefix) + std::to_string(position) + ";",
-                     builder_.getInt64Ty(), {}, Effect::none);
+                     ir_.getInt64Ty(), {}, Effect::none);
   }
   return value;
 }
@@ -112,14 +112,14 @@ llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent 
 llvm::Value* DeviceGenerator::site_value(SiteValue value, std::uint64_t parameter) {
   llvm::Value*& known = sites_[{value, parameter}];
   if (known == nullptr) {
-    const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
-    builder_.SetInsertPoint(entry_);
+    const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+    ir_.SetInsertPoint(entry_);
     const bool wide = is_wide(value);
     const std::string name =
         std::string(name_of(value)) + (has_parameter(value) ? "_" + std::to_string(parameter) : "");
     known = assembly(
         std::string("mov.b") + (wide ? "64" : "32") + " $0, " + std::string(site_prefix) + name + ";",
-        wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::none);
+        wide ? ir_.getInt64Ty() : ir_.getInt32Ty(), {}, Effect::none);
   }
   return known;
 }
@@ -127,22 +127,21 @@ llvm::Value* DeviceGenerator::site_value(SiteValue value, std::uint64_t paramete
 /// In its storage type: a bool is a byte.
 llvm::Value* DeviceGenerator::read_state(std::uint32_t index, Type type) {
   const bool is_wide = bytes_of(type) == 8;
-  llvm::Value* bits =
-      assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + std::string(state_prefix) +
-                   std::to_string(index) + ";",
-               is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty(), {}, Effect::volatile_read);
-  if (is_floating(type)) return builder_.CreateBitCast(bits, storage_type(type));
-  return builder_.CreateIntCast(bits, storage_type(type), false);
+  llvm::Value* bits = assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " +
+                                   std::string(state_prefix) + std::to_string(index) + ";",
+                               is_wide ? ir_.getInt64Ty() : ir_.getInt32Ty(), {}, Effect::volatile_read);
+  if (is_floating(type)) return ir_.CreateBitCast(bits, storage_type(type));
+  return ir_.CreateIntCast(bits, storage_type(type), false);
 }
 
 void DeviceGenerator::write_state(std::uint32_t index, llvm::Value* value, Type type) {
   const bool is_wide = bytes_of(type) == 8;
-  llvm::Type* bits_type = is_wide ? builder_.getInt64Ty() : builder_.getInt32Ty();
-  llvm::Value* bits = is_floating(type) ? builder_.CreateBitCast(value, bits_type)
-                                        : builder_.CreateIntCast(value, bits_type, is_signed(type));
+  llvm::Type* bits_type = is_wide ? ir_.getInt64Ty() : ir_.getInt32Ty();
+  llvm::Value* bits = is_floating(type) ? ir_.CreateBitCast(value, bits_type)
+                                        : ir_.CreateIntCast(value, bits_type, is_signed(type));
   assembly(std::string("mov.b") + (is_wide ? "64 " : "32 ") + std::string(state_prefix) +
                std::to_string(index) + ", $0;",
-           builder_.getVoidTy(), {bits}, Effect::volatile_read);
+           ir_.getVoidTy(), {bits}, Effect::volatile_read);
 }
 
 /// A state register is read once at entry, kept in a slot that mem2reg removes, and written back by
@@ -153,15 +152,15 @@ llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigne
   state.assigned = state.assigned || assigned;
   if (state.slot != nullptr) return state.slot;
   const bool is_array = symbol.kind == Symbol::Kind::array;
-  const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
   llvm::Type* type = storage_type(symbol.type);
   state.elements = 1;
   for (const Dimension& dimension : symbol.dimensions) state.elements *= dimension.constant;
   state.slot = new_slot(is_array ? llvm::ArrayType::get(type, state.elements) : type, symbol.name);
-  builder_.SetInsertPoint(entry_);
+  ir_.SetInsertPoint(entry_);
   for (std::uint32_t i = 0; i < state.elements; ++i) {
     llvm::Value* value = read_state(symbol.index + i, symbol.type);
-    builder_.CreateStore(value, builder_.CreateConstGEP1_64(type, state.slot, i));
+    ir_.CreateStore(value, ir_.CreateConstGEP1_64(type, state.slot, i));
   }
   return state.slot;
 }
@@ -174,8 +173,8 @@ void DeviceGenerator::write_states() {
     if (!state.assigned) continue;
     llvm::Type* type = storage_type(symbol->type);
     for (std::uint32_t i = 0; i < state.elements; ++i) {
-      llvm::Value* place = builder_.CreateConstGEP1_64(type, state.slot, i);
-      write_state(index + i, builder_.CreateLoad(type, place), symbol->type);
+      llvm::Value* place = ir_.CreateConstGEP1_64(type, state.slot, i);
+      write_state(index + i, ir_.CreateLoad(type, place), symbol->type);
     }
   }
 }
@@ -184,7 +183,7 @@ void DeviceGenerator::write_states() {
 
 llvm::Value* DeviceGenerator::array_base(const Symbol& array) {
   llvm::Value* address = word(Word::Kind::array_address, array.index, Extent::constant);
-  return builder_.CreateIntToPtr(address, llvm::PointerType::get(context_, global_space));
+  return ir_.CreateIntToPtr(address, llvm::PointerType::get(context_, global_space));
 }
 
 /// Not cached: LLVM merges identical values.
@@ -192,9 +191,9 @@ llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
   const bool is_shared = array.memory == Symbol::Memory::shared;
   llvm::Value* address =
       assembly("mov.b64 $0, " + std::string(memory_prefix) + std::to_string(array.index) + ";",
-               builder_.getInt64Ty(), {}, Effect::none);
-  return builder_.CreateIntToPtr(address,
-                                 llvm::PointerType::get(context_, is_shared ? shared_space : global_space));
+               ir_.getInt64Ty(), {}, Effect::none);
+  return ir_.CreateIntToPtr(address,
+                            llvm::PointerType::get(context_, is_shared ? shared_space : global_space));
 }
 
 void DeviceGenerator::begin_body() {
@@ -204,32 +203,29 @@ void DeviceGenerator::begin_body() {
   if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
   if (!measures_banks_) return;
   // Exits the handler if there is nothing to add.
-  lanes_.back().banks = uses_lane_values_ ? take_banks() : measure_banks(exit_);
+  lanes_.back().banks = uses_lane_values_ ? hoisted_bank_counts() : measure_banks(exit_);
 }
 
 /// Runs the code that follows only if `number` is divisible by `every`.
 void DeviceGenerator::run_every(std::uint32_t every, llvm::Value* number) {
-  llvm::BasicBlock* chosen = new_block("chosen");
-  llvm::Value* rest = builder_.CreateURem(number, builder_.getInt64(every));
-  builder_.CreateCondBr(builder_.CreateICmpEQ(rest, builder_.getInt64(0)), chosen, exit_);
-  builder_.SetInsertPoint(chosen);
+  llvm::Value* rest = ir_.CreateURem(number, i64(every));
+  continue_if(ir_.CreateIsNull(rest), exit_);
 }
 
 llvm::Value* DeviceGenerator::extent_value(Extent extent) {
-  if (extent == Extent::lanes) return builder_.getInt64(32);
+  if (extent == Extent::lanes) return i64(32);
   return word(Word::Kind::extent, 0, extent);
 }
 
 bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& dimension) {
   if (index.api != nullptr) return counts_up_to(index.api->api, dimension.extent);
-  const Symbol* symbol = index.kind == ExpressionKind::name ? index.symbol : nullptr;
-  const bool is_copy = symbol != nullptr && symbol->kind == Symbol::Kind::local && symbol->assignments == 0 &&
-                       symbol->initializer != nullptr;
+  const Expression* value = only_value(index);
+  if (value == nullptr) return false;
+  const Type type = index.symbol->type;
   // An unsigned copy may be truncated, which only makes it smaller; a signed one must be able to represent
   // every value.
-  return is_copy && is_integer(symbol->type) && symbol->type != Type::boolean &&
-         (!is_signed(symbol->type) || bits_of(symbol->type) > bits_of(symbol->initializer->type)) &&
-         surely_in_range(*symbol->initializer, dimension);
+  return is_integer(type) && type != Type::boolean &&
+         (!is_signed(type) || bits_of(type) > bits_of(value->type)) && surely_in_range(*value, dimension);
 }
 
 /// A dropped map update has already been counted by the search.
@@ -242,68 +238,78 @@ void DeviceGenerator::out_of_range(const Expression& place) {
 void DeviceGenerator::count_dropped(std::uint64_t place) {
   llvm::Value* counter = word(Word::Kind::dropped, 0, Extent::constant);
   const std::string offset = place == 0 ? "" : "+" + std::to_string(8 * place);
-  assembly("red.global.add.u64 [$0" + offset + "], $1;", builder_.getVoidTy(),
-           {counter, builder_.getInt64(1)}, Effect::memory);
+  memory_instruction("red.global.add.u64 [$0" + offset + "], $1;", {counter, i64(1)});
 }
 
 // ---------------------------------------------------------------- API functions
 
 llvm::Value* DeviceGenerator::special_register(unsigned intrinsic) {
-  return builder_.CreateIntrinsic(static_cast<llvm::Intrinsic::ID>(intrinsic), {}, {});
+  return ir_.CreateIntrinsic(static_cast<llvm::Intrinsic::ID>(intrinsic), {}, {});
 }
 
-llvm::Value* DeviceGenerator::wide(llvm::Value* value) {
-  return builder_.CreateZExt(value, builder_.getInt64Ty());
-}
+llvm::Value* DeviceGenerator::wide(llvm::Value* value) { return ir_.CreateZExt(value, ir_.getInt64Ty()); }
 
 llvm::Value* DeviceGenerator::block_threads() {
-  llvm::Value* plane = builder_.CreateMul(special_register(Register::nvvm_read_ptx_sreg_ntid_x),
-                                          special_register(Register::nvvm_read_ptx_sreg_ntid_y));
-  return builder_.CreateMul(plane, special_register(Register::nvvm_read_ptx_sreg_ntid_z));
+  llvm::Value* plane = ir_.CreateMul(special_register(Register::nvvm_read_ptx_sreg_ntid_x),
+                                     special_register(Register::nvvm_read_ptx_sreg_ntid_y));
+  return ir_.CreateMul(plane, special_register(Register::nvvm_read_ptx_sreg_ntid_z));
 }
 
 llvm::Value* DeviceGenerator::block_thread_id() {
-  llvm::Value* row = builder_.CreateMul(special_register(Register::nvvm_read_ptx_sreg_ntid_y),
-                                        special_register(Register::nvvm_read_ptx_sreg_tid_z));
-  row = builder_.CreateAdd(row, special_register(Register::nvvm_read_ptx_sreg_tid_y));
-  llvm::Value* start = builder_.CreateMul(row, special_register(Register::nvvm_read_ptx_sreg_ntid_x));
-  return builder_.CreateAdd(start, special_register(Register::nvvm_read_ptx_sreg_tid_x));
+  llvm::Value* row = ir_.CreateMul(special_register(Register::nvvm_read_ptx_sreg_ntid_y),
+                                   special_register(Register::nvvm_read_ptx_sreg_tid_z));
+  row = ir_.CreateAdd(row, special_register(Register::nvvm_read_ptx_sreg_tid_y));
+  llvm::Value* start = ir_.CreateMul(row, special_register(Register::nvvm_read_ptx_sreg_ntid_x));
+  return ir_.CreateAdd(start, special_register(Register::nvvm_read_ptx_sreg_tid_x));
 }
 
 llvm::Value* DeviceGenerator::warps_per_block() {
-  llvm::Value* rounded = builder_.CreateAdd(block_threads(), builder_.getInt32(31));
-  return wide(builder_.CreateLShr(rounded, 5));
+  llvm::Value* rounded = ir_.CreateAdd(block_threads(), i32(31));
+  return wide(ir_.CreateLShr(rounded, 5));
 }
 
 llvm::Value* DeviceGenerator::blocks() {
-  llvm::Value* plane = builder_.CreateMul(wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_x)),
-                                          wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_y)));
-  return builder_.CreateMul(plane, wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_z)));
+  llvm::Value* plane = ir_.CreateMul(wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_x)),
+                                     wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_y)));
+  return ir_.CreateMul(plane, wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_z)));
 }
 
 llvm::Value* DeviceGenerator::block_id() {
-  llvm::Value* row = builder_.CreateMul(wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_y)),
-                                        wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_z)));
-  row = builder_.CreateAdd(row, wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_y)));
-  llvm::Value* start = builder_.CreateMul(row, wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_x)));
-  return builder_.CreateAdd(start, wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_x)));
+  llvm::Value* row = ir_.CreateMul(wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_y)),
+                                   wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_z)));
+  row = ir_.CreateAdd(row, wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_y)));
+  llvm::Value* start = ir_.CreateMul(row, wide(special_register(Register::nvvm_read_ptx_sreg_nctaid_x)));
+  return ir_.CreateAdd(start, wide(special_register(Register::nvvm_read_ptx_sreg_ctaid_x)));
 }
 
 llvm::Value* DeviceGenerator::active_mask_here() {
   require(30, 62);
-  return assembly(active_mask_text, builder_.getInt32Ty(), {}, Effect::convergent);
+  return assembly(active_mask_text, ir_.getInt32Ty(), {}, Effect::convergent);
+}
+
+llvm::Value* DeviceGenerator::lane_id() { return special_register(Register::nvvm_read_ptx_sreg_laneid); }
+
+llvm::Value* DeviceGenerator::lower_lanes() {
+  return special_register(Register::nvvm_read_ptx_sreg_lanemask_lt);
+}
+
+llvm::Value* DeviceGenerator::population_count(llvm::Value* mask) {
+  return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask);
+}
+
+llvm::Value* DeviceGenerator::lowest_lane(llvm::Value* mask) {
+  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, ir_.getTrue());
 }
 
 llvm::Value* DeviceGenerator::is_lowest_of(llvm::Value* mask) {
-  llvm::Value* lower = builder_.CreateAnd(mask, special_register(Register::nvvm_read_ptx_sreg_lanemask_lt));
-  return builder_.CreateICmpEQ(lower, builder_.getInt32(0));
+  llvm::Value* lower = ir_.CreateAnd(mask, lower_lanes());
+  return ir_.CreateIsNull(lower);
 }
 
 llvm::Value* DeviceGenerator::thread_call(Api api) {
   switch (api) {
     case Api::global_thread_id:
-      return builder_.CreateAdd(builder_.CreateMul(block_id(), wide(block_threads())),
-                                wide(block_thread_id()));
+      return ir_.CreateAdd(ir_.CreateMul(block_id(), wide(block_threads())), wide(block_thread_id()));
     case Api::block_thread_id: return block_thread_id();
     case Api::block_id:
     case Api::block_idx: return block_id();
@@ -324,44 +330,41 @@ llvm::Value* DeviceGenerator::thread_call(Api api) {
     case Api::lane_id: return special_register(Register::nvvm_read_ptx_sreg_laneid);
     case Api::sm_id: return special_register(Register::nvvm_read_ptx_sreg_smid);
     case Api::warp_id: {
-      llvm::Value* in_block = wide(builder_.CreateLShr(block_thread_id(), 5));
-      return builder_.CreateAdd(builder_.CreateMul(block_id(), warps_per_block()), in_block);
+      llvm::Value* in_block = wide(ir_.CreateLShr(block_thread_id(), 5));
+      return ir_.CreateAdd(ir_.CreateMul(block_id(), warps_per_block()), in_block);
     }
-    case Api::warp_count: return builder_.CreateMul(blocks(), warps_per_block());
-    case Api::clock_counter:
-      return assembly("mov.u64 $0, %clock64;", builder_.getInt64Ty(), {}, Effect::memory);
+    case Api::warp_count: return ir_.CreateMul(blocks(), warps_per_block());
+    case Api::clock_counter: return assembly("mov.u64 $0, %clock64;", ir_.getInt64Ty(), {}, Effect::memory);
     case Api::global_timer:
-      return assembly("mov.u64 $0, %globaltimer;", builder_.getInt64Ty(), {}, Effect::memory);
+      return assembly("mov.u64 $0, %globaltimer;", ir_.getInt64Ty(), {}, Effect::memory);
     default: return nullptr;
   }
 }
 
 llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
   switch (call.api->api) {
-    case Api::active_mask: return mask_of_lanes_here();
-    case Api::active_thread_count:
-      return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask_of_lanes_here());
+    case Api::active_mask: return active_mask();
+    case Api::active_thread_count: return population_count(active_mask());
     case Api::least_active_thread_in_warp:
-      return builder_.CreateZExt(is_lowest_of(mask_of_lanes_here()), builder_.getInt32Ty());
+      return ir_.CreateZExt(is_lowest_of(active_mask()), ir_.getInt32Ty());
     case Api::ballot:
     case Api::divergent_warp: {
       llvm::Value* condition = truth(*call.operands[0]);
-      llvm::Value* mask = mask_of_lanes_here();
+      llvm::Value* mask = active_mask();
       llvm::Value* votes = vote(condition, mask);
       if (call.api->api == Api::ballot) return votes;
-      llvm::Value* some = builder_.CreateICmpNE(votes, builder_.getInt32(0));
-      llvm::Value* not_all = builder_.CreateICmpNE(votes, mask);
-      return builder_.CreateZExt(builder_.CreateAnd(some, not_all), builder_.getInt32Ty());
+      llvm::Value* some = ir_.CreateIsNotNull(votes);
+      llvm::Value* not_all = ir_.CreateICmpNE(votes, mask);
+      return ir_.CreateZExt(ir_.CreateAnd(some, not_all), ir_.getInt32Ty());
     }
     case Api::warp_any:
     case Api::warp_all: {
       llvm::Value* condition = truth(*call.operands[0]);
-      llvm::Value* mask = mask_of_lanes_here();
+      llvm::Value* mask = active_mask();
       llvm::Value* votes = vote(condition, mask);
-      llvm::Value* holds = call.api->api == Api::warp_all
-                               ? builder_.CreateICmpEQ(votes, mask)
-                               : builder_.CreateICmpNE(votes, builder_.getInt32(0));
-      return builder_.CreateZExt(holds, builder_.getInt32Ty());
+      llvm::Value* holds =
+          call.api->api == Api::warp_all ? ir_.CreateICmpEQ(votes, mask) : ir_.CreateIsNotNull(votes);
+      return ir_.CreateZExt(holds, ir_.getInt32Ty());
     }
     case Api::address_in_space: return address_in_space();
     case Api::first_in_sector: return first_in_sector();
@@ -371,19 +374,17 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::bank_groups:
     case Api::bank_groups_spared: return bank_call(call.api->api);
     case Api::sync_warp:
-      assembly("bar.warp.sync $0;", builder_.getVoidTy(), {mask_of_lanes_here()}, Effect::convergent);
+      assembly("bar.warp.sync $0;", ir_.getVoidTy(), {active_mask()}, Effect::convergent);
       return nullptr;
-    case Api::sync_threads:
-      assembly("bar.sync 0;", builder_.getVoidTy(), {}, Effect::convergent);
-      return nullptr;
+    case Api::sync_threads: assembly("bar.sync 0;", ir_.getVoidTy(), {}, Effect::convergent); return nullptr;
     default: return nullptr;
   }
 }
 
 llvm::Value* DeviceGenerator::call_api(const Expression& call) {
   if (call.api->api == Api::compute_base_address)
-    return builder_.CreateAnd(site_value(SiteValue::memory_address),
-                              builder_.getInt64(static_cast<std::uint64_t>(-segment_bytes)));
+    return ir_.CreateAnd(site_value(SiteValue::memory_address),
+                         i64(static_cast<std::uint64_t>(-segment_bytes)));
   if (call.api->site) return site_value(*call.api->site, call.value);
   switch (call.api->arguments) {
     case ApiArguments::element:

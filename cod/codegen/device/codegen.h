@@ -1,6 +1,7 @@
 // Compiles the handlers of a program to PTX.
 #pragma once
 
+#include "cod/device_code.h"
 #include "cod/sema/program.h"
 #include "support/result.h"
 

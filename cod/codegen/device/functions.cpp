@@ -8,7 +8,7 @@ llvm::Value* DeviceGenerator::out_of_line(const std::string& name, llvm::Type* r
                                           const OutOfLineBody& body) {
   llvm::Function* function = module_.getFunction(name);
   if (function == nullptr) function = make_out_of_line(name, result, arguments, body);
-  llvm::CallInst* call = builder_.CreateCall(function, arguments);
+  llvm::CallInst* call = ir_.CreateCall(function, arguments);
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoMerge);
   mask_here_ = {};  // other lanes may join in the function
@@ -29,7 +29,7 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
 
   // Values that the handler has computed are not available in the function: its caches are set aside until
   // the function is complete.
-  const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
   auto words = std::exchange(words_, {});
   auto sites = std::exchange(sites_, {});
   auto lanes = std::exchange(lanes_, {Lanes{}});
@@ -37,9 +37,9 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   llvm::BasicBlock* const caller_entry = entry_;
   entry_ = new_block("entry");
   llvm::BasicBlock* start = new_block("body");
-  builder_.SetInsertPoint(start);
+  ir_.SetInsertPoint(start);
   llvm::Value* value = body(parameters);
-  value == nullptr ? builder_.CreateRetVoid() : builder_.CreateRet(value);
+  value == nullptr ? ir_.CreateRetVoid() : ir_.CreateRet(value);
   llvm::IRBuilder<>(entry_).CreateBr(start);
   entry_ = caller_entry;
   function_ = caller;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cod/codegen/function_generator.h"
+#include "cod/device_code.h"
 
 namespace lynxpp::cod {
 
@@ -62,7 +63,7 @@ class DeviceGenerator final : public FunctionGenerator {
   void lanes_have_left() override;
   llvm::Value* join_lanes(llvm::Value* condition) override;
   llvm::Value* opaque(llvm::Value* condition);
-  bool minds_lanes() const override { return asks_about_lanes_; }
+  bool depends_on_lanes() const override { return asks_about_lanes_; }
   llvm::Value* extent_value(Extent extent) override;
   bool surely_in_range(const Expression& index, const Dimension& dimension) override;
   void out_of_range(const Expression& element) override;
@@ -76,6 +77,10 @@ class DeviceGenerator final : public FunctionGenerator {
   /// Inline PTX. Operands are $1…, or $0… when `result` is void.
   llvm::Value* assembly(const std::string& text, llvm::Type* result,
                         const std::vector<llvm::Value*>& operands, Effect effect);
+  /// The same for an instruction without a result that accesses memory.
+  void memory_instruction(const std::string& text, const std::vector<llvm::Value*>& operands) {
+    static_cast<void>(assembly(text, ir_.getVoidTy(), operands, Effect::memory));
+  }
   llvm::Value* special_register(unsigned intrinsic);
   llvm::Value* word(Word::Kind kind, std::uint32_t index, Extent extent);
   llvm::Value* site_value(SiteValue value, std::uint64_t parameter = 0);
@@ -115,8 +120,12 @@ class DeviceGenerator final : public FunctionGenerator {
     std::optional<BankCounts> banks;
   };
   /// For warp operations in the current basic block. Other lanes may have joined after it.
-  llvm::Value* mask_of_lanes_here();
-  const BankCounts& banks_here();
+  llvm::Value* active_mask();
+  const BankCounts& bank_counts();
+  llvm::Value* lane_id();      ///< i32
+  llvm::Value* lower_lanes();  ///< mask of the lanes below this one
+  llvm::Value* population_count(llvm::Value* mask);
+  llvm::Value* lowest_lane(llvm::Value* mask);   ///< its index; undefined for 0
   llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
 
   // collections.cpp
@@ -139,8 +148,8 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::BasicBlock* absent = nullptr;  ///< the key is not in the map, or an earlier slot would have it
     llvm::BasicBlock* again = nullptr;   ///< the lane has tried to occupy the slot: probes it again
   };
-  void match_place(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* place,
-                   bool inserts, const Matched& next);
+  void match_slot(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* slot,
+                  bool inserts, const Matched& next);
   /// The search for a key's slot in a map.
   struct Search {
     const Collection& map;
@@ -148,10 +157,10 @@ class DeviceGenerator final : public FunctionGenerator {
     bool inserts = false;
     llvm::BasicBlock* found = nullptr;
     llvm::BasicBlock* absent = nullptr;
-    llvm::AllocaInst* place = nullptr;  ///< i64: the slot being probed
+    llvm::AllocaInst* slot = nullptr;  ///< i64: the slot being probed
   };
-  void try_zero_place(const Search& search, llvm::Value* zero_place);
-  void try_places(const Search& search, llvm::Value* base);
+  void probe_zero_slot(const Search& search, llvm::Value* zero_slot);
+  void probe_slots(const Search& search, llvm::Value* base);
   void search_entry(const Collection& map, const std::vector<llvm::Value*>& words, llvm::Value* lead,
                     bool inserts, llvm::AllocaInst* result);
   void count_dropped(std::uint64_t place = 0);  ///< Program::count_of_drops()
@@ -174,8 +183,8 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* load_of_stream(llvm::Value* address, std::uint64_t offset, Freshness freshness);
   /// The state of a waiting lane: i64 each.
   struct Waiting {
-    llvm::Value* taken = nullptr;
-    llvm::Value* since = nullptr;  ///< time at which `taken` last changed
+    llvm::Value* consumed = nullptr;
+    llvm::Value* since = nullptr;  ///< time at which `consumed` last changed
     llvm::Value* looks = nullptr;  ///< polls since then
   };
   struct Look {
@@ -191,7 +200,7 @@ class DeviceGenerator final : public FunctionGenerator {
   };
   /// i64 each.
   struct Seen {
-    llvm::Value* taken = nullptr;
+    llvm::Value* consumed = nullptr;
     llvm::Value* gave_up = nullptr;
   };
   void write_entry(const Appended& entry, const TraceStream& stream, llvm::Value* ring);
@@ -204,7 +213,7 @@ class DeviceGenerator final : public FunctionGenerator {
   void add_for_all(const Element& element, const Expression& place, llvm::Value* addend, bool uniform_addend,
                    bool elected);
   void aggregated_add(const Element& element, llvm::Value* mask, llvm::Value* addend, bool uniform_addend);
-  void add_where_lanes_may_meet(const Element& element, llvm::Value* addend, bool uniform_addend);
+  void add_where_lanes_may_conflict(const Element& element, llvm::Value* addend, bool uniform_addend);
   bool is_own_element(const Expression& target) const;
   llvm::Value* sum_over(llvm::Value* mask, llvm::Value* addend);
   llvm::Value* sum_by_redux(llvm::Value* mask, llvm::Value* addend);
@@ -276,7 +285,7 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* is_load = nullptr;
   };
   BankCounts measure_banks(llvm::BasicBlock* settled);
-  BankCounts take_banks();
+  BankCounts hoisted_bank_counts();
   llvm::Value* bank_groups();
   llvm::Value* bank_call(Api api);
   BankAccess bank_access();
@@ -284,7 +293,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* unless_banks_apart(const BankAccess& access, BankValue body, llvm::BasicBlock* settled);
   llvm::Value* count_bank_conflicts(BankAccess access);
   BankCounts counts_of_served(const BankAccess& access, llvm::Value* served);
-  llvm::Value* stands_for_unit(const BankAccess& access, llvm::Value* lanes);
+  llvm::Value* represents_unit(const BankAccess& access, llvm::Value* lanes);
   llvm::Value* packed(const BankCounts& counts);  ///< conflicts in the low bits, spared above
   BankCounts unpacked(llvm::Value* counts);
   void join_groups(BankAccess& access);

@@ -9,6 +9,7 @@
 
 #include "cod/codegen/device/generator.h"
 #include "cod/codegen/device/nvptx.h"
+#include "cod/device_code.h"
 
 namespace lynxpp::cod {
 
@@ -16,18 +17,15 @@ namespace lynxpp::cod {
 /// positive. At most the length of a sector, also if there is no such lane.
 DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower, llvm::Value* address,
                                                              llvm::Value* mask) {
-  llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
-  llvm::Value* is_lowest = builder_.CreateICmpEQ(lower, builder_.getInt32(0));
+  llvm::Value* lane = lane_id();
+  llvm::Value* is_lowest = ir_.CreateIsNull(lower);
   llvm::Value* highest =
-      builder_.CreateSub(builder_.getInt32(31),
-                         builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, builder_.getFalse()));
-  llvm::Value* neighbour = builder_.CreateSelect(is_lowest, lane, highest);
-  llvm::Value* distance = builder_.CreateSub(address, shuffled(address, neighbour, mask));
-  llvm::Value* ascends = builder_.CreateICmpSGE(distance, builder_.getInt64(0));
-  llvm::Value* limited =
-      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, builder_.getInt64(sector_bytes));
-  return {builder_.CreateSelect(is_lowest, builder_.getInt32(sector_bytes),
-                                builder_.CreateTrunc(limited, builder_.getInt32Ty())),
+      ir_.CreateSub(i32(31), ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, ir_.getFalse()));
+  llvm::Value* neighbour = ir_.CreateSelect(is_lowest, lane, highest);
+  llvm::Value* distance = ir_.CreateSub(address, shuffled(address, neighbour, mask));
+  llvm::Value* ascends = ir_.CreateICmpSGE(distance, i64(0));
+  llvm::Value* limited = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, i64(sector_bytes));
+  return {ir_.CreateSelect(is_lowest, i32(sector_bytes), ir_.CreateTrunc(limited, ir_.getInt32Ty())),
           ascends};
 }
 
@@ -38,63 +36,60 @@ DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower,
 llvm::Value* DeviceGenerator::sector_threshold() {
   llvm::Value* address = site_value(SiteValue::memory_address);
   llvm::Value* mask = active_mask_here();
-  llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
-  const LaneDistance near = distance_from(builder_.CreateAnd(mask, below), address, mask);
-  llvm::Value* all_ascend = builder_.CreateICmpEQ(vote(near.ascends, mask), mask);
+  llvm::Value* below = lower_lanes();
+  const LaneDistance near = distance_from(ir_.CreateAnd(mask, below), address, mask);
+  llvm::Value* all_ascend = ir_.CreateICmpEQ(vote(near.ascends, mask), mask);
   llvm::BasicBlock* end = new_block("known");
   std::vector<std::pair<llvm::Value*, llvm::BasicBlock*>> results;
   const auto end_where = [&](llvm::Value* condition, llvm::Value* result) {
     llvm::BasicBlock* other = new_block("any_order");
-    results.emplace_back(result, builder_.GetInsertBlock());
-    builder_.CreateCondBr(condition, end, other);
-    builder_.SetInsertPoint(other);
+    results.emplace_back(result, ir_.GetInsertBlock());
+    leave_if(condition, end, other);
   };
   end_where(all_ascend, near.limited);
   if (sm_ >= 70) {
     // A warp that covers several rows of a thread block often has the same addresses in each.
     require(70, 60);
-    llvm::Value* same = assembly("match.any.sync.b64 $0, $1, $2;", builder_.getInt32Ty(), {address, mask},
-                                 Effect::convergent);
-    llvm::Value* is_copy = builder_.CreateICmpNE(builder_.CreateAnd(same, below), builder_.getInt32(0));
-    llvm::Value* originals = vote(builder_.CreateNot(is_copy), mask);
-    const LaneDistance other = distance_from(builder_.CreateAnd(originals, below), address, mask);
-    llvm::Value* fits = builder_.CreateOr(is_copy, other.ascends);
-    llvm::Value* limited = builder_.CreateSelect(is_copy, builder_.getInt32(0), other.limited);
-    end_where(builder_.CreateICmpEQ(vote(fits, mask), mask), limited);
+    llvm::Value* same =
+        assembly("match.any.sync.b64 $0, $1, $2;", ir_.getInt32Ty(), {address, mask}, Effect::convergent);
+    llvm::Value* is_copy = ir_.CreateIsNotNull(ir_.CreateAnd(same, below));
+    llvm::Value* originals = vote(ir_.CreateNot(is_copy), mask);
+    const LaneDistance other = distance_from(ir_.CreateAnd(originals, below), address, mask);
+    llvm::Value* fits = ir_.CreateOr(is_copy, other.ascends);
+    llvm::Value* limited = ir_.CreateSelect(is_copy, i32(0), other.limited);
+    end_where(ir_.CreateICmpEQ(vote(fits, mask), mask), limited);
   }
   results.emplace_back(least_distance(mask, address), nullptr);
-  results.back().second = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* threshold = builder_.CreatePHI(builder_.getInt32Ty(), 3);
+  results.back().second = ir_.GetInsertBlock();
+  go_to(end);
+  llvm::PHINode* threshold = ir_.CreatePHI(ir_.getInt32Ty(), 3);
   for (const auto& [result, block] : results) threshold->addIncoming(result, block);
   return threshold;
 }
 
 /// For addresses in any order: every lane compares with all others.
 llvm::Value* DeviceGenerator::least_distance(llvm::Value* mask, llvm::Value* address) {
-  llvm::Value* own_lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
-  llvm::Value* least =
-      gathered(mask, address, builder_.getInt64(sector_bytes),
-               [&](llvm::Value* total, llvm::Value* other, llvm::Value* lane) {
-                 llvm::Value* distance = builder_.CreateSub(address, other);
-                 llvm::Value* is_below = builder_.CreateICmpSGT(distance, builder_.getInt64(0));
-                 llvm::Value* is_same = builder_.CreateICmpEQ(distance, builder_.getInt64(0));
-                 llvm::Value* comes_first = builder_.CreateICmpULT(lane, own_lane);
-                 llvm::Value* counts = builder_.CreateOr(is_below, builder_.CreateAnd(is_same, comes_first));
-                 llvm::Value* nearer = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, total);
-                 return builder_.CreateSelect(counts, nearer, total);
-               });
-  return builder_.CreateTrunc(least, builder_.getInt32Ty());
+  llvm::Value* own_lane = lane_id();
+  llvm::Value* least = gathered(
+      mask, address, i64(sector_bytes), [&](llvm::Value* total, llvm::Value* other, llvm::Value* lane) {
+        llvm::Value* distance = ir_.CreateSub(address, other);
+        llvm::Value* is_below = ir_.CreateICmpSGT(distance, i64(0));
+        llvm::Value* is_same = ir_.CreateIsNull(distance);
+        llvm::Value* comes_first = ir_.CreateICmpULT(lane, own_lane);
+        llvm::Value* counts = ir_.CreateOr(is_below, ir_.CreateAnd(is_same, comes_first));
+        llvm::Value* nearer = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, total);
+        return ir_.CreateSelect(counts, nearer, total);
+      });
+  return ir_.CreateTrunc(least, ir_.getInt32Ty());
 }
 
 /// The offset from the lowest active lane's address. Accesses are aligned, so this is a multiple of their
 /// size, and counting banks from the leader's only permutes them: conflicts stay the same.
 llvm::Value* DeviceGenerator::address_from_leader() {
-  llvm::Value* address = builder_.CreateTrunc(site_value(SiteValue::memory_address), builder_.getInt32Ty());
+  llvm::Value* address = ir_.CreateTrunc(site_value(SiteValue::memory_address), ir_.getInt32Ty());
   llvm::Value* mask = active_mask_here();
-  llvm::Value* leader = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, builder_.getTrue());
-  return builder_.CreateSub(address, shuffled(address, leader, mask));
+  llvm::Value* leader = lowest_lane(mask);
+  return ir_.CreateSub(address, shuffled(address, leader, mask));
 }
 
 /// The lanes at this lane's bank, or 0 in all lanes if no lanes conflict, whichever subset makes the access.
@@ -102,17 +97,16 @@ llvm::Value* DeviceGenerator::address_from_leader() {
 /// exist, lanes that share their bank exclude themselves.
 llvm::Value* DeviceGenerator::bank_lanes_apart(BankAccess access) {
   llvm::Value* lanes = lanes_at_bank(access);
-  llvm::Value* standing = vote(stands_for_unit(access, lanes), access.mask);
-  llvm::Value* served = builder_.CreateAnd(lanes, standing);
-  llvm::Value* more = builder_.CreateAnd(served, builder_.CreateSub(served, builder_.getInt32(1)));
-  llvm::Value* meets = builder_.CreateICmpNE(more, builder_.getInt32(0));
-  llvm::Value* some_meet = builder_.CreateICmpNE(vote(meets, access.mask), builder_.getInt32(0));
-  llvm::Value* own = builder_.CreateShl(builder_.getInt32(1), access.lane);
-  llvm::Value* others = builder_.CreateAnd(lanes, builder_.CreateNot(own));
-  llvm::Value* has_own = builder_.CreateOr(builder_.CreateICmpEQ(standing, access.mask),
-                                           builder_.CreateICmpEQ(others, builder_.getInt32(0)));
-  llvm::Value* mask = builder_.CreateSelect(has_own, lanes, others);
-  return builder_.CreateSelect(some_meet, mask, builder_.getInt32(0));
+  llvm::Value* standing = vote(represents_unit(access, lanes), access.mask);
+  llvm::Value* served = ir_.CreateAnd(lanes, standing);
+  llvm::Value* more = ir_.CreateAnd(served, ir_.CreateSub(served, i32(1)));
+  llvm::Value* meets = ir_.CreateIsNotNull(more);
+  llvm::Value* some_meet = ir_.CreateIsNotNull(vote(meets, access.mask));
+  llvm::Value* own = ir_.CreateShl(i32(1), access.lane);
+  llvm::Value* others = ir_.CreateAnd(lanes, ir_.CreateNot(own));
+  llvm::Value* has_own = ir_.CreateOr(ir_.CreateICmpEQ(standing, access.mask), ir_.CreateIsNull(others));
+  llvm::Value* mask = ir_.CreateSelect(has_own, lanes, others);
+  return ir_.CreateSelect(some_meet, mask, i32(0));
 }
 
 /// Packed counts of an access by a subset of the lanes that computed bank_lanes.
@@ -120,33 +114,32 @@ llvm::Value* DeviceGenerator::banks_of_some_lanes() {
   require(70, 60);
   const BankAccess access = bank_access();
   llvm::Value* lanes = site_value(SiteValue::bank_lanes);
-  llvm::Value* all = builder_.CreateICmpEQ(access.mask, builder_.getInt32(0xffffffffu));
-  llvm::Value* is_apart = builder_.CreateICmpEQ(lanes, builder_.getInt32(0));
-  llvm::Value* has_groups = builder_.CreateOr(all, builder_.CreateNot(access.is_wide));
-  llvm::Value* is_known = builder_.CreateAnd(is_apart, has_groups);
-  return value_where(builder_.CreateNot(is_known), builder_.getInt32(0), [&] {
-    llvm::Value* own = builder_.CreateShl(builder_.getInt32(1), access.lane);
-    llvm::Value* here = builder_.CreateAnd(builder_.CreateOr(lanes, own), access.mask);
+  llvm::Value* all = ir_.CreateICmpEQ(access.mask, i32(0xffffffffu));
+  llvm::Value* is_apart = ir_.CreateIsNull(lanes);
+  llvm::Value* has_groups = ir_.CreateOr(all, ir_.CreateNot(access.is_wide));
+  llvm::Value* is_known = ir_.CreateAnd(is_apart, has_groups);
+  return value_where(ir_.CreateNot(is_known), i32(0), [&] {
+    llvm::Value* own = ir_.CreateShl(i32(1), access.lane);
+    llvm::Value* here = ir_.CreateAnd(ir_.CreateOr(lanes, own), access.mask);
     llvm::Value* lacks_own =
-        builder_.CreateAnd(builder_.CreateICmpEQ(builder_.CreateAnd(lanes, own), builder_.getInt32(0)),
-                           builder_.CreateNot(is_apart));
-    llvm::Value* share = builder_.CreateICmpNE(vote(lacks_own, access.mask), builder_.getInt32(0));
+        ir_.CreateAnd(ir_.CreateIsNull(ir_.CreateAnd(lanes, own)), ir_.CreateNot(is_apart));
+    llvm::Value* share = ir_.CreateIsNotNull(vote(lacks_own, access.mask));
     llvm::Value* counted = value_where(share, here, [&] {
-      llvm::Value* same = assembly("match.any.sync.b32 $0, $1, $2;", builder_.getInt32Ty(),
+      llvm::Value* same = assembly("match.any.sync.b32 $0, $1, $2;", ir_.getInt32Ty(),
                                    {access.unit, access.mask}, Effect::convergent);
-      llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
-      llvm::Value* before = builder_.CreateAnd(builder_.CreateAnd(same, below), here);
-      llvm::Value* stands = builder_.CreateICmpEQ(before, builder_.getInt32(0));
-      return builder_.CreateAnd(here, vote(stands, access.mask));
+      llvm::Value* below = lower_lanes();
+      llvm::Value* before = ir_.CreateAnd(ir_.CreateAnd(same, below), here);
+      llvm::Value* stands = ir_.CreateIsNull(before);
+      return ir_.CreateAnd(here, vote(stands, access.mask));
     });
-    return packed(counts_of_served(access, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, counted)));
+    return packed(counts_of_served(access, population_count(counted)));
   });
 }
 
 void DeviceGenerator::generate_lane_value(SiteValue value) {
   lane_value_ = value;
   generate_body(*new_routine(), {});
-  builder_.CreateRetVoid();
+  ir_.CreateRetVoid();
 }
 
 void DeviceGenerator::write_lane_value(SiteValue value) {
@@ -164,7 +157,7 @@ void DeviceGenerator::write_lane_value(SiteValue value) {
                                 nullptr);
   }
   const std::string name = std::string(site_prefix) + std::string(name_of(SiteValue::lane_result));
-  assembly("mov.b32 " + name + ", $0;", builder_.getVoidTy(), {result}, Effect::volatile_read);
+  assembly("mov.b32 " + name + ", $0;", ir_.getVoidTy(), {result}, Effect::volatile_read);
 }
 
 Result<HandlerCode> lower_lane_value(SiteValue value, int sm) {

@@ -25,8 +25,8 @@ llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
 /// Emits no instruction: returns the condition as a value that LLVM cannot analyse. LLVM then cannot hoist
 /// code past it, duplicate it, or split the condition into several branches with separate paths.
 llvm::Value* DeviceGenerator::opaque(llvm::Value* condition) {
-  auto* type = llvm::FunctionType::get(builder_.getInt1Ty(), {builder_.getInt1Ty()}, false);
-  llvm::CallInst* call = builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "=b,0", true), {condition});
+  auto* type = llvm::FunctionType::get(ir_.getInt1Ty(), {ir_.getInt1Ty()}, false);
+  llvm::CallInst* call = ir_.CreateCall(type, llvm::InlineAsm::get(type, "", "=b,0", true), {condition});
   for (const llvm::Attribute::AttrKind each : {llvm::Attribute::NoUnwind, llvm::Attribute::WillReturn,
                                                llvm::Attribute::Convergent, llvm::Attribute::NoMerge})
     call->addFnAttr(each);
@@ -34,16 +34,16 @@ llvm::Value* DeviceGenerator::opaque(llvm::Value* condition) {
   return call;
 }
 
-llvm::Value* DeviceGenerator::mask_of_lanes_here() {
-  llvm::BasicBlock* const here = builder_.GetInsertBlock();
+llvm::Value* DeviceGenerator::active_mask() {
+  llvm::BasicBlock* const here = ir_.GetInsertBlock();
   if (mask_here_.block != here) mask_here_ = {here, active_mask_here()};
   return mask_here_.mask;
 }
 
 /// Computed once for all functions about banks in this part.
-const DeviceGenerator::BankCounts& DeviceGenerator::banks_here() {
+const DeviceGenerator::BankCounts& DeviceGenerator::bank_counts() {
   if (!lanes_.back().banks) {
-    const BankCounts counts = uses_lane_values_ ? take_banks() : measure_banks(nullptr);
+    const BankCounts counts = uses_lane_values_ ? hoisted_bank_counts() : measure_banks(nullptr);
     lanes_.back().banks = counts;
   }
   return *lanes_.back().banks;

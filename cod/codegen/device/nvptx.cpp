@@ -172,9 +172,8 @@ Result<std::string> emit_ptx(llvm::Module& module, int sm) {
   llvm::SmallString<4096> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return failure("LLVM cannot emit PTX in this build", "rebuild with LLVM's NVPTX target");
-  }
   passes.run(module);
   std::string ptx(text.str());
   if (const std::string piece = forbidden_piece(ptx, module); !piece.empty()) {

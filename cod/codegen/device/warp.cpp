@@ -7,40 +7,38 @@
 namespace lynxpp::cod {
 
 llvm::Value* DeviceGenerator::vote(llvm::Value* condition, llvm::Value* mask) {
-  return assembly("vote.sync.ballot.b32 $0, $1, $2;", builder_.getInt32Ty(), {condition, mask},
+  return assembly("vote.sync.ballot.b32 $0, $1, $2;", ir_.getInt32Ty(), {condition, mask},
                   Effect::convergent);
 }
 
 /// A loop over the lanes of the mask. They stay converged because all of them count down the same mask.
 llvm::Value* DeviceGenerator::gathered(llvm::Value* mask, llvm::Value* value, llvm::Value* start,
                                        const Combine& combine) {
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("gather");
   llvm::BasicBlock* end = new_block("gathered");
-  builder_.CreateBr(loop);
-  builder_.SetInsertPoint(loop);
-  llvm::PHINode* remaining = builder_.CreatePHI(builder_.getInt32Ty(), 2);
-  llvm::PHINode* total = builder_.CreatePHI(start->getType(), 2);
+  go_to(loop);
+  llvm::PHINode* remaining = ir_.CreatePHI(ir_.getInt32Ty(), 2);
+  llvm::PHINode* total = ir_.CreatePHI(start->getType(), 2);
   remaining->addIncoming(mask, before);
   total->addIncoming(start, before);
-  llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, builder_.getTrue());
+  llvm::Value* lane = lowest_lane(remaining);
   llvm::Value* next = combine(total, shuffled(value, lane, mask), lane);
-  llvm::Value* rest = builder_.CreateAnd(remaining, builder_.CreateSub(remaining, builder_.getInt32(1)));
-  llvm::BasicBlock* last = builder_.GetInsertBlock();
+  llvm::Value* rest = ir_.CreateAnd(remaining, ir_.CreateSub(remaining, i32(1)));
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
   remaining->addIncoming(rest, last);
   total->addIncoming(next, last);
-  builder_.CreateCondBr(builder_.CreateICmpNE(rest, builder_.getInt32(0)), loop, end);
-  builder_.SetInsertPoint(end);
+  leave_if(ir_.CreateIsNotNull(rest), loop, end);
   return next;
 }
 
 llvm::Value* DeviceGenerator::floating_sum(llvm::Value* mask, llvm::Value* value) {
-  llvm::Value* bits = builder_.CreateBitCast(value, builder_.getInt64Ty());
+  llvm::Value* bits = ir_.CreateBitCast(value, ir_.getInt64Ty());
   const auto add = [&](llvm::Value* total, llvm::Value* other, llvm::Value*) {
-    return builder_.CreateFAdd(total, builder_.CreateBitCast(other, builder_.getDoubleTy()));
+    return ir_.CreateFAdd(total, ir_.CreateBitCast(other, ir_.getDoubleTy()));
   };
-  return out_of_line("sum_f64", builder_.getDoubleTy(), {mask, bits}, [&](const auto& parameters) {
-    return gathered(parameters[0], parameters[1], llvm::ConstantFP::get(builder_.getDoubleTy(), 0.0), add);
+  return out_of_line("sum_f64", ir_.getDoubleTy(), {mask, bits}, [&](const auto& parameters) {
+    return gathered(parameters[0], parameters[1], llvm::ConstantFP::get(ir_.getDoubleTy(), 0.0), add);
   });
 }
 
@@ -62,26 +60,26 @@ llvm::Value* DeviceGenerator::extreme_over(llvm::Value* mask, llvm::Value* value
 llvm::Value* DeviceGenerator::extreme_by_gathering(llvm::Value* mask, llvm::Value* value, bool is_max,
                                                    Type type) {
   llvm::Type* const own = value->getType();
-  llvm::Type* bits_type = builder_.getIntNTy(own->getPrimitiveSizeInBits());
-  llvm::Value* bits = builder_.CreateBitCast(value, bits_type);
-  return gathered(
-      mask, bits, value, [&](llvm::Value* best, llvm::Value* other_bits, llvm::Value*) -> llvm::Value* {
-        llvm::Value* other = builder_.CreateBitCast(other_bits, own);
-        llvm::Value* better = nullptr;
-        if (is_floating(type)) {
-          better = is_max ? builder_.CreateFCmpOGT(other, best) : builder_.CreateFCmpOLT(other, best);
-        } else if (is_signed(type)) {
-          better = is_max ? builder_.CreateICmpSGT(other, best) : builder_.CreateICmpSLT(other, best);
-        } else {
-          better = is_max ? builder_.CreateICmpUGT(other, best) : builder_.CreateICmpULT(other, best);
-        }
-        return builder_.CreateSelect(better, other, best);
-      });
+  llvm::Type* bits_type = ir_.getIntNTy(own->getPrimitiveSizeInBits());
+  llvm::Value* bits = ir_.CreateBitCast(value, bits_type);
+  return gathered(mask, bits, value,
+                  [&](llvm::Value* best, llvm::Value* other_bits, llvm::Value*) -> llvm::Value* {
+                    llvm::Value* other = ir_.CreateBitCast(other_bits, own);
+                    llvm::Value* better = nullptr;
+                    if (is_floating(type)) {
+                      better = is_max ? ir_.CreateFCmpOGT(other, best) : ir_.CreateFCmpOLT(other, best);
+                    } else if (is_signed(type)) {
+                      better = is_max ? ir_.CreateICmpSGT(other, best) : ir_.CreateICmpSLT(other, best);
+                    } else {
+                      better = is_max ? ir_.CreateICmpUGT(other, best) : ir_.CreateICmpULT(other, best);
+                    }
+                    return ir_.CreateSelect(better, other, best);
+                  });
 }
 
 llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
   llvm::Value* value = expression_as(*call.operands[0], call.type);
-  llvm::Value* mask = mask_of_lanes_here();
+  llvm::Value* mask = active_mask();
   if (call.api->api != Api::warp_sum) return extreme_over(mask, value, call.api->api, call.type);
   return call.type == Type::f64 ? floating_sum(mask, value) : sum_over(mask, value);
 }
@@ -92,38 +90,35 @@ llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
 /// lanes where a new value begins count. match.any, which costs several times as much, handles all other
 /// cases.
 llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group) {
-  llvm::Type* word = builder_.getInt32Ty();
-  llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
-  llvm::Value* below = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_lanemask_lt);
-  llvm::Value* lower = builder_.CreateAnd(builder_.CreateAnd(mask, below), group);
-  llvm::Value* is_first = builder_.CreateICmpEQ(lower, builder_.getInt32(0));
+  llvm::Type* word = ir_.getInt32Ty();
+  llvm::Value* lane = lane_id();
+  llvm::Value* below = lower_lanes();
+  llvm::Value* lower = ir_.CreateAnd(ir_.CreateAnd(mask, below), group);
+  llvm::Value* is_first = ir_.CreateIsNull(lower);
   llvm::Value* highest =
-      builder_.CreateSub(builder_.getInt32(31),
-                         builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, builder_.getFalse()));
-  llvm::Value* neighbour = builder_.CreateSelect(is_first, lane, highest);
+      ir_.CreateSub(i32(31), ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, ir_.getFalse()));
+  llvm::Value* neighbour = ir_.CreateSelect(is_first, lane, highest);
   llvm::Value* before = shuffled(value, neighbour, mask);
-  llvm::Value* ascends = builder_.CreateOr(is_first, builder_.CreateICmpULE(before, value));
-  llvm::Value* begins = builder_.CreateOr(is_first, builder_.CreateICmpNE(before, value));
-  llvm::Value* all_ascend = builder_.CreateICmpEQ(vote(ascends, mask), mask);
-  llvm::BasicBlock* fast_end = builder_.GetInsertBlock();
+  llvm::Value* ascends = ir_.CreateOr(is_first, ir_.CreateICmpULE(before, value));
+  llvm::Value* begins = ir_.CreateOr(is_first, ir_.CreateICmpNE(before, value));
+  llvm::Value* all_ascend = ir_.CreateICmpEQ(vote(ascends, mask), mask);
+  llvm::BasicBlock* fast_end = ir_.GetInsertBlock();
   llvm::BasicBlock* slow = new_block("any_order");
   llvm::BasicBlock* end = new_block("told_apart");
-  builder_.CreateCondBr(all_ascend, end, slow);
-  builder_.SetInsertPoint(slow);
+  leave_if(all_ascend, end, slow);
   llvm::Value* leads = nullptr;
   if (sm_ >= 70) {
     require(70, 60);
     const bool is_wide = value->getType()->isIntegerTy(64);
     llvm::Value* same = assembly(std::string("match.any.sync.b") + (is_wide ? "64" : "32") + " $0, $1, $2;",
                                  word, {value, mask}, Effect::convergent);
-    leads = builder_.CreateICmpEQ(builder_.CreateAnd(same, lower), builder_.getInt32(0));
+    leads = ir_.CreateIsNull(ir_.CreateAnd(same, lower));
   } else {
     leads = first_by_elimination(mask, value, group);
   }
-  llvm::BasicBlock* slow_end = builder_.GetInsertBlock();
-  builder_.CreateBr(end);
-  builder_.SetInsertPoint(end);
-  llvm::PHINode* first = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  llvm::BasicBlock* slow_end = ir_.GetInsertBlock();
+  go_to(end);
+  llvm::PHINode* first = ir_.CreatePHI(ir_.getInt1Ty(), 2);
   first->addIncoming(begins, fast_end);
   first->addIncoming(leads, slow_end);
   return first;
@@ -132,43 +127,37 @@ llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* 
 /// The number of distinct values in the active lanes; `in_halves`: the sum of those in lanes 0 to 15 and in
 /// lanes 16 to 31.
 llvm::Value* DeviceGenerator::unique_count(llvm::Value* value, bool in_halves) {
-  llvm::Value* mask = mask_of_lanes_here();
-  llvm::Value* lane = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
-  llvm::Value* group = builder_.getInt32(0xffffffffu);
-  if (in_halves) {
-    group = builder_.CreateSelect(builder_.CreateICmpULT(lane, builder_.getInt32(16)),
-                                  builder_.getInt32(0xffffu), builder_.getInt32(0xffff0000u));
-  }
+  llvm::Value* mask = active_mask();
+  llvm::Value* lane = lane_id();
+  llvm::Value* group = i32(0xffffffffu);
+  if (in_halves) group = ir_.CreateSelect(ir_.CreateICmpULT(lane, i32(16)), i32(0xffffu), i32(0xffff0000u));
   llvm::Value* first = first_with_value(value, mask, group);
-  return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, vote(first, mask));
+  return population_count(vote(first, mask));
 }
 
 /// Before sm_70: removes the lanes that hold the lowest remaining lane's value until no lane is left. The
 /// lowest lane is the first with its value.
 llvm::Value* DeviceGenerator::first_by_elimination(llvm::Value* mask, llvm::Value* value,
                                                    llvm::Value* group) {
-  llvm::Type* word = builder_.getInt32Ty();
-  llvm::Value* own = special_register(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid);
-  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::Type* word = ir_.getInt32Ty();
+  llvm::Value* own = lane_id();
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("eliminate");
   llvm::BasicBlock* end = new_block("eliminated");
-  builder_.CreateBr(loop);
-  builder_.SetInsertPoint(loop);
-  llvm::PHINode* remaining = builder_.CreatePHI(word, 2);
-  llvm::PHINode* was_first = builder_.CreatePHI(builder_.getInt1Ty(), 2);
+  go_to(loop);
+  llvm::PHINode* remaining = ir_.CreatePHI(word, 2);
+  llvm::PHINode* was_first = ir_.CreatePHI(ir_.getInt1Ty(), 2);
   remaining->addIncoming(mask, before);
-  was_first->addIncoming(builder_.getFalse(), before);
-  llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, builder_.getTrue());
-  llvm::Value* has_value = builder_.CreateICmpEQ(shuffled(value, lane, mask), value);
-  llvm::Value* in_group = builder_.CreateICmpNE(
-      builder_.CreateAnd(builder_.CreateShl(builder_.getInt32(1), lane), group), builder_.getInt32(0));
-  llvm::Value* same = vote(builder_.CreateAnd(has_value, in_group), mask);
-  llvm::Value* rest = builder_.CreateAnd(remaining, builder_.CreateNot(same));
-  llvm::Value* is_first = builder_.CreateOr(was_first, builder_.CreateICmpEQ(lane, own));
+  was_first->addIncoming(ir_.getFalse(), before);
+  llvm::Value* lane = lowest_lane(remaining);
+  llvm::Value* has_value = ir_.CreateICmpEQ(shuffled(value, lane, mask), value);
+  llvm::Value* in_group = ir_.CreateIsNotNull(ir_.CreateAnd(ir_.CreateShl(i32(1), lane), group));
+  llvm::Value* same = vote(ir_.CreateAnd(has_value, in_group), mask);
+  llvm::Value* rest = ir_.CreateAnd(remaining, ir_.CreateNot(same));
+  llvm::Value* is_first = ir_.CreateOr(was_first, ir_.CreateICmpEQ(lane, own));
   remaining->addIncoming(rest, loop);
   was_first->addIncoming(is_first, loop);
-  builder_.CreateCondBr(builder_.CreateICmpNE(rest, builder_.getInt32(0)), loop, end);
-  builder_.SetInsertPoint(end);
+  leave_if(ir_.CreateIsNotNull(rest), loop, end);
   return is_first;
 }
 
@@ -177,7 +166,7 @@ llvm::Value* DeviceGenerator::unique_call(const Expression& call) {
   const Expression& counted = *call.operands[0];
   const bool is_array = counted.symbol != nullptr && counted.symbol->kind == Symbol::Kind::array &&
                         counted.kind == ExpressionKind::name;
-  if (is_array) return builder_.CreateLoad(builder_.getInt32Ty(), unique_slot(*counted.symbol, in_halves));
+  if (is_array) return ir_.CreateLoad(ir_.getInt32Ty(), unique_slot(*counted.symbol, in_halves));
   const Type type = bits_of(counted.type) > 32 ? Type::u64 : Type::u32;
   return unique_count(expression_as(counted, type), in_halves);
 }
@@ -187,8 +176,8 @@ llvm::Value* DeviceGenerator::unique_call(const Expression& call) {
 llvm::AllocaInst* DeviceGenerator::unique_slot(const Symbol& array, bool in_halves) {
   llvm::AllocaInst*& slot = unique_slots_[{&array, in_halves}];
   if (slot == nullptr) {
-    slot = new_slot(builder_.getInt32Ty(), array.name);
-    llvm::IRBuilder<>(entry_).CreateStore(builder_.getInt32(0), slot);
+    slot = new_slot(ir_.getInt32Ty(), array.name);
+    llvm::IRBuilder<>(entry_).CreateStore(i32(0), slot);
   }
   return slot;
 }
@@ -197,12 +186,12 @@ void DeviceGenerator::note_assignment(const Symbol& array, llvm::Value* value) {
   if (!array.counted_whole && !array.counted_halves) return;
   llvm::Value* bits = value;
   if (is_floating(array.type)) {
-    bits = builder_.CreateBitCast(value, builder_.getIntNTy(bits_of(array.type)));
+    bits = ir_.CreateBitCast(value, ir_.getIntNTy(bits_of(array.type)));
   } else if (bits_of(array.type) < 32) {
-    bits = builder_.CreateZExt(value, builder_.getInt32Ty());
+    bits = ir_.CreateZExt(value, ir_.getInt32Ty());
   }
-  if (array.counted_whole) builder_.CreateStore(unique_count(bits, false), unique_slot(array, false));
-  if (array.counted_halves) builder_.CreateStore(unique_count(bits, true), unique_slot(array, true));
+  if (array.counted_whole) ir_.CreateStore(unique_count(bits, false), unique_slot(array, false));
+  if (array.counted_halves) ir_.CreateStore(unique_count(bits, true), unique_slot(array, true));
 }
 
 }  // namespace lynxpp::cod

@@ -6,7 +6,6 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 
 #include <cmath>
@@ -17,6 +16,7 @@
 
 #include "cod/codegen/function_generator.h"
 #include "cod/codegen/host/runtime.h"
+#include "support/text.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -30,137 +30,118 @@ class HostGenerator final : public FunctionGenerator {
 
   /// `void name(HostRun*)`
   void generate(const char* name, const std::vector<HandlerBody>& bodies) {
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false);
+    auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy()}, false);
     llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
     function->addFnAttr(llvm::Attribute::NoUnwind);
     function->addFnAttr("no-jump-tables", "true");
     run_ = function->getArg(0);
     std::vector<const Statement*> statements;
-    for (const HandlerBody& body : bodies) {
+    for (const HandlerBody& body : bodies)
       statements.insert(statements.end(), body.statements.begin(), body.statements.end());
-    }
     generate_body(*function, statements);
-    builder_.CreateRetVoid();
+    ir_.CreateRetVoid();
   }
 
  private:
+  /// A number or a std::string's address is an i64.
   template <typename Result, typename... Arguments>
-  llvm::Value* call_runtime(Result (*target)(HostRun*, Arguments...), llvm::Type* result,
-                            std::vector<llvm::Value*> arguments) {
+  llvm::Value* call_runtime(Result (*target)(HostRun*, Arguments...), std::vector<llvm::Value*> arguments) {
     arguments.insert(arguments.begin(), run_);
     std::vector<llvm::Type*> types;
     for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    llvm::Type* result = std::is_void_v<Result>          ? ir_.getVoidTy()
+                         : std::is_same_v<Result, void*> ? static_cast<llvm::Type*>(ir_.getPtrTy())
+                                                         : ir_.getInt64Ty();
     // Called by address, because the code never outlives this process.
-    llvm::Value* address = builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(target)),
-                                                   builder_.getPtrTy());
-    return builder_.CreateCall(llvm::FunctionType::get(result, types, false), address, arguments);
+    return ir_.CreateCall(llvm::FunctionType::get(result, types, false),
+                          pointer_to(reinterpret_cast<const void*>(target)), arguments);
   }
 
-  llvm::Value* pointer_to(const Expression& expression) {
-    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(&expression)),
-                                   builder_.getPtrTy());
+  llvm::Value* number_of(const void* object) { return i64(reinterpret_cast<std::uint64_t>(object)); }
+  llvm::Value* pointer_to(const void* object) {
+    return ir_.CreateIntToPtr(number_of(object), ir_.getPtrTy());
   }
 
   llvm::Value* bits_of_value(llvm::Value* value, Type type) {
-    if (is_floating(type))
-      return builder_.CreateBitCast(convert(value, type, Type::f64), builder_.getInt64Ty());
+    if (is_floating(type)) return ir_.CreateBitCast(convert(value, type, Type::f64), ir_.getInt64Ty());
     return convert(value, type, is_signed(type) ? Type::i64 : Type::u64);
   }
 
   llvm::Value* array_base(const Symbol& array) override {
-    return call_runtime(&host_array, builder_.getPtrTy(), {builder_.getInt64(array.index)});
+    return call_runtime(&host_array, {i64(array.index)});
   }
   /// A table, by the address of its contents: the program outlives the code.
   llvm::Value* variable_base(const Symbol& array) override {
-    if (array.memory == Symbol::Memory::host)
-      return call_runtime(&host_variable, builder_.getPtrTy(), {builder_.getInt64(array.index)});
-    const std::uint8_t* data = program_.variables[array.index].initial.data();
-    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(data)),
-                                   builder_.getPtrTy());
+    if (array.memory == Symbol::Memory::host) return call_runtime(&host_variable, {i64(array.index)});
+    return pointer_to(program_.variables[array.index].initial.data());
   }
   llvm::Value* extent_value(Extent extent) override {
-    return call_runtime(&host_extent, builder_.getInt64Ty(),
-                        {builder_.getInt64(static_cast<std::uint64_t>(extent))});
+    return call_runtime(&host_extent, {i64(static_cast<std::uint64_t>(extent))});
   }
   /// A key that a map does not contain reads as 0.
   void out_of_range(const Expression& element) override {
     const Collection* collection = element.symbol != nullptr ? element.symbol->collection : nullptr;
     if (collection != nullptr && collection->kind == Collection::Kind::map) return;
-    call_runtime(&host_out_of_range, builder_.getVoidTy(), {pointer_to(element)});
+    call_runtime(&host_out_of_range, {pointer_to(&element)});
   }
   void division_by_zero(llvm::Value* is_zero, const Expression& place) override {
-    llvm::BasicBlock* report = new_block("division_by_zero");
-    llvm::BasicBlock* end = new_block("divide");
-    builder_.CreateCondBr(is_zero, report, end);
-    builder_.SetInsertPoint(report);
-    call_runtime(&host_division_by_zero, builder_.getVoidTy(), {pointer_to(place)});
-    builder_.CreateBr(end);
-    builder_.SetInsertPoint(end);
+    when(is_zero, [&] { call_runtime(&host_division_by_zero, {pointer_to(&place)}); });
   }
   /// Limits iterations, because an endless report could only be stopped by killing the program.
   void begin_round(const Statement& loop) override {
     constexpr std::uint64_t most = std::uint64_t{1} << 30;
-    llvm::Type* wide = builder_.getInt64Ty();
+    llvm::Type* wide = ir_.getInt64Ty();
     if (rounds_ == nullptr) {
       rounds_ = new_slot(wide, "rounds");
-      const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
-      builder_.SetInsertPoint(entry_);
-      builder_.CreateStore(builder_.getInt64(0), rounds_);
+      const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+      ir_.SetInsertPoint(entry_);
+      ir_.CreateStore(i64(0), rounds_);
     }
-    llvm::Value* round = builder_.CreateAdd(builder_.CreateLoad(wide, rounds_), builder_.getInt64(1));
-    builder_.CreateStore(round, rounds_);
+    llvm::Value* round = ir_.CreateAdd(ir_.CreateLoad(wide, rounds_), i64(1));
+    ir_.CreateStore(round, rounds_);
     llvm::BasicBlock* stop = new_block("stop");
     llvm::BasicBlock* go_on = new_block("round");
-    builder_.CreateCondBr(builder_.CreateICmpUGT(round, builder_.getInt64(most)), stop, go_on);
-    builder_.SetInsertPoint(stop);
-    llvm::Value* place = builder_.getInt64(reinterpret_cast<std::uint64_t>(&loop.position));
-    call_runtime(&host_endless_loop, builder_.getVoidTy(),
-                 {builder_.CreateIntToPtr(place, builder_.getPtrTy())});
-    builder_.CreateBr(exit_);
-    builder_.SetInsertPoint(go_on);
-  }
-  llvm::Value* pointer_to(const Collection& collection) {
-    return builder_.CreateIntToPtr(builder_.getInt64(reinterpret_cast<std::uint64_t>(&collection)),
-                                   builder_.getPtrTy());
+    branch(ir_.CreateICmpUGT(round, i64(most)), stop, go_on);
+    call_runtime(&host_endless_loop, {pointer_to(&loop.position)});
+    ir_.CreateBr(exit_);
+    ir_.SetInsertPoint(go_on);
   }
 
   /// The row-major leading index, or 0 and a mishap if it is out of range.
   llvm::Value* lead_of(const Collection& collection, const Expression& index) {
-    const Place place = place_of(collection.leading, index);
-    if (place.in_range == nullptr) return place.offset;
-    llvm::AllocaInst* slot = new_slot(builder_.getInt64Ty(), "lead");
-    builder_.CreateStore(builder_.getInt64(0), slot);
-    when_in_range({nullptr, builder_.CreateNot(place.in_range)}, index, false,
-                  [&] { call_runtime(&host_out_of_range, builder_.getVoidTy(), {pointer_to(index)}); });
-    when_in_range({nullptr, place.in_range}, index, false, [&] { builder_.CreateStore(place.offset, slot); });
-    return builder_.CreateLoad(builder_.getInt64Ty(), slot);
+    const CheckedOffset at = checked_offset(collection.leading, index);
+    if (at.in_range == nullptr) return at.offset;
+    llvm::AllocaInst* slot = new_slot(ir_.getInt64Ty(), "lead");
+    ir_.CreateStore(i64(0), slot);
+    when_in_range({nullptr, ir_.CreateNot(at.in_range)}, index, false,
+                  [&] { call_runtime(&host_out_of_range, {pointer_to(&index)}); });
+    when_in_range({nullptr, at.in_range}, index, false, [&] { ir_.CreateStore(at.offset, slot); });
+    return ir_.CreateLoad(ir_.getInt64Ty(), slot);
   }
 
   llvm::Value* find_entry(const Expression& index, const Collection& map, bool) override {
     const std::vector<llvm::Value*> words = key_words(index, map);
-    llvm::AllocaInst* slot = new_slot(llvm::ArrayType::get(builder_.getInt64Ty(), words.size()), "key");
+    llvm::AllocaInst* slot = new_slot(llvm::ArrayType::get(ir_.getInt64Ty(), words.size()), "key");
     for (std::size_t i = 0; i < words.size(); ++i)
-      builder_.CreateStore(words[i], builder_.CreateConstGEP1_64(builder_.getInt64Ty(), slot, i));
-    return call_runtime(&host_find_entry, builder_.getInt64Ty(),
-                        {pointer_to(map), lead_of(map, index), slot});
+      ir_.CreateStore(words[i], ir_.CreateConstGEP1_64(ir_.getInt64Ty(), slot, i));
+    return call_runtime(&host_find_entry, {pointer_to(&map), lead_of(map, index), slot});
   }
 
   llvm::Value* collection_call(const Expression& call) {
-    llvm::Type* wide = builder_.getInt64Ty();
     if (call.api->arguments == ApiArguments::bin) {
       llvm::Value* bin = expression_as(*call.operands[1], Type::u64);
-      return call_runtime(&host_bin_bound, wide, {pointer_to(call), bin});
+      return call_runtime(&host_bin_bound, {pointer_to(&call), bin});
     }
     const Expression& counter = *call.operands[0];
     const Collection& collection = *counter.symbol->collection;
     const bool is_total = counter.operands.size() != collection.leading.size();
-    llvm::Value* lead = is_total ? builder_.getInt64(all_of_them) : lead_of(collection, counter);
+    llvm::Value* lead = is_total ? i64(all_of_them) : lead_of(collection, counter);
     if (call.api->arguments == ApiArguments::collection)
-      return call_runtime(&host_collection_value, wide, {pointer_to(call), lead});
+      return call_runtime(&host_collection_value, {pointer_to(&call), lead});
     llvm::Value* number = expression_as(*call.operands[1], Type::u64);
-    llvm::Value* bits = call_runtime(&host_entry, wide, {pointer_to(call), lead, number});
+    llvm::Value* bits = call_runtime(&host_entry, {pointer_to(&call), lead, number});
     if (!is_floating(call.type)) return convert(bits, Type::u64, call.type);
-    return convert(builder_.CreateBitCast(bits, builder_.getDoubleTy()), Type::f64, call.type);
+    return convert(ir_.CreateBitCast(bits, ir_.getDoubleTy()), Type::f64, call.type);
   }
 
   /// Unreachable: sema rejects per-thread variables in ON_REPORT.
@@ -172,10 +153,9 @@ class HostGenerator final : public FunctionGenerator {
     switch (call.api->arguments) {
       case ApiArguments::emit: emit(call); return nullptr;
       case ApiArguments::emit_top: {
-        llvm::Value* unit = call.operands.size() > 3 ? text_of(*call.operands[3]) : builder_.getInt64(0);
-        call_runtime(&host_emit_collection, builder_.getVoidTy(),
-                     {pointer_to(call), text_of(*call.operands[0]), unit,
-                      expression_as(*call.operands[2], Type::u64)});
+        llvm::Value* unit = unit_of(call, 3);
+        call_runtime(&host_emit_collection, {pointer_to(&call), text_of(*call.operands[0]), unit,
+                                             expression_as(*call.operands[2], Type::u64)});
         return nullptr;
       }
       case ApiArguments::bits:
@@ -186,24 +166,19 @@ class HostGenerator final : public FunctionGenerator {
       case ApiArguments::print: print(call); return nullptr;
       case ApiArguments::fold: return nullptr;  // Program::folds
       case ApiArguments::emit_ratio: emit_ratio(call); return nullptr;
-      case ApiArguments::emit_table:
-        call_runtime(&host_emit_table, builder_.getVoidTy(), {pointer_to(call)});
-        return nullptr;
-      case ApiArguments::emit_ranges:
-        call_runtime(&host_emit_ranges, builder_.getVoidTy(), {pointer_to(call)});
-        return nullptr;
+      case ApiArguments::emit_table: call_runtime(&host_emit_table, {pointer_to(&call)}); return nullptr;
+      case ApiArguments::emit_ranges: call_runtime(&host_emit_ranges, {pointer_to(&call)}); return nullptr;
       case ApiArguments::emit_words: {
-        llvm::Value* unit = call.operands.size() > 2 ? text_of(*call.operands[2]) : builder_.getInt64(0);
-        call_runtime(&host_emit_words, builder_.getVoidTy(),
-                     {pointer_to(call), text_of(*call.operands[0]), unit});
+        llvm::Value* unit = unit_of(call, 2);
+        call_runtime(&host_emit_words, {pointer_to(&call), text_of(*call.operands[0]), unit});
         return nullptr;
       }
       case ApiArguments::emit_arrays:
-        call_runtime(&host_emit_arrays, builder_.getVoidTy(), {text_of(*call.operands[0])});
+        call_runtime(&host_emit_arrays, {text_of(*call.operands[0])});
         return nullptr;
       case ApiArguments::array: {
-        llvm::Value* bits = call_runtime(&host_reduce, builder_.getInt64Ty(), {pointer_to(call)});
-        return call.type == Type::f64 ? builder_.CreateBitCast(bits, builder_.getDoubleTy()) : bits;
+        llvm::Value* bits = call_runtime(&host_reduce, {pointer_to(&call)});
+        return call.type == Type::f64 ? ir_.CreateBitCast(bits, ir_.getDoubleTy()) : bits;
       }
       case ApiArguments::instruction:
       case ApiArguments::instruction_labels:
@@ -211,76 +186,67 @@ class HostGenerator final : public FunctionGenerator {
       default: break;
     }
     if (call.type == Type::text)
-      return call_runtime(&host_launch_text, builder_.getInt64Ty(),
-                          {builder_.getInt64(static_cast<std::uint64_t>(call.api->api))});
-    llvm::Value* value = call_runtime(&host_launch_value, builder_.getInt64Ty(),
-                                      {builder_.getInt64(static_cast<std::uint64_t>(call.api->api))});
+      return call_runtime(&host_launch_text, {i64(static_cast<std::uint64_t>(call.api->api))});
+    llvm::Value* value = call_runtime(&host_launch_value, {i64(static_cast<std::uint64_t>(call.api->api))});
     return convert(value, Type::u64, call.type);
   }
 
   llvm::Value* site_call(const Expression& call) {
     llvm::Value* index = expression_as(*call.operands[0], Type::u64);
-    if (call.type == Type::text)
-      return call_runtime(&host_site_text, builder_.getInt64Ty(), {pointer_to(call), index});
-    llvm::Value* value = call_runtime(&host_site_value, builder_.getInt64Ty(), {pointer_to(call), index});
+    if (call.type == Type::text) return call_runtime(&host_site_text, {pointer_to(&call), index});
+    llvm::Value* value = call_runtime(&host_site_value, {pointer_to(&call), index});
     return convert(value, Type::u64, call.type);
   }
 
   /// The address of a std::string.
   llvm::Value* text_of(const Expression& text) {
-    if (text.kind == ExpressionKind::string)
-      return builder_.getInt64(reinterpret_cast<std::uint64_t>(&text.text));
-    return expression(text);
+    return text.kind == ExpressionKind::string ? number_of(&text.text) : expression(text);
+  }
+
+  /// The optional argument at `index`; null if it is omitted.
+  llvm::Value* unit_of(const Expression& call, std::size_t index) {
+    return call.operands.size() > index ? text_of(*call.operands[index]) : i64(0);
   }
 
   void emit(const Expression& call) {
     llvm::Value* name = text_of(*call.operands[0]);
-    llvm::Value* unit = call.operands.size() > 2 ? text_of(*call.operands[2]) : builder_.getInt64(0);
+    llvm::Value* unit = unit_of(call, 2);
     const Expression& value = *call.operands[1];
-    if (value.kind == ExpressionKind::name && value.symbol != nullptr &&
-        value.symbol->collection != nullptr) {
-      call_runtime(&host_emit_collection, builder_.getVoidTy(),
-                   {pointer_to(call), name, unit, builder_.getInt64(all_of_them)});
-      return;
+    const Symbol* symbol = value.kind == ExpressionKind::name ? value.symbol : nullptr;
+    if (symbol != nullptr && symbol->collection != nullptr) {
+      call_runtime(&host_emit_collection, {pointer_to(&call), name, unit, i64(all_of_them)});
+    } else if (symbol != nullptr && symbol->kind == Symbol::Kind::record && !symbol->dimensions.empty()) {
+      call_runtime(&host_emit_record, {pointer_to(&call), name, unit});
+    } else if (symbol != nullptr && symbol->kind == Symbol::Kind::array) {
+      call_runtime(&host_emit_array, {pointer_to(&call), name, unit});
+    } else {
+      llvm::Value* bits = bits_of_value(expression(value), value.type);
+      call_runtime(&host_emit_value, {pointer_to(&call), name, unit, bits});
     }
-    const bool is_record = value.kind == ExpressionKind::name && value.symbol != nullptr &&
-                           value.symbol->kind == Symbol::Kind::record && !value.symbol->dimensions.empty();
-    if (is_record) {
-      call_runtime(&host_emit_record, builder_.getVoidTy(), {pointer_to(call), name, unit});
-      return;
-    }
-    const bool is_array = value.kind == ExpressionKind::name && value.symbol != nullptr &&
-                          value.symbol->kind == Symbol::Kind::array;
-    if (is_array) {
-      call_runtime(&host_emit_array, builder_.getVoidTy(), {pointer_to(call), name, unit});
-      return;
-    }
-    llvm::Value* bits = bits_of_value(expression(value), value.type);
-    call_runtime(&host_emit_value, builder_.getVoidTy(), {pointer_to(call), name, unit, bits});
   }
 
   void emit_ratio(const Expression& call) {
     llvm::Value* name = text_of(*call.operands[0]);
-    llvm::Value* unit = call.operands.size() > 3 ? text_of(*call.operands[3]) : builder_.getInt64(0);
+    llvm::Value* unit = unit_of(call, 3);
     const auto bits = [&](std::size_t i) {
       const Expression& value = *call.operands[i];
       return bits_of_value(expression(value), value.type);
     };
     llvm::Value* numerator = bits(1);
-    call_runtime(&host_emit_ratio, builder_.getVoidTy(), {pointer_to(call), name, unit, numerator, bits(2)});
+    call_runtime(&host_emit_ratio, {pointer_to(&call), name, unit, numerator, bits(2)});
   }
 
   void print(const Expression& call) {
     const std::size_t count = call.operands.size() - 1;
     llvm::AllocaInst* values =
-        new_slot(llvm::ArrayType::get(builder_.getInt64Ty(), std::max<std::size_t>(count, 1)), "values");
+        new_slot(llvm::ArrayType::get(ir_.getInt64Ty(), std::max<std::size_t>(count, 1)), "values");
     for (std::size_t i = 0; i < count; ++i) {
       const Expression& argument = *call.operands[i + 1];
       llvm::Value* bits = argument.type == Type::text ? text_of(argument)
                                                       : bits_of_value(expression(argument), argument.type);
-      builder_.CreateStore(bits, builder_.CreateConstGEP1_64(builder_.getInt64Ty(), values, i));
+      ir_.CreateStore(bits, ir_.CreateConstGEP1_64(ir_.getInt64Ty(), values, i));
     }
-    call_runtime(&host_print, builder_.getVoidTy(), {pointer_to(call), values});
+    call_runtime(&host_print, {pointer_to(&call), values});
   }
 
   llvm::Value* run_ = nullptr;
@@ -310,11 +276,7 @@ HostRun prepare(const Program& program, const LaunchView& launch, std::vector<st
     own_host.assign(initial, initial + program.host_initial.size());
     run.host = own_host.data();
   }
-  const std::string mangled(launch.kernel);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-  run.kernel_name = name != nullptr ? name.get() : mangled;
+  run.kernel_name = demangle(std::string(launch.kernel));
   return run;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cod/host_report.h"
 #include "cod/sema/program.h"
 #include "support/result.h"
 

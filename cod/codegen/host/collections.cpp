@@ -44,11 +44,11 @@ bool is_less(std::uint64_t a, std::uint64_t b, Type type) {
 
 /// A field of the key in an occupied slot, in the representation of wide_bits().
 std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t index, std::size_t field) {
-  const unsigned chunk = map.has_zero_place() ? 64 : 63;
+  const unsigned chunk = map.has_zero_slot() ? 64 : 63;
   unsigned at = 0;
   for (std::size_t i = 0; i < field; ++i) at += bytes_of(map.key[i].type) * 8;
   const unsigned bits = bytes_of(map.key[field].type) * 8;
-  const bool is_zero_key = map.has_zero_place() && index % map.stride() == map.capacity;
+  const bool is_zero_key = map.has_zero_slot() && index % map.stride() == map.capacity;
   if (is_zero_key) return 0;
   const std::uint64_t mask = chunk == 64 ? ~std::uint64_t{0} : ~(std::uint64_t{1} << 63);
   const unsigned shift = at % chunk;
@@ -64,13 +64,13 @@ std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t
 /// The occupied slots, by descending value, then by key.
 const HostRun::Entries& searched(HostRun& run, const Collection& map, std::uint64_t lead) {
   const auto [known, is_new] = run.entries.try_emplace({&map, lead});
-  std::vector<std::uint64_t>& entries = known->second.places;
+  std::vector<std::uint64_t>& entries = known->second.slots;
   if (!is_new) return known->second;
   for (std::uint64_t i = lead * map.stride(); i < (lead + 1) * map.stride(); ++i) {
     if (value_in(run, *map.key_words[0], i) == 0) continue;
     entries.push_back(i);
     std::vector<std::uint64_t> words;
-    const bool is_zero_key = map.has_zero_place() && i % map.stride() == map.capacity;
+    const bool is_zero_key = map.has_zero_slot() && i % map.stride() == map.capacity;
     for (const Symbol* word : map.key_words) words.push_back(is_zero_key ? 0 : value_in(run, *word, i));
     known->second.by_key.emplace(std::move(words), i);
   }
@@ -91,7 +91,7 @@ const HostRun::Entries& searched(HostRun& run, const Collection& map, std::uint6
 }
 
 const std::vector<std::uint64_t>& entries_of(HostRun& run, const Collection& map, std::uint64_t lead) {
-  return searched(run, map, lead).places;
+  return searched(run, map, lead).slots;
 }
 
 std::uint64_t length_of(HostRun& run, const Collection& collection, std::uint64_t lead) {
@@ -157,7 +157,7 @@ class Table {
 
 /// The slots that the rows of the table show, and the leading index of each.
 struct Rows {
-  std::vector<std::uint64_t> places;
+  std::vector<std::uint64_t> slots;
   std::vector<std::uint64_t> leads;
   std::uint64_t left_out = 0;  ///< entries beyond the requested maximum
 };
@@ -180,7 +180,7 @@ Rows rows_of(HostRun& run, const Collection& collection, std::uint64_t most) {
     rows.left_out += entries - length;
     for (std::uint64_t i = 0; i < length; ++i) {
       const bool is_map = collection.kind == Collection::Kind::map;
-      rows.places.push_back(is_map ? entries_of(run, collection, lead)[i] : lead * collection.stride() + i);
+      rows.slots.push_back(is_map ? entries_of(run, collection, lead)[i] : lead * collection.stride() + i);
       rows.leads.push_back(lead);
     }
   }
@@ -202,14 +202,14 @@ void emit_table(HostRun& run, const Collection& collection, const std::string& n
   }
   for (std::size_t i = 0; i < collection.key.size(); ++i) {
     std::vector<std::uint64_t> column;
-    for (const std::uint64_t place : rows.places) column.push_back(key_field(run, collection, place, i));
+    for (const std::uint64_t slot : rows.slots) column.push_back(key_field(run, collection, slot, i));
     const Collection::KeyField& key = collection.key[i];
     table.column(key.name.empty() ? "key" : key.name, key.type, column, false, Folding::key, key.naming);
   }
   for (std::size_t i = 0; i < collection.leaves.size(); ++i) {
     const Symbol& leaf = *collection.leaves[i];
     std::vector<std::uint64_t> column;
-    for (const std::uint64_t place : rows.places) column.push_back(wide_bits(run, leaf, place));
+    for (const std::uint64_t slot : rows.slots) column.push_back(wide_bits(run, leaf, slot));
     const bool is_record = leaf.name.size() > collection.name.size();
     const std::string own = is_record ? leaf.name.substr(collection.name.size() + 1) : "value";
     const Collection::Naming naming = is_map ? Collection::Naming{} : collection.namings[i];
@@ -301,8 +301,8 @@ void emit_collection(HostRun& run, const Collection& collection, const std::stri
   emit_table(run, collection, name, unit, most);
 }
 
-std::vector<std::uint64_t> entry_places(HostRun& run, const Collection& collection) {
-  return rows_of(run, collection, all_of_them).places;
+std::vector<std::uint64_t> entry_slots(HostRun& run, const Collection& collection) {
+  return rows_of(run, collection, all_of_them).slots;
 }
 
 void note_dropped(HostRun& run) {

@@ -61,9 +61,9 @@ class Ranges {
         tallies_(run.launch.shared_arrays.size()) {}
 
   void collect() {
-    for (const std::uint64_t place : entry_places(run_, closed_)) {
+    for (const std::uint64_t slot : entry_slots(run_, closed_)) {
       const auto field = [&](std::size_t i) {
-        return element<std::uint32_t>(run_, *closed_.leaves[i], place);
+        return element<std::uint32_t>(run_, *closed_.leaves[i], slot);
       };
       add({field(0), field(1), field(2), field(3), field(4), field(5), false});
     }

@@ -59,10 +59,6 @@ std::uint64_t reduce(Api api, const std::byte* data, std::uint64_t count) {
   return std::bit_cast<std::uint64_t>(result);
 }
 
-}  // namespace
-
-namespace {
-
 std::string first_free(const std::string& name, std::set<std::string>& taken) {
   std::string free = name;
   for (int copy = 2; !taken.insert(free).second; ++copy) free = name + "#" + std::to_string(copy);
@@ -76,9 +72,12 @@ decltype(Emitted::values) number_of(Type type, std::uint64_t bits) {
   return std::vector<std::uint64_t>{bits};
 }
 
-}  // namespace
-
-namespace {
+Emitted named(const std::string& name, const std::string* unit) {
+  Emitted emitted;
+  emitted.name = name;
+  if (unit != nullptr) emitted.unit = *unit;
+  return emitted;
+}
 
 /// Applies fold() for the column, the result or the whole table. A table's keys stay keys.
 void declare_fold(const Program& program, Emitted& emitted) {
@@ -197,18 +196,14 @@ void host_division_by_zero(HostRun* run, const Expression* place) {
 
 void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
                      std::uint64_t bits) {
-  Emitted emitted;
-  emitted.name = run->take_name(*name);
-  if (unit != nullptr) emitted.unit = *unit;
+  Emitted emitted = named(run->take_name(*name), unit);
   emitted.values = number_of(call->operands[1]->type, bits);
   run->emit(std::move(emitted));
 }
 
 void host_emit_ratio(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
                      std::uint64_t numerator, std::uint64_t denominator) {
-  Emitted emitted;
-  emitted.name = run->take_name(*name);
-  if (unit != nullptr) emitted.unit = *unit;
+  Emitted emitted = named(run->take_name(*name), unit);
   emitted.values = number_of(call->operands[1]->type, numerator);
   emitted.denominators = number_of(call->operands[2]->type, denominator);
   run->emit(std::move(emitted));
@@ -236,8 +231,8 @@ Elements elements_of(HostRun& run, const Symbol& symbol) {
   const Collection* collection = symbol.collection;
   if (collection == nullptr || collection->kind == Collection::Kind::histogram) return elements;
   const std::size_t bytes = size_of(elements.type);
-  for (const std::uint64_t place : entry_places(run, *collection)) {
-    const std::byte* element = elements.data + place * bytes;
+  for (const std::uint64_t slot : entry_slots(run, *collection)) {
+    const std::byte* element = elements.data + slot * bytes;
     elements.copied.insert(elements.copied.end(), element, element + bytes);
   }
   elements.data = elements.copied.data();
@@ -264,13 +259,6 @@ void emit_elements(HostRun& run, const Elements& elements, const std::vector<Dim
     emitted.values = std::move(values);
   });
   run.emit(std::move(emitted));
-}
-
-Emitted named(const std::string& name, const std::string* unit) {
-  Emitted emitted;
-  emitted.name = name;
-  if (unit != nullptr) emitted.unit = *unit;
-  return emitted;
 }
 
 void emit_column(HostRun& run, const Symbol& leaf, const std::string& table, const std::string& column,

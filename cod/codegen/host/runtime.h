@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cod/host_report.h"
 #include "cod/sema/program.h"
-#include "cod/specification.h"
 
 namespace lynxpp::cod {
 
@@ -27,7 +27,7 @@ struct HostRun {
   std::vector<Mishap> mishaps;  ///< one per location, in order of first occurrence
   /// Occupied slots of a map, for each leading index queried (collections.cpp).
   struct Entries {
-    std::vector<std::uint64_t> places;                           ///< by entry index
+    std::vector<std::uint64_t> slots;                            ///< by entry index
     std::map<std::vector<std::uint64_t>, std::uint64_t> by_key;  ///< key words ▶ slot
   };
   std::map<std::pair<const Collection*, std::uint64_t>, Entries> entries;
@@ -100,7 +100,7 @@ void host_emit_collection(HostRun* run, const Expression* call, const std::strin
 void emit_collection(HostRun& run, const Collection& collection, const std::string& name,
                      const std::string& unit, std::uint64_t most);
 /// The positions of valid entries in the arrays of a trace or a map.
-std::vector<std::uint64_t> entry_places(HostRun& run, const Collection& collection);
+std::vector<std::uint64_t> entry_slots(HostRun& run, const Collection& collection);
 /// Reports dropped entries as a note of the launch, for each trace and map.
 void note_dropped(HostRun& run);
 /// A leading index that selects all of them.

@@ -50,8 +50,8 @@ constexpr const char* unknown_name = "(unknown)";
 std::string allocation_name(const LaunchView& launch, std::uint64_t id) {
   if (id == no_allocation) return "(none)";
   const auto found = std::ranges::find_if(
-      launch.placed_arrays, [id](const PlacedArray& each) { return !each.is_shared && each.id == id; });
-  return found == launch.placed_arrays.end() ? unknown_name : found->name;
+      launch.located_arrays, [id](const LocatedArray& each) { return !each.is_shared && each.id == id; });
+  return found == launch.located_arrays.end() ? unknown_name : found->name;
 }
 
 std::string instruction_name(const SiteTable& sites, Api api, std::uint64_t id) {

@@ -227,11 +227,11 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
 
 void host_emit_arrays(HostRun* run, const std::string* name) {
   const std::string table = run->take_name(*name);
-  const std::vector<PlacedArray>& arrays = run->launch.placed_arrays;
+  const std::vector<LocatedArray>& arrays = run->launch.located_arrays;
   if (arrays.empty()) return;
   Emitted row;
   std::vector<std::uint64_t> addresses, bytes, shared;
-  for (const PlacedArray& array : arrays) {
+  for (const LocatedArray& array : arrays) {
     row.labels.push_back(array.name);
     addresses.push_back(array.address);
     bytes.push_back(array.bytes);

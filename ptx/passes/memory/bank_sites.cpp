@@ -30,7 +30,7 @@ void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, st
     const Instruction& instruction = instructions[i];
     if (!unit.spliced.probes[probe].matches(instruction)) continue;
     const std::optional<MemoryAccess> access = unit.spliced.probes[probe].access_at(instruction);
-    if (!access || !access->is_of_lanes() || access->selects_lanes()) continue;
+    if (!access || !access->follows_from_lanes() || access->selects_lanes()) continue;
     const std::optional<LanePattern> pattern =
         function.analyses->lane_patterns().of_address(i, *access->address);
     if (!pattern) continue;

@@ -119,7 +119,7 @@ class FunctionLanes {
   void collect(const Probe& probe, std::uint32_t number, std::uint32_t index) {
     const Instruction& instruction = body_.instructions[index];
     const std::optional<MemoryAccess> access = probe.access_at(instruction);
-    if (!access || !access->is_of_lanes() || access->selects_lanes()) return;
+    if (!access || !access->follows_from_lanes() || access->selects_lanes()) return;
     const double weight = weight_of(function_.graph().block_of[index]);
     for (const std::string& value : probe.with_lane_values->site_values()) {
       if (!is_lane_value(value)) continue;

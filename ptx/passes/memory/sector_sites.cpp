@@ -47,7 +47,7 @@ class SectorSitesOfFunction {
  private:
   void add(std::uint32_t index, const Instruction& instruction) {
     const MemoryAccesses accesses = memory_accesses(instruction);
-    if (accesses.count != 1 || !accesses.access[0].is_of_lanes() || accesses.access[0].selects_lanes())
+    if (accesses.count != 1 || !accesses.access[0].follows_from_lanes() || accesses.access[0].selects_lanes())
       return;
     const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
     if (!pattern || pattern->bits != address_bits) return;

@@ -86,7 +86,7 @@ class RunFinder {
     const std::uint32_t block = analyses_.graph().block_of[instruction];
     const std::uint32_t loop = loops_.loop_of(block);
     const bool is_plain = accesses.count == 1 && is_whole_words(access.bytes) && !access.selects_lanes() &&
-                          access.is_of_lanes() && access.address != nullptr &&
+                          access.follows_from_lanes() && access.address != nullptr &&
                           access.space == StateSpace::global && !read.guarded();
     if (!is_plain || loop == no_loop || calls_[loop] || loops_.is_irreducible(block)) return std::nullopt;
     const bool is_in_every_iteration = std::ranges::all_of(loops_.loops()[loop].latches, [&](auto latch) {

@@ -125,7 +125,7 @@ std::uint32_t WordSiteAnalysis::loop_of_address(std::uint32_t instruction, const
   const std::optional<AffineForm> address = analyses_.affine().of_address(instruction);
   const Instruction& read = analyses_.function().body->instructions[instruction];
   const bool is_plain = access.space == StateSpace::global || access.space == StateSpace::shared;
-  if (!address || !is_plain || access.selects_lanes() || !access.is_of_lanes() || access.bytes == 0 ||
+  if (!address || !is_plain || access.selects_lanes() || !access.follows_from_lanes() || access.bytes == 0 ||
       read.guarded() || loops.is_irreducible(block) || memory_accesses(read).count != 1)
     return no_loop;
   std::uint32_t outermost = no_loop;
@@ -141,7 +141,7 @@ std::uint32_t WordSiteAnalysis::loop_of_address(std::uint32_t instruction, const
 
 std::optional<WordSite> WordSiteAnalysis::find(std::uint32_t instruction, const MemoryAccess& access) const {
   WordSite site;
-  const bool has_address = access.is_of_lanes() && !access.selects_lanes();
+  const bool has_address = access.follows_from_lanes() && !access.selects_lanes();
   const Variance variance =
       has_address ? analyses_.uniformity().of_operand(instruction, *access.address) : varies;
   if ((variance & in_block) == 0 && is_together(instruction)) site.threads = WordSite::Threads::of_the_block;

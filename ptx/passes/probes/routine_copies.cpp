@@ -126,7 +126,7 @@ bool RoutineCopies::compares_sectors(const Probe& probe, const Site& site) const
   const MemoryAccesses accesses = memory_accesses(*site.instruction);
   return SectorLanes::is_possible(unit_) && probe.effect == ProbeEffect::measures_sectors &&
          site.routine == nullptr && site.point == ProbePoint::instruction && !site.instruction->guarded() &&
-         unit_.counting.plan != nullptr && accesses.count == 1 && accesses.access[0].is_of_lanes() &&
+         unit_.counting.plan != nullptr && accesses.count == 1 && accesses.access[0].follows_from_lanes() &&
          !accesses.access[0].selects_lanes() && !outliner_.is_outlined(probe, tallies_.at(probe, site));
 }
 

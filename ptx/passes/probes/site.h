@@ -36,7 +36,7 @@ inline bool has_nothing_to_measure(const Probe& probe, const Instruction& instru
   if (probe.effect != ProbeEffect::measures_sectors && probe.effect != ProbeEffect::measures_banks)
     return false;
   const std::optional<MemoryAccess> access = probe.access_at(instruction);
-  return !access || !access->is_of_lanes();
+  return !access || !access->follows_from_lanes();
 }
 
 /// Returns the probe's position in SplicedCode::probes.

@@ -234,7 +234,7 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
     const MemoryAccess access = access_of(site);
     return has_own_bytes(site, access) ? CodeOperand(bytes_register(site.access)) : access.bytes;
   }
-  if (name == "is_of_lanes") return access_of(site).is_of_lanes() ? 1 : 0;
+  if (name == "follows_from_lanes") return access_of(site).follows_from_lanes() ? 1 : 0;
   if (name == "vector_width") return vector_width(instruction);
   if (name == "source_line") return instruction.source_line;
   if (name == "ptx_line") return instruction.line;

@@ -144,7 +144,7 @@ void FunctionCodegen::count_sides(const std::vector<const ptx::Operand*>& operan
                             : !access.writes ? AccessKind::load
                                              : AccessKind::atomic;
     operation.counted.sides.push_back({static_cast<std::size_t>(found - addresses.begin()), access.space,
-                                       static_cast<std::uint32_t>(kind), access.is_of_lanes(),
+                                       static_cast<std::uint32_t>(kind), access.follows_from_lanes(),
                                        access.is_sized});
   }
 }

@@ -56,11 +56,12 @@ class SideCounts {
   void count_global(std::uint32_t mask) {
     if (!side_.is_sized) return;
     ++counts_.global.requests;
-    if (side_.is_of_lanes) counts_.global.sectors += count_sectors(addresses_.data(), mask, widest(mask));
+    if (side_.follows_from_lanes)
+      counts_.global.sectors += count_sectors(addresses_.data(), mask, widest(mask));
     for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
       if ((mask >> lane & 1) == 0) continue;
       counts_.global.bytes += bytes_[lane];
-      if (!side_.is_of_lanes)
+      if (!side_.follows_from_lanes)
         counts_.global.sectors +=
             (addresses_[lane] % counted_sector_bytes + bytes_[lane] + counted_sector_bytes - 1) /
             counted_sector_bytes;
@@ -70,7 +71,7 @@ class SideCounts {
 
   void count_shared(const SpacesOfLanes& lanes) {
     if (!side_.is_sized) return;
-    if (side_.is_of_lanes) {
+    if (side_.follows_from_lanes) {
       const Wavefronts wavefronts = count_wavefronts(lanes.offsets.data(), lanes.shared, widest(lanes.shared),
                                                      static_cast<AccessKind>(side_.kind));
       ++counts_.shared.accesses;

@@ -1,4 +1,4 @@
-#include "cod/sema/lane_words.h"
+#include "cod/sema/lane_dependence.h"
 
 #include <algorithm>
 
@@ -25,26 +25,17 @@ bool asks(const ExpressionPtr& expression) { return expression != nullptr && ask
 
 }  // namespace
 
+bool is_about_accesses(Api api) {
+  using enum Api;
+  return is_one_of(api, {first_in_sector, bank_wavefronts, bank_conflicts, bank_groups_spared});
+}
+
 bool means_lanes(Api api) {
-  switch (api) {
-    case Api::active_mask:
-    case Api::active_thread_count:
-    case Api::least_active_thread_in_warp:
-    case Api::divergent_warp:
-    case Api::ballot:
-    case Api::unique_element_count:
-    case Api::warp_sum:
-    case Api::warp_max:
-    case Api::warp_min:
-    case Api::warp_any:
-    case Api::warp_all:
-    case Api::sync_warp:
-    case Api::first_in_sector:
-    case Api::bank_wavefronts:
-    case Api::bank_conflicts:
-    case Api::bank_groups_spared: return true;
-    default: return false;
-  }
+  using enum Api;
+  return is_about_accesses(api) ||
+         is_one_of(api,
+                   {active_mask, active_thread_count, least_active_thread_in_warp, divergent_warp, ballot,
+                    unique_element_count, warp_sum, warp_max, warp_min, warp_any, warp_all, sync_warp});
 }
 
 /// Terminates because helpers are not recursive.

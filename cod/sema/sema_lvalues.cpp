@@ -15,37 +15,37 @@ std::size_t index_count(const Symbol& symbol) {
 
 /// a[i].b[j] ▶ the symbol of the field, and the indices in order. With `column`, the indices of an array of
 /// structures may be omitted.
-Symbol* Analyser::resolve(Expression& expression, Place& place, bool column) {
+Symbol* Analyser::resolve(Expression& expression, Lvalue& lvalue, bool column) {
   const bool is_dereference =
       expression.kind == ExpressionKind::unary && expression.op == Operator::dereference;
-  const bool is_place =
+  const bool is_lvalue =
       expression.kind == ExpressionKind::index || expression.kind == ExpressionKind::member || is_dereference;
   if (expression.kind == ExpressionKind::index && expression.symbol != nullptr) {
     // Already analysed: the extent of a field is shared by all variables of the structure.
-    place.indices = std::move(expression.operands);
-    place.setup = std::move(expression.setup);
+    lvalue.indices = std::move(expression.operands);
+    lvalue.setup = std::move(expression.setup);
     return expression.symbol;
   }
-  if (is_place && expression.operands.empty()) return nullptr;  // an error has already been reported
+  if (is_lvalue && expression.operands.empty()) return nullptr;  // an error has already been reported
   if (expression.kind == ExpressionKind::index || is_dereference) {
-    Symbol* symbol = resolve(*expression.operands[0], place, column);
+    Symbol* symbol = resolve(*expression.operands[0], lvalue, column);
     // The target of a pointer; arrays decay to pointers to their first element.
-    if (symbol != nullptr && symbol->target != nullptr && place.indices.empty()) symbol = symbol->target;
+    if (symbol != nullptr && symbol->target != nullptr && lvalue.indices.empty()) symbol = symbol->target;
     if (is_dereference) {
-      place.indices.push_back(unsigned_literal(0));
+      lvalue.indices.push_back(unsigned_literal(0));
       return symbol;
     }
     Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
     if (collection != nullptr && collection->kind == Collection::Kind::map &&
-        place.indices.size() == collection->leading.size()) {
-      push_key(*expression.operands[1], *collection, place.indices);
+        lvalue.indices.size() == collection->leading.size()) {
+      push_key(*expression.operands[1], *collection, lvalue.indices);
       return symbol;
     }
     require_integer(*expression.operands[1], value(*expression.operands[1]), "an index");
-    place.indices.push_back(std::move(expression.operands[1]));
+    lvalue.indices.push_back(std::move(expression.operands[1]));
     return symbol;
   }
-  if (expression.kind == ExpressionKind::member) return resolve_member(expression, place, column);
+  if (expression.kind == ExpressionKind::member) return resolve_member(expression, lvalue, column);
   if (expression.kind == ExpressionKind::name) {
     Symbol* symbol = find(expression.text);
     if (symbol == nullptr)
@@ -53,48 +53,41 @@ Symbol* Analyser::resolve(Expression& expression, Place& place, bool column) {
             suggestion(expression.text, visible_names()));
     return symbol;
   }
-  return resolve_value(expression, place);
+  return resolve_value(expression, lvalue);
 }
 
-Symbol* Analyser::resolve_member(Expression& expression, Place& place, bool column) {
-  Symbol* symbol = resolve(*expression.operands[0], place, column);
+Symbol* Analyser::resolve_member(Expression& expression, Lvalue& lvalue, bool column) {
+  Symbol* symbol = resolve(*expression.operands[0], lvalue, column);
   if (symbol == nullptr) return nullptr;
-  if (symbol->target != nullptr) {
-    error(expression.position, "'" + symbol->name + "' is a pointer",
-          "write '" + symbol->name + "->" + expression.text + "'");
-    return nullptr;
-  }
-  if (symbol->kind != Symbol::Kind::record) {
-    error(expression.position, "'" + symbol->name + "' has no fields");
-    return nullptr;
-  }
-  if (!column && place.indices.size() != index_count(*symbol)) {
-    error(expression.position, "'" + symbol->name + "' is an array", "add an index before the field");
-    return nullptr;
-  }
+  if (symbol->target != nullptr)
+    return fail(expression.position, "'" + symbol->name + "' is a pointer",
+                "write '" + symbol->name + "->" + expression.text + "'");
+  if (symbol->kind != Symbol::Kind::record)
+    return fail(expression.position, "'" + symbol->name + "' has no fields");
+  if (!column && lvalue.indices.size() != index_count(*symbol))
+    return fail(expression.position, "'" + symbol->name + "' is an array", "add an index before the field");
   std::vector<std::string> names;
   for (const auto& [name, field] : symbol->fields) {
     if (name == expression.text) return field;
     names.push_back(name);
   }
-  error(expression.position, "'" + symbol->name + "' has no field '" + expression.text + "'",
-        suggestion(expression.text, names));
-  return nullptr;
+  return fail(expression.position, "'" + symbol->name + "' has no field '" + expression.text + "'",
+              suggestion(expression.text, names));
 }
 
 /// A computed pointer, stored in a hidden variable, or a structure that a function returned.
-Symbol* Analyser::resolve_value(Expression& expression, Place& place) {
+Symbol* Analyser::resolve_value(Expression& expression, Lvalue& lvalue) {
   const Type type = this->expression(expression);
   if (type == Type::pointer && expression.pointee != Type::none) {
     Symbol* pointer = hidden_pointer(expression);
     const Position position = expression.position;
-    place.setup.push_back(
+    lvalue.setup.push_back(
         assign_leaf(pointer, {}, std::make_unique<Expression>(std::move(expression)), position));
     return pointer;
   }
   if (type == Type::structure && expression.kind == ExpressionKind::index) {
-    place.indices = std::move(expression.operands);
-    place.setup = std::move(expression.setup);
+    lvalue.indices = std::move(expression.operands);
+    lvalue.setup = std::move(expression.setup);
     return expression.symbol;
   }
   if (type != Type::none) {
@@ -104,30 +97,26 @@ Symbol* Analyser::resolve_value(Expression& expression, Place& place) {
   return nullptr;
 }
 
-Type Analyser::place(Expression& expression) {
-  Place place;
+Type Analyser::lvalue(Expression& expression) {
+  Lvalue lvalue;
   const bool is_element = expression.kind != ExpressionKind::member;
-  Symbol* symbol = resolve(expression, place, false);
+  Symbol* symbol = resolve(expression, lvalue, false);
   if (symbol == nullptr) {
     expression.operands.clear();  // the remaining operands were moved from
     return Type::none;
   }
   const bool has_elements = symbol->kind == Symbol::Kind::array || symbol->kind == Symbol::Kind::record;
   expression.op = Operator::none;
-  expression.operands = std::move(place.indices);
-  expression.setup = std::move(place.setup);
-  if (!has_elements && is_element) {
-    error(expression.position,
-          "only arrays and pointers have elements, and '" + symbol->name + "' is neither",
-          "declare 'global unsigned long name[THREADS];' at file scope");
-    return Type::none;
-  }
-  if (has_elements && expression.operands.size() != index_count(*symbol)) {
-    error(expression.position, "wrong number of indices for '" + symbol->name + "': expected " +
-                                   std::to_string(symbol->dimensions.size()) + ", have " +
-                                   std::to_string(expression.operands.size()));
-    return Type::none;
-  }
+  expression.operands = std::move(lvalue.indices);
+  expression.setup = std::move(lvalue.setup);
+  if (!has_elements && is_element)
+    return fail(expression.position,
+                "only arrays and pointers have elements, and '" + symbol->name + "' is neither",
+                "declare 'global unsigned long name[THREADS];' at file scope");
+  if (has_elements && expression.operands.size() != index_count(*symbol))
+    return fail(expression.position, "wrong number of indices for '" + symbol->name + "': expected " +
+                                         std::to_string(symbol->dimensions.size()) + ", have " +
+                                         std::to_string(expression.operands.size()));
   expression.kind = has_elements ? ExpressionKind::index : ExpressionKind::name;
   const Type type = use(expression, symbol);
   if (has_elements && type != Type::none) warn_of_indices(expression);

@@ -6,6 +6,8 @@
 
 namespace lynxpp::cod {
 
+/// True if the result depends on the lanes' addresses: sectors and banks.
+bool is_about_accesses(Api api);
 /// True if the result or effect depends on the active lanes: elections, masks, votes, sums, sectors, banks.
 bool means_lanes(Api api);
 
