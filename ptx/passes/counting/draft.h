@@ -41,21 +41,21 @@ struct PlanDraft {
   PlanDraft(InstrumentationUnit& u, const CountRequest& r)
       : unit(u), request(r), plan(std::make_shared<CountPlan>()) {
     plan->is_wide = u.counting.is_wide;
-    plan->launched_threads = system().measure();
-    plan->launched_warps = system().measure();
+    plan->launched_threads = system.measure();
+    plan->launched_warps = system.measure();
   }
 
   InstrumentationUnit& unit;
   const CountRequest& request;
   std::deque<FunctionDraft> functions;  ///< callers before callees
+  LinearSystem system;                  ///< becomes CountPlan::system
   const std::shared_ptr<CountPlan> plan;
 
-  LinearSystem& system() { return plan->system; }
   bool has(Refinement refinement) const { return !unit.options.without.contains(refinement); }
   /// Returns the variable of a quantity, by id in the unit. It is measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {
     const auto [place, is_new] = plan->quantities.try_emplace(quantity, no_variable);
-    if (is_new) place->second = system().measure();
+    if (is_new) place->second = system.measure();
     return place->second;
   }
 };

@@ -59,7 +59,7 @@ class FunctionPlanner {
     std::vector<VariableId> variables;
     for (std::size_t i = 0; i < flow.edges.size(); ++i) variables.push_back(system.measure());
     define_edges(flow, *placement, variables, system);
-    return system.order() ? std::move(placement) : std::nullopt;
+    return std::move(system).solve() ? std::move(placement) : std::nullopt;
   }
 
   FlowGraph draw(Kind kind, bool takes_constants) {
@@ -109,7 +109,7 @@ class FunctionPlanner {
   /// For threads, also requests the fall-through edges of the blocks in `exits`.
   void define_flow(FlowGraph& flow, const EdgePlacement& placement, Kind kind,
                    const std::set<std::uint32_t>& exits) {
-    LinearSystem& system = plan_.system();
+    LinearSystem& system = plan_.system;
     std::vector<VariableId> variables;
     for (std::size_t i = 0; i < flow.edges.size(); ++i) variables.push_back(system.measure());
     define_edges(flow, placement, variables, system);
@@ -154,7 +154,7 @@ class FunctionPlanner {
       if (block != executions.end()) block->second.push_back({variables[i], 1});
     }
     for (auto& [block, form] : executions)
-      plan_.system().redefine(plan_.variable_of({kind, unit_.first_block + block, {}}), std::move(form));
+      plan_.system.redefine(plan_.variable_of({kind, unit_.first_block + block, {}}), std::move(form));
   }
 
   /// Defines the guard of the block's last instruction: it holds for threads that do not fall through.
@@ -173,7 +173,7 @@ class FunctionPlanner {
           form.push_back({variables[edge->second], minus_one});
       }
     }
-    plan_.system().redefine(plan_.variable_of(guard), std::move(form));
+    plan_.system.redefine(plan_.variable_of(guard), std::move(form));
   }
 
   PlanDraft& plan_;
@@ -215,10 +215,12 @@ Result<std::shared_ptr<const CountPlan>> make_plan(InstrumentationUnit& unit, co
   for (FunctionDraft& function : draft.functions | std::views::reverse) {
     if (Status planned = FunctionPlanner(draft, function).run(); !planned) return planned.error();
   }
-  if (!draft.system().order()) return failure("the counts of the kernel depend on each other");
+  if (!draft.system.solve()) return failure("the counts of the kernel depend on each other");
   refine(draft);
   assign_storage(draft);
-  if (!draft.system().order()) return failure("the counters of the kernel depend on each other");
+  std::optional<SolvedSystem> solved = std::move(draft.system).solve();
+  if (!solved) return failure("the counters of the kernel depend on each other");
+  draft.plan->system = std::move(*solved);
   return std::shared_ptr<const CountPlan>(draft.plan);
 }
 

@@ -51,7 +51,7 @@ struct CountPlan {
   /// The counter of each tally: the function's position and the counter's position in it.
   std::map<Tally, std::pair<std::uint32_t, std::uint32_t>> tallies;
 
-  LinearSystem system;
+  SolvedSystem system;
   VariableId launched_threads = no_variable, launched_warps = no_variable;
   std::map<Quantity, VariableId> quantities;  ///< all requested quantities
 

@@ -98,7 +98,7 @@ void plan_taking(PlanDraft& plan, FunctionDraft& draft) {
       const std::optional<TakingKey> key = key_of_taking(draft, kind, instruction);
       const auto found = key ? known.find(*key) : known.end();
       if (found != known.end()) {
-        plan.system().redefine(own, {{found->second, 1}});
+        plan.system.redefine(own, {{found->second, 1}});
         continue;
       }
       if (key) known.emplace(*key, own);
@@ -159,7 +159,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
     LinearForm form{{counted, 1}};
     if (guard.is_opposite)
       form = {{plan.variable_of({Kind::thread_block, block, {}}), 1}, {counted, minus_one}};
-    plan.system().redefine(own, std::move(form));
+    plan.system.redefine(own, std::move(form));
   }
   for (const std::uint32_t instruction : draft.demand.places[Kind::warp_guard]) {
     draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::guard,
@@ -172,7 +172,7 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
       draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::diverges, own));
     } else {
       // Warps do not diverge at a branch with a warp-uniform condition.
-      plan.system().redefine(own, {});
+      plan.system.redefine(own, {});
     }
   }
   plan_taking(plan, draft);

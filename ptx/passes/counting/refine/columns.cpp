@@ -11,11 +11,12 @@ namespace {
 
 constexpr std::size_t most_terms = 20'000'000;  // visited terms of the system, for all columns together
 
+/// Requires an acyclic system. The columns are those before later changes of the system.
 LinearColumns columns_of(PlanDraft& plan) {
   std::vector<LinearColumns::Use> uses;
   for (const CountUse& use : plan.request.uses)
     uses.push_back({plan.variable_of(use.quantity), use.sum, use.factor});
-  return {plan.system(), uses, most_terms};
+  return {plan.system.solve().value(), uses, most_terms};
 }
 
 /// Counters of one function with the same program points.
@@ -78,7 +79,7 @@ class FunctionMerge {
         one.repeats = true;
         one.is_once = false;
         gone[groups[i][member]] = true;
-        plan_.system().redefine(other.variable, {});
+        plan_.system.redefine(other.variable, {});
       }
       std::ranges::sort(one.increments);
     }
@@ -97,7 +98,7 @@ void drop_unused_counters(PlanDraft& plan) {
     std::erase_if(function.counters, [&](const CounterDraft& counter) {
       const std::optional<LinearColumns::Column> column = columns.column_of(counter.variable);
       if (!column || !column->empty()) return false;
-      plan.system().redefine(counter.variable, {});
+      plan.system.redefine(counter.variable, {});
       return true;
     });
   }

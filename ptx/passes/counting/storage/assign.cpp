@@ -173,9 +173,9 @@ class FunctionStorage {
   /// Measures the launched threads or warps that are not counted, and defines the counter's variable from it.
   VariableId others_than(const CounterDraft& draft) {
     const CountPlan& plan = *plan_.plan;
-    const VariableId others = plan_.system().measure();
+    const VariableId others = plan_.system.measure();
     const VariableId launched = draft.counts_warps ? plan.launched_warps : plan.launched_threads;
-    plan_.system().redefine(draft.variable, {{launched, 1}, {others, minus_one}});
+    plan_.system.redefine(draft.variable, {{launched, 1}, {others, minus_one}});
     return others;
   }
 
