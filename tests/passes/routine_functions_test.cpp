@@ -91,7 +91,7 @@ TEST(RoutineFunctions, EqualCodeIsOneFunctionUnderAnyNames) {
 TEST(RoutineFunctions, RejectsFunctionsThatCannotMoveToAnotherModule) {
   RoutineFunctions functions;
   EXPECT_THAT(reason(add(".extern .func g;\n.func f()\n{\ncall g;\nret;\n}\n", "f", functions)),
-              HasSubstr("'g', which has no body"));
+              HasSubstr("'g', which is not defined here"));
   EXPECT_THAT(reason(add(".func f()\n{\ncall f;\nret;\n}\n", "f", functions)), HasSubstr("calls itself"));
   EXPECT_THAT(reason(add(".func f()\n{\n.reg .b64 %rd<2>;\nmov.b64 %rd1, __lynxpp_word_0;\nret;\n}\n", "f",
                          functions)),
