@@ -6,19 +6,21 @@
 #include <vector>
 
 #include "cod/specification.h"
-#include "ptx/passes/unit.h"
+#include "ptx/analysis/transfers/transfers.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
 
-/// Fills in unit.reached.transfers, for specifications that use them.
-void find_transfers(ptx::InstrumentationUnit& unit);
+/// Returns the transfers of the functions, for specifications that use them.
+ptx::Transfers find_transfers(const ptx::Module& module, const ptx::ReachedFunctions& reached);
 
-/// Returns the labels of an instruction of the unit, including transfers.
-cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction);
+/// Returns the labels of an instruction, including transfers.
+cod::LabelSets labels_of(const ptx::Transfers& transfers, const ptx::Instruction& instruction);
 
-/// True if a handler with this filter has a site at `instruction` of the unit.
-bool chooses(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
+/// True if a handler with this filter has a site at `instruction`.
+bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module, const ptx::Transfers& transfers,
              const ptx::Instruction& instruction);
 
 struct Place {

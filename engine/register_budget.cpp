@@ -145,14 +145,14 @@ Needs needs_of(ptx::Module& module, ptx::Function& kernel) {
 
 }  // namespace
 
-Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& variant) {
+Status check_register_budget(const ptx::Module& module, const ptx::Function& kernel,
+                             const std::string& variant) {
   if (variant.find(opcode) == std::string::npos) return success();
-  const ptx::Function& original = *unit.reached.kernel().function;
-  Result<ptx::Module> before = ptx::parse_module(unit.module.source());
+  Result<ptx::Module> before = ptx::parse_module(module.source());
   Result<ptx::Module> after = ptx::parse_module(variant, "<instrumented>");
   if (!before || !after) return success();  // the loader reports the reason
-  ptx::Function* const was = before->find_function(original.name);
-  ptx::Function* const is = after->find_function(original.name);
+  ptx::Function* const was = before->find_function(kernel.name);
+  ptx::Function* const is = after->find_function(kernel.name);
   if (was == nullptr || is == nullptr || !ptx::parse_body(*before, *was, "<original>").ok() ||
       !ptx::parse_body(*after, *is, "<instrumented>").ok())
     return success();

@@ -7,8 +7,6 @@
 
 #include "cod/word_map.h"
 #include "engine/elements.h"
-#include "engine/instrument.h"
-#include "engine/word_runs.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_addresses.h"
@@ -132,7 +130,7 @@ class ProbeSorter {
     if (!sorts_kinds_) return;
     // A thread that exits in a callee would lose the counts that it has kept.
     if (may_exit_in_calls(unit.reached)) return;
-    const std::vector<bool> together = ptx::functions_entered_together(unit);
+    const std::vector<bool> together = ptx::functions_entered_together(unit.module, unit.reached);
     for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
       const ptx::FunctionUnit& function = unit.reached.functions[i];
       analyses_.emplace(&function, ptx::WordSiteAnalysis(*function.analyses, together[i]));
@@ -380,7 +378,7 @@ std::set<std::string_view> probed_arrays(ptx::InstrumentationUnit& unit) {
   std::set<std::string_view> found;
   const ptx::Function& kernel = *unit.reached.kernel().function;
   const ptx::AffineAnalysis& affine = unit.reached.kernel().analyses->affine();
-  for (const auto& [number, words] : unit.spliced.counted_words) {
+  for (const auto& [number, words] : unit.words.counted) {
     const ptx::Probe& probe = unit.spliced.probes[number];
     if (!words.is_shared || !probe.enabled) continue;
     for (std::uint32_t i = 0; i < kernel.body->instructions.size(); ++i) {
@@ -425,7 +423,7 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
   if (!counters.window.empty() && counters.window_bytes != 0) return;
   counters.window.clear();
   counters.arrays.clear();
-  for (auto& [probe, words] : unit.spliced.counted_words) words.block_offset_word.reset();
+  for (auto& [probe, words] : unit.words.counted) words.block_offset_word.reset();
 }
 
 void finish_elements(const cod::WordScheme& scheme, Elements elements) {
@@ -474,15 +472,16 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
       counting->predicted.push_back(
           counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
       if (counts && adds_in_line && handler.counted_words.size() == 1)
-        unit.spliced.counted_words.emplace(
-            next - 1,
-            counted_words(request, *request.specifications[i], handler.counted_words[0], probe.first.word));
+        unit.words.counted.emplace(next - 1, counted_words(request, *request.specifications[i],
+                                                           handler.counted_words[0], probe.first.word));
     }
   }
   if (request.words.scheme.analysis == cod::WordScheme::Analysis::invariants)
     note_kinds(request, *counting, unit);
   note_textures(request, unit);
-  choose_runs(request, unit, *counting);
+  // GMProf's schemes count at each access, or after loops according to their own static analysis.
+  unit.words.records_runs =
+      !request.counting.wide && request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
   // Without a shared variable, no pointer refers to shared memory.
   if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();

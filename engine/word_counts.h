@@ -11,14 +11,12 @@
 #include <vector>
 
 #include "cod/specification.h"
-#include "ptx/passes/counting/refinements.h"
+#include "engine/request.h"
 #include "ptx/passes/unit.h"
 #include "ptx/replay/replay.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
-
-struct Request;
 
 struct WordCounting {
   cod::WordScheme scheme;
@@ -87,9 +85,9 @@ struct WordCounting {
 std::uint32_t position_of_word(const cod::Specification& specification, const cod::Word& word);
 
 /// Returns null if no specification counts words or uses the addresses of arrays. Removes accesses that need
-/// no probe from unit.spliced.probes, and requests addresses in unit.words.shared.variables, in the order of
-/// shared_arrays. Requires that the probes are those of the request's handlers, in order, and that variables'
-/// addresses are known.
+/// no probe from unit.spliced.probes and sets the requests of unit.words; addresses are requested in the order
+/// of shared_arrays. Requires that the probes are those of the request's handlers, in order, and that
+/// variables' addresses are known. `runs` is set once the word-plan pass has run.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 
 /// Memory whose words have contiguous elements.

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engine/elements.h"
-#include "engine/instrument.h"
 #include "ptx/passes/probes/words/word_run_sites.h"
 
 namespace lynxpp::engine {
@@ -147,72 +146,7 @@ std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const st
   return found;
 }
 
-/// Finds the runs of each probe.
-class RunChooser {
- public:
-  RunChooser(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting)
-      : unit_(unit),
-        counting_(counting),
-        has_places_(request.launch.has_few_threads &&
-                    !unit.options.without.contains(ptx::Refinement::loop_records)),
-        has_runs_(!unit.options.without.contains(ptx::Refinement::word_runs)) {}
-
-  void choose(std::size_t probe, const WordCounting::RunArray& of) {
-    if (!unit_.spliced.probes[probe].enabled) return;
-    bool are_written = false;
-    for (const ptx::FunctionUnit& function : unit_.reached.instrumented())
-      are_written |= choose_in(function, probe, of);
-    if (!are_written) return;
-    const auto known = std::ranges::find(counting_.runs.arrays, of);
-    unit_.spliced.counted_words.at(probe).runs_word =
-        unit_.spliced.words + 2 * static_cast<std::uint32_t>(known - counting_.runs.arrays.begin());
-    if (known == counting_.runs.arrays.end()) counting_.runs.arrays.push_back(of);
-  }
-
- private:
-  /// Returns true if some run has no record slot.
-  bool choose_in(const ptx::FunctionUnit& function, std::size_t probe, const WordCounting::RunArray& of) {
-    const auto has_no_place = [](const ptx::WordRun& run) { return !run.place; };
-    std::vector<ptx::WordRun> runs = ptx::find_word_runs(*function.analyses, [&](std::uint32_t each) {
-      return unit_.spliced.probes[probe].matches(function.function->body->instructions[each]);
-    });
-    if (&function == &unit_.reached.kernel() && has_places_)
-      ptx::place_runs(*function.analyses, runs, counting_.runs.loop_record_bytes);
-    if (!has_runs_) std::erase_if(runs, has_no_place);
-    for (const ptx::WordRun& run : runs) {
-      if (run.place) counting_.runs.loops.push_back({of, run});
-    }
-    const bool are_written = std::ranges::any_of(runs, has_no_place);
-    const std::size_t position = unit_.reached.position_of(function);
-    if (!runs.empty()) unit_.words.runs.emplace(std::pair(probe, position), std::move(runs));
-    return are_written;
-  }
-
-  ptx::InstrumentationUnit& unit_;
-  WordCounting& counting_;
-  const bool has_places_, has_runs_;
-};
-
 }  // namespace
-
-void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
-  // GMProf's schemes count at each access, or after loops according to their own static analysis.
-  const bool is_default = request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
-  if (request.counting.wide || !is_default) return;
-  RunChooser chooser(request, unit, counting);
-  std::size_t next = 0;
-  for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
-    for (const cod::Handler& handler : request.specifications[i]->handlers()) {
-      const std::size_t number = next++;
-      const auto counted = unit.spliced.counted_words.find(number);
-      if (counted == unit.spliced.counted_words.end() || counted->second.is_shared) continue;
-      chooser.choose(number, {i, handler.counted_words[0]});
-    }
-  }
-  unit.spliced.words += 2 * static_cast<std::uint32_t>(counting.runs.arrays.size());
-  if (counting.runs.loop_record_bytes == 0) return;
-  unit.words.loop_records = {counting.runs.loop_record_bytes, unit.spliced.words++};
-}
 
 std::uint64_t bytes_of_runs(std::uint64_t runs) {
   return ptx::RunRecord::header_bytes + runs * sizeof(ptx::RunRecord);

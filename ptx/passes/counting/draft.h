@@ -38,20 +38,20 @@ struct FunctionDraft {
 };
 
 struct PlanDraft {
-  PlanDraft(InstrumentationUnit& u, const CountRequest& r)
-      : unit(u), request(r), plan(std::make_shared<CountPlan>()) {
-    plan->is_wide = u.counting.is_wide;
+  PlanDraft(const CountInputs& i, const CountRequest& r)
+      : inputs(i), request(r), plan(std::make_shared<CountPlan>()) {
+    plan->is_wide = i.is_wide;
     plan->launched_threads = system.measure();
     plan->launched_warps = system.measure();
   }
 
-  InstrumentationUnit& unit;
+  const CountInputs& inputs;
   const CountRequest& request;
   std::deque<FunctionDraft> functions;  ///< callers before callees
   LinearSystem system;                  ///< becomes CountPlan::system
   const std::shared_ptr<CountPlan> plan;
 
-  bool has(Refinement refinement) const { return !unit.options.without.contains(refinement); }
+  bool has(Refinement refinement) const { return !inputs.without.contains(refinement); }
   /// Returns the variable of a quantity, by id in the unit. It is measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {
     const auto [place, is_new] = plan->quantities.try_emplace(quantity, no_variable);

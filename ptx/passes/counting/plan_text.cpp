@@ -3,8 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "ptx/passes/counting/plan.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -14,7 +12,7 @@ std::string counted(std::uint32_t count, const std::string& noun) {
 
 class PlanText {
  public:
-  PlanText(const InstrumentationUnit& unit, const CountPlan& plan) : unit_(unit), plan_(plan) {
+  PlanText(const CountPlan& plan, const ReachedFunctions& reached) : plan_(plan), reached_(reached) {
     names_[plan.launched_threads] = "launched threads";
     names_[plan.launched_warps] = "launched warps";
     for (const FunctionCounters& function : plan.functions) {
@@ -33,7 +31,7 @@ class PlanText {
   // ---- device side
 
   void add_function(const FunctionCounters& counters) {
-    function_ = &unit_.reached.functions[counters.unit];
+    function_ = &reached_.functions[counters.unit];
     text_ += (counters.unit == 0 ? "kernel " : "function ") + function_->function->name + ": " +
              counted(counters.registers, "register") + ", " + counted(counters.bits, "bit") +
              (counters.bit_pairs == 0 ? "" : ", " + counted(counters.bit_pairs, "pair") + " of bits") +
@@ -201,8 +199,8 @@ class PlanText {
     return text.empty() ? "0" : text;
   }
 
-  const InstrumentationUnit& unit_;
   const CountPlan& plan_;
+  const ReachedFunctions& reached_;
   const FunctionUnit* function_ = nullptr;
   std::map<VariableId, std::string> names_;  ///< of measured variables
   std::map<VariableId, std::map<VariableId, std::uint64_t>> expanded_;
@@ -211,8 +209,8 @@ class PlanText {
 
 }  // namespace
 
-std::string count_plan_text(const InstrumentationUnit& unit) {
-  return unit.counting.plan == nullptr ? "" : PlanText(unit, *unit.counting.plan).run();
+std::string count_plan_text(const CountPlan& plan, const ReachedFunctions& reached) {
+  return PlanText(plan, reached).run();
 }
 
 }  // namespace lynxpp::ptx

@@ -4,7 +4,7 @@
 
 #include "ptx/analysis/values/cohorts.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/memory/lane_value_plan.h"
 
 namespace lynxpp::ptx {
 namespace {

@@ -28,14 +28,15 @@ struct SectorKey {
 
 class SectorSitesOfFunction {
  public:
-  SectorSitesOfFunction(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
-                        bool follows_indices)
-      : unit_(unit),
-        function_(function),
+  SectorSitesOfFunction(const FunctionUnit& function, std::uint32_t index, const Probe& probe,
+                        std::uint32_t number, bool follows_indices, MemorySites& memory)
+      : function_(function),
         analyses_(*function.analyses),
-        number_(probe),
-        probe_(unit.spliced.probes[probe]),
-        follows_indices_(follows_indices) {}
+        index_(index),
+        number_(number),
+        probe_(probe),
+        follows_indices_(follows_indices),
+        memory_(memory) {}
 
   void run() {
     const auto& instructions = function_.function->body->instructions;
@@ -52,7 +53,7 @@ class SectorSitesOfFunction {
     const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
     if (!pattern || pattern->bits != address_bits) return;
     const std::uint32_t id = function_.first_instruction + index;
-    MemorySite& site = unit_.memory.at(number_, id);
+    MemorySite& site = memory_.at(number_, id);
     site.pattern = *pattern;
     if (pattern->terms.empty()) {
       site.measured_at.reset();
@@ -102,7 +103,7 @@ class SectorSitesOfFunction {
         follows_indices_ ? patterns.of_index(index, address) : std::nullopt;
     if (!followed) return patterns.of_address(index, address);
     if (!followed->checks.empty()) {
-      std::set<IndexCheck>& checks = unit_.memory.index_checks[unit_.reached.position_of(function_)];
+      std::set<IndexCheck>& checks = memory_.index_checks[index_];
       checks.insert(followed->checks.begin(), followed->checks.end());
     }
     return followed->pattern;
@@ -146,20 +147,21 @@ class SectorSitesOfFunction {
     }
   }
 
-  InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   FunctionAnalyses& analyses_;
-  const std::uint32_t number_;
+  const std::uint32_t index_;   ///< of the function
+  const std::uint32_t number_;  ///< of the probe
   const Probe& probe_;
   const bool follows_indices_;
+  MemorySites& memory_;
   std::map<SectorKey, std::uint32_t> first_;
 };
 
 }  // namespace
 
-void find_sector_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
-                       bool follows_indices) {
-  SectorSitesOfFunction(unit, function, probe, follows_indices).run();
+void find_sector_sites(const FunctionUnit& function, std::uint32_t index, const Probe& probe,
+                       std::uint32_t number, bool follows_indices, MemorySites& memory) {
+  SectorSitesOfFunction(function, index, probe, number, follows_indices, memory).run();
 }
 
 }  // namespace lynxpp::ptx

@@ -1,5 +1,8 @@
 #include "ptx/passes/memory/word_plan.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -28,30 +31,82 @@ std::string text_of(const WordRun& run) {
   return text + (run.place ? ", recorded in the thread's loop record" : "");
 }
 
+/// Finds the runs of each probe.
+class RunPlanner {
+ public:
+  RunPlanner(const ReachedFunctions& reached, const VariantOptions& options, std::uint32_t slots,
+            WordPlan& plan)
+      : reached_(reached),
+        plan_(plan),
+        slots_(slots),
+        has_records_(options.launch.has_few_threads && !options.without.contains(Refinement::loop_records)),
+        has_runs_(!options.without.contains(Refinement::word_runs)) {}
+
+  void find(std::size_t number, const Probe& probe, CountedWords& words) {
+    bool are_written = false;
+    for (const FunctionUnit& function : reached_.instrumented())
+      are_written |= find_in(function, number, probe);
+    if (!are_written) return;
+    const auto known = std::ranges::find(plan_.run_arrays, words.array_word);
+    words.runs_word = slots_ + 2 * static_cast<std::uint32_t>(known - plan_.run_arrays.begin());
+    if (known == plan_.run_arrays.end()) plan_.run_arrays.push_back(words.array_word);
+  }
+
+ private:
+  /// Returns true if some run has no record slot.
+  bool find_in(const FunctionUnit& function, std::size_t number, const Probe& probe) {
+    const auto has_no_record = [](const WordRun& run) { return !run.place; };
+    std::vector<WordRun> runs = find_word_runs(*function.analyses, [&](std::uint32_t each) {
+      return probe.matches(function.function->body->instructions[each]);
+    });
+    if (&function == &reached_.kernel() && has_records_)
+      place_runs(*function.analyses, runs, plan_.loop_records.bytes);
+    if (!has_runs_) std::erase_if(runs, has_no_record);
+    const bool are_written = std::ranges::any_of(runs, has_no_record);
+    const std::size_t position = reached_.position_of(function);
+    if (!runs.empty()) plan_.runs.emplace(std::pair(number, position), std::move(runs));
+    return are_written;
+  }
+
+  const ReachedFunctions& reached_;
+  WordPlan& plan_;
+  const std::uint32_t slots_;  ///< number of parameter slots before those of runs
+  const bool has_records_, has_runs_;
+};
+
 }  // namespace
 
-Status plan_words(InstrumentationUnit& unit) {
-  if (unit.words.demand) unit.words.demand(unit);
-  return success();
+void plan_words(const ReachedFunctions& reached, const std::vector<Probe>& probes,
+                const VariantOptions& options, std::uint32_t& slots, WordPlan& plan) {
+  if (plan.records_runs) {
+    RunPlanner finder(reached, options, slots, plan);
+    for (auto& [number, words] : plan.counted) {
+      if (!words.is_shared && probes[number].enabled) finder.find(number, probes[number], words);
+    }
+  }
+  slots += 2 * static_cast<std::uint32_t>(plan.run_arrays.size());
+  if (plan.loop_records.bytes != 0) plan.loop_records.word = slots++;
+  if (!plan.shared.variables.empty()) plan.shared.word = slots++;
 }
 
-std::string word_plan_text(const InstrumentationUnit& unit) {
+std::string word_plan_text(const WordPlan& plan, const ReachedFunctions& reached,
+                           const std::vector<Probe>& probes) {
   std::string text;
-  for (const auto& [probe, words] : unit.spliced.counted_words) {
+  for (const auto& [probe, words] : plan.counted) {
     text += "probe " + std::to_string(probe) + ": " + text_of(words) +
-            (unit.spliced.probes[probe].enabled ? "" : ", no access needs it") + "\n";
+            (probes[probe].enabled ? "" : ", no access needs it") + "\n";
   }
-  for (const auto& [access, site] : unit.words.sites) {
+  for (const auto& [access, site] : plan.sites) {
     text += "instruction " + std::to_string(access.first) + ", access " + std::to_string(access.second) +
             ": " + text_of(site) + "\n";
   }
-  for (const auto& [place, runs] : unit.words.runs) {
+  for (const auto& [place, runs] : plan.runs) {
     for (const WordRun& run : runs) {
       text += "probe " + std::to_string(place.first) + " in " +
-              unit.reached.functions[place.second].function->name + ", " + text_of(run) + "\n";
+              reached.functions[place.second].function->name + ", " + text_of(run) + "\n";
     }
   }
-  for (const SharedAddresses::Place& each : unit.words.shared.variables)
+  for (const SharedAddresses::Place& each : plan.shared.variables)
     text += "the address of " + each.name + " is stored\n";
   return text;
 }

@@ -1,18 +1,25 @@
 // Plans how memory words are counted for the specifications (word_sites.h, word_runs.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
-#include "ptx/passes/unit.h"
-#include "support/result.h"
+#include "ptx/passes/memory/counted_words.h"
+#include "ptx/passes/options.h"
+#include "ptx/passes/probe.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
-/// Calls WordPlan::demand, which fills in the rest of InstrumentationUnit::words and disables the probes of
-/// accesses that need none.
-Status plan_words(InstrumentationUnit& unit);
+/// Finds the runs of WordPlan::counted. Allocates the parameter slots of runs, loop records and shared
+/// addresses, in this order: `slots` is the number of parameter slots.
+void plan_words(const ReachedFunctions& reached, const std::vector<Probe>& probes,
+                const VariantOptions& options, std::uint32_t& slots, WordPlan& plan);
 
-/// Returns a line for each probe that counts words, each access that is not counted every time, and each run.
-std::string word_plan_text(const InstrumentationUnit& unit);
+/// Returns a line per probe with inline counters, per access of WordPlan::sites, per run and per stored
+/// address.
+std::string word_plan_text(const WordPlan& plan, const ReachedFunctions& reached,
+                           const std::vector<Probe>& probes);
 
 }  // namespace lynxpp::ptx

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/passes/module/entry.h"
+#include "ptx/passes/module/hidden_words.h"
 #include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
@@ -14,17 +15,16 @@ constexpr std::int64_t piece = 16;
 
 class SharedCountersPass {
  public:
-  explicit SharedCountersPass(InstrumentationUnit& unit)
-      : unit_(unit), counters_(unit.words.block), code_(unit.edits.names(*unit.reached.kernel().function)) {}
+  SharedCountersPass(const Function& kernel, const BlockCounters& counters, EditList& edits)
+      : kernel_(kernel), counters_(counters), edits_(edits), code_(edits.names(kernel)) {}
 
   void run() {
-    const Function& kernel = *unit_.reached.kernel().function;
     add_clearing();
-    unit_.edits.insert_before(entry_position(kernel), code_.take());
-    for (const Instruction& instruction : kernel.body->instructions) {
+    edits_.insert_before(entry_position(kernel_), code_.take());
+    for (const Instruction& instruction : kernel_.body->instructions) {
       if (instruction.traits.kind != OpcodeClass::exit) continue;
       add_flush(instruction);
-      unit_.edits.insert_before(instruction.text.begin, code_.take());
+      edits_.insert_before(instruction.text.begin, code_.take());
     }
   }
 
@@ -152,16 +152,16 @@ class SharedCountersPass {
 
   bool has_window() const { return !counters_.window.empty(); }
 
-  InstrumentationUnit& unit_;
+  const Function& kernel_;
   const BlockCounters& counters_;
+  EditList& edits_;
   CodeBuilder code_;
 };
 
 }  // namespace
 
-Status add_shared_counters(InstrumentationUnit& unit) {
-  if (!unit.words.block.arrays.empty()) SharedCountersPass(unit).run();
-  return success();
+void add_shared_counters(const FunctionUnit& kernel, const BlockCounters& counters, EditList& edits) {
+  if (!counters.arrays.empty()) SharedCountersPass(*kernel.function, counters, edits).run();
 }
 
 VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code) {
@@ -174,11 +174,11 @@ VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code
   return code.b32("and.b32", {begin, 0xfffffff0u});
 }
 
-std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
-  const FunctionUnit& kernel = unit.reached.kernel();
+std::string obstacle_to_shared_counters(const ReachedFunctions& reached) {
+  const FunctionUnit& kernel = reached.kernel();
   const auto falls_off = [&](const BasicBlock& block) { return kernel.falls_off_behind(block); };
   if (std::ranges::any_of(kernel.graph().blocks, falls_off)) return "the kernel's code ends without a return";
-  for (const FunctionUnit& function : unit.reached.functions) {
+  for (const FunctionUnit& function : reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
       if (&function != &kernel && instruction.traits.is_thread_exit)
         return "a function that it calls exits the thread";
@@ -188,7 +188,7 @@ std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
       }
     }
   }
-  return unit.reached.calls_indirectly ? "it calls functions through pointers" : "";
+  return reached.calls_indirectly ? "it calls functions through pointers" : "";
 }
 
 }  // namespace lynxpp::ptx

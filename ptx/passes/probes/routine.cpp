@@ -6,7 +6,7 @@
 #include "ptx/analysis/values/cohorts.h"
 #include "ptx/passes/probes/code_reader.h"
 #include "ptx/passes/probes/routine_invariants.h"
-#include "ptx/passes/unit.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ptx/ir/code_builder.h"
-#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/memory/lane_value_plan.h"
 #include "ptx/passes/memory/sector_lanes.h"
 #include "ptx/passes/memory/sites.h"
 #include "ptx/passes/probes/kept_values.h"

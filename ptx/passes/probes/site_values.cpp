@@ -49,7 +49,10 @@ MemoryAccess access_of(const Site& site) {
 }  // namespace
 
 SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit), function_(function), body_(*function.function->body), lanes_(unit, function) {
+    : unit_(unit),
+      function_(function),
+      body_(*function.function->body),
+      lanes_(unit.module, unit.variant.shared_variables, *function.function) {
   const auto want = [&](const ProbeRoutine& routine) {
     wanted_.insert(routine.site_values().begin(), routine.site_values().end());
   };

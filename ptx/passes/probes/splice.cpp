@@ -223,7 +223,8 @@ class FunctionSplicer {
                                       CodeBuilder& code) const {
     const std::optional<MemoryAccess> access = probe.access_at(instruction);
     if (!access || !access->selects_lanes()) return std::nullopt;
-    return TakingLanes(unit_, function_).predicate(instruction, *access, code);
+    return TakingLanes(unit_.module, unit_.variant.shared_variables, *function_.function)
+        .predicate(instruction, *access, code);
   }
 
   /// For threads that exit the function inside a loop.

@@ -29,6 +29,9 @@ struct CountContext {
   VirtualRegister word(const Accumulator& bit) const { return registers.words[bit.index / 32]; }
 };
 
+/// Counters whose accumulators are incremented at one program point under one condition.
+using IncrementedCounters = std::vector<const Counter*>;
+
 /// Returns the context of the function with this index in the unit. Its registers must be declared.
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t function);
 

@@ -155,7 +155,8 @@ class FunctionCounting {
     const Instruction& instruction = instructions_[increment.place.instruction];
     const std::optional<MemoryAccess> access = selecting_access(instruction);
     if (!access) return;
-    const TakingLanes lanes(context_.unit, context_.function);
+    const TakingLanes lanes(context_.unit.module, context_.unit.variant.shared_variables,
+                            *context_.function.function);
     CodePredicate takes = lanes.predicate(instruction, *access, code);
     if (const std::optional<CodePredicate> guard = predicate_of(instruction.guard)) {
       const VirtualRegister holds =

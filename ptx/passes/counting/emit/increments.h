@@ -8,9 +8,6 @@
 
 namespace lynxpp::ptx {
 
-/// Counters whose accumulators are incremented at one program point under one condition.
-using IncrementedCounters = std::vector<const Counter*>;
-
 /// The active lanes at a program point and their leader, determined once for all counters there.
 class Election {
  public:

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ptx/passes/counting/refine/trip_counts.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -121,31 +119,6 @@ Increment EdgePlaces::increment(std::uint32_t source, std::uint32_t target) cons
   if (!instructions_[last].opcode.starts_with("brx"))
     return target == outside || target == block.fall_through ? falls : jumps;
   return {{Place::Kind::before, source, last}, {Condition::Kind::switch_target, target}};
-}
-
-FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places,
-                      const std::vector<TripCount>& trip_counts, bool takes_constants) {
-  FlowGraph flow;
-  const auto blocks = static_cast<std::uint32_t>(function.graph().blocks.size());
-  flow.nodes = blocks;
-  CountedEdge entry{{blocks, 0}, places.entry(), true};
-  entry.flow.is_known = function.entry_is_known;
-  flow.edges.push_back(std::move(entry));
-  for (std::uint32_t block = 0; block < blocks; ++block) {
-    for (const std::uint32_t target : places.targets(block)) {
-      const bool leaves = target == EdgePlaces::outside;
-      CountedEdge edge{{block, leaves ? blocks : target}, {}, false};
-      edge.flow.can_count = !leaves || !function.call_may_exit[block];
-      if (edge.flow.can_count) edge.counter = places.edge(block, target);
-      edge.flow.weight = edge.counter.weight;
-      flow.edges.push_back(std::move(edge));
-    }
-  }
-  const auto use_of = [&](const TripCount& trips) {
-    return trips.constant && !takes_constants ? TripCountUse::none : TripCountUse::threads;
-  };
-  count_by_trips(function, places, trip_counts, use_of, flow);
-  return flow;
 }
 
 }  // namespace lynxpp::ptx

@@ -86,9 +86,4 @@ class EdgePlaces {
   std::vector<std::uint32_t> sources_;  ///< per block: number of incoming edges
 };
 
-/// Returns the flow graph of threads: all control-flow edges, the entry, and the edges that trip counts
-/// define. Constant trip counts are used only with `takes_constants`.
-FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places,
-                      const std::vector<TripCount>& trip_counts, bool takes_constants);
-
 }  // namespace lynxpp::ptx

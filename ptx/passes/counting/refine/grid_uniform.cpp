@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t most_visited = 10'000'000;  // visited blocks
 
 /// Returns the blocks in which lanes may wait for others.
-std::vector<bool> find_waits(const CountedFunction& kernel, const InstrumentationUnit& unit) {
+std::vector<bool> find_waits(const CountedFunction& kernel, const ReachedFunctions& reached) {
   const auto waits = [](const Instruction& instruction, bool repeats) {
     return instruction.traits.kind == OpcodeClass::barrier ||
            (instruction.traits.kind != OpcodeClass::call && repeats && may_spin(instruction));
   };
-  const auto callees = unit.reached.functions | std::views::drop(1);
+  const auto callees = reached.functions | std::views::drop(1);
   const bool callees_wait = std::ranges::any_of(callees, [&](const FunctionUnit& function) {
     return std::ranges::any_of(function.function->body->instructions,
                                [&](const Instruction& instruction) { return waits(instruction, true); });
@@ -37,9 +37,9 @@ std::vector<bool> find_waits(const CountedFunction& kernel, const Instrumentatio
 }
 
 /// Returns the blocks that a partial warp may reach because some lanes continued while others waited.
-std::vector<bool> find_divided_warps(const CountedFunction& kernel, const InstrumentationUnit& unit) {
+std::vector<bool> find_divided_warps(const CountedFunction& kernel, const ReachedFunctions& reached) {
   const ControlFlowGraph& graph = kernel.graph();
-  const std::vector<bool> waits = find_waits(kernel, unit);
+  const std::vector<bool> waits = find_waits(kernel, reached);
   std::vector<bool> divided(graph.blocks.size());
   if (std::ranges::find(waits, true) == waits.end()) return divided;
   std::size_t visits = 0;
@@ -154,14 +154,14 @@ void count_in_first_block(PlanDraft& plan) {
   FunctionDraft& kernel = plan.functions.front();
   if (!kernel.function.is_kernel()) return;
   const UniformPlaces places(kernel);
-  const std::vector<bool> divided = find_divided_warps(kernel.function, plan.unit);
+  const std::vector<bool> divided = find_divided_warps(kernel.function, plan.inputs.reached);
   const auto is_divided = [&](const Increment& increment) {
     if (increment.amount == Increment::Amount::lane_maximum &&
         divided[kernel.facts.divergent_loops[increment.index].end])
       return true;
     return divided[increment.place.block];
   };
-  const std::string_view body = plan.unit.module.text(kernel.function.unit->function->body_text);
+  const std::string_view body = plan.inputs.module.text(kernel.function.unit->function->body_text);
   const std::uint8_t dimensions = counted_dimensions(body);
   for (CounterDraft& counter : kernel.counters) {
     const std::vector<Increment>& increments = counter.increments;

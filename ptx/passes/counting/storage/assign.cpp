@@ -278,7 +278,7 @@ class FunctionStorage {
     // At an exit, the registers have been flushed before the routine runs.
     const bool is_at_exit = draft_.function.instructions()[index].traits.kind == OpcodeClass::exit;
     if (limit_ == 0 || is_at_exit) return {};
-    const bool is_once = tally.is_mark || (!repeats && plan_.unit.spliced.probes[tally.probe].effect ==
+    const bool is_once = tally.is_mark || (!repeats && plan_.inputs.probes[tally.probe].effect ==
                                                            ProbeEffect::measures_sectors);
     if (is_once && !plan_.plan->is_wide && result_.bits < most_bits)
       return {{}, Lanes::every, Storage::bit, result_.bits++};

@@ -25,7 +25,7 @@ class WordCounters::Additions {
  public:
   Additions(const WordCounters& counters, std::size_t probe, bool in_block, CodeBuilder& code)
       : counters_(counters),
-        words_(counters.unit_.spliced.counted_words.at(probe)),
+        words_(counters.unit_.words.counted.at(probe)),
         kept_(counters.kept(probe, in_block, code)),
         code_(code) {}
 
@@ -188,7 +188,7 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
       }
     }
   }
-  for (const auto& [probe, words] : unit.spliced.counted_words) {
+  for (const auto& [probe, words] : unit.words.counted) {
     std::size_t sites[2] = {0, 0};
     bool is_in_loop[2] = {false, false};
     for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
@@ -212,7 +212,7 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
 void WordCounters::begin_block(std::uint32_t block) {
   groups_.clear();
   batches_.clear();
-  for (const auto& [probe, words] : unit_.spliced.counted_words) {
+  for (const auto& [probe, words] : unit_.words.counted) {
     group(probe, block);
     if (!unit_.options.without.contains(Refinement::word_batches)) gather(probe, block);
   }
@@ -224,8 +224,7 @@ std::optional<WordCounters::Place> WordCounters::place_of(CountedAccess access) 
   const Instruction& at = body_.instructions[instruction];
   if (!counting.enabled || !at.traits.is_memory_access() || !counting.matches(at)) return std::nullopt;
   const std::optional<MemoryAccess> counted = counting.access_at(at);
-  const StateSpace space =
-      unit_.spliced.counted_words.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
+  const StateSpace space = unit_.words.counted.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
   const bool is_generic = counted && counted->space == StateSpace::generic;
   if (!counted || (counted->space != space && !is_generic) || counted->address == nullptr ||
       counted->selects_lanes() || counted->is_bulk || !is_supported(counted->bytes))
@@ -284,7 +283,7 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
 std::optional<RegisterId> WordCounters::gathered_base(CountedAccess first) const {
   const std::optional<Place> place = place_of(first);
   const Instruction& access = body_.instructions[first.second];
-  if (unit_.spliced.counted_words.at(first.first).is_shared || !place || !place->base || access.guarded())
+  if (unit_.words.counted.at(first.first).is_shared || !place || !place->base || access.guarded())
     return std::nullopt;
   const std::uint32_t scope = body_.statements[access.statement].scope;
   if (body_.find_register(place->base->name.text, scope)->scope != 0) return std::nullopt;
@@ -381,12 +380,12 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
 
 WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuilder& code) const {
   const auto found = kept_.find({probe, in_block});
-  return found == kept_.end() ? fill(unit_.spliced.counted_words.at(probe), in_block, code) : found->second;
+  return found == kept_.end() ? fill(unit_.words.counted.at(probe), in_block, code) : found->second;
 }
 
 void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
                        const CodeOperand& address, Code routines, CodeBuilder& code) {
-  const bool in_block = counts_in_block(unit_.spliced.counted_words.at(probe), instructions[0]);
+  const bool in_block = counts_in_block(unit_.words.counted.at(probe), instructions[0]);
   add_places(probe, places_of(probe, instructions), in_block, address, std::move(routines), code);
 }
 
@@ -423,7 +422,7 @@ void WordCounters::add_at(CountedAccess access, const CodeOperand& address, Code
 
 void WordCounters::add_places(std::size_t probe, std::vector<Place> places, bool in_block,
                               const CodeOperand& address, Code routines, CodeBuilder& code) {
-  const CountedWords& words = unit_.spliced.counted_words.at(probe);
+  const CountedWords& words = unit_.words.counted.at(probe);
   std::optional<Label> elsewhere;
   if (places[0].is_generic) {
     elsewhere = code.fresh_label();

@@ -209,7 +209,7 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
 void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewhere,
                               CodeBuilder& code) const {
   constexpr std::int64_t greatest = 0xffffff00;  // exceeds any capacity, leaves room for a warp
-  const std::uint32_t runs_word = *unit_.spliced.counted_words.at(run.probe).runs_word;
+  const std::uint32_t runs_word = *unit_.words.counted.at(run.probe).runs_word;
   const VirtualRegister records = counters_.word(runs_word, code);
   const VirtualRegister mask = code.active_mask();
   const VirtualRegister rank = code.b32("popc.b32", {code.lanes_below(mask)});
