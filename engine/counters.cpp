@@ -298,14 +298,14 @@ bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> s
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
   constexpr std::uint32_t fastest_khz = 4'000'000;
   const auto has_registers = [](const ptx::FunctionCounters& function) { return function.registers != 0; };
-  const auto has_several_places = [](const ptx::FunctionCounters& function) {
+  const auto has_several_points = [](const ptx::FunctionCounters& function) {
     return std::ranges::any_of(function.accumulators,
                                [](const ptx::Accumulator& each) { return each.increments.size() > 1; });
   };
   const std::vector<ptx::FunctionCounters>& functions = counting.plan->functions;
   if (counting.plan->is_wide || std::ranges::none_of(functions, has_registers)) return false;
   const bool may_grow_each_cycle =
-      counting.has_paced_tallies || std::ranges::any_of(functions, has_several_places);
+      counting.has_paced_tallies || std::ranges::any_of(functions, has_several_points);
   const double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/places.h"
+#include "engine/handler_sites.h"
 #include "engine/reach.h"
 #include "engine/register_budget.h"
 #include "engine/sites.h"
@@ -430,7 +430,7 @@ void add_word_slots(const ptx::WordPlan& plan, WordCounting& counting, Instrumen
   for (const std::uint32_t array_word : plan.run_arrays) counting.runs.arrays.push_back(array_of(array_word));
   for (const auto& [position, runs] : plan.runs) {
     for (const ptx::WordRun& run : runs) {
-      if (run.place)
+      if (run.record)
         counting.runs.loops.push_back({array_of(plan.counted.at(position.first).array_word), run});
     }
   }
@@ -588,10 +588,10 @@ std::vector<std::string> idle_specifications(const Request& request, const Instr
     std::uint64_t sites = 0;
     for (const cod::Handler& handler : specification->handlers()) {
       const std::uint64_t here = instrumented.sites_per_handler.at(next++);
-      const bool has_places =
+      const bool has_sites =
           handler.target != cod::TargetKind::kernel_entry && handler.target != cod::TargetKind::kernel_exit;
-      handlers += has_places ? 1 : 0;
-      sites += has_places ? here : 0;
+      handlers += has_sites ? 1 : 0;
+      sites += has_sites ? here : 0;
     }
     if (handlers != 0 && sites == 0) idle.push_back(specification->name());
   }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/access_facts.h"
-#include "engine/places.h"
+#include "engine/handler_sites.h"
 
 namespace lynxpp::engine {
 namespace {

@@ -494,8 +494,8 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays) {
-  using Place = std::pair<std::uint32_t, std::uint32_t>;  // specification, array
-  std::map<Place, RangeCounts> counts;
+  using ArrayKey = std::pair<std::uint32_t, std::uint32_t>;  // specification, array
+  std::map<ArrayKey, RangeCounts> counts;
   std::multimap<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
   for (const WordCounting::Use& use : counting.uses)
     uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
@@ -504,17 +504,17 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
         const auto [first, last] = uses.equal_range({access.function, access.instruction, access.side});
         for (auto use = first; use != last; ++use) {
           if (use->second->is_shared != access.is_shared) continue;
-          const Place place{use->second->specification, use->second->array};
+          const ArrayKey key{use->second->specification, use->second->array};
           const auto known =
-              counts.try_emplace(place, use->second->is_shared ? launch.shared : launch.device).first;
+              counts.try_emplace(key, use->second->is_shared ? launch.shared : launch.device).first;
           known->second.add(access);
         }
       });
   std::vector<std::uint64_t> outside(specifications.size());
-  for (auto& [place, each] : counts) {
-    const cod::GlobalArray& array = specifications[place.first]->arrays()[place.second];
-    Elements elements(arrays[place.first][place.second], cod::size_of(array.type));
-    outside[place.first] += each.outside();
+  for (auto& [key, each] : counts) {
+    const cod::GlobalArray& array = specifications[key.first]->arrays()[key.second];
+    Elements elements(arrays[key.first][key.second], cod::size_of(array.type));
+    outside[key.first] += each.outside();
     each.finish(
         [&](std::uint64_t element, std::uint64_t amount) { elements.add_up_to_most(element, amount); });
   }

@@ -128,20 +128,20 @@ std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::Wo
 
 /// Returns the run that a thread recorded; nullopt: it did not enter the loop.
 std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const std::byte> record) {
-  const auto number = [&](std::uint32_t place) {
+  const auto number = [&](std::uint32_t slot) {
     std::uint64_t value = 0;
-    std::memcpy(&value, record.data() + place, sizeof value);
+    std::memcpy(&value, record.data() + slot, sizeof value);
     return value;
   };
-  const std::uint64_t end = number(run.place->end);
+  const std::uint64_t end = number(run.record->end);
   if (end == 0) return std::nullopt;
-  const auto distance = static_cast<std::int64_t>(end - number(run.place->first));
+  const auto distance = static_cast<std::int64_t>(end - number(run.record->first));
   const std::uint64_t count = run.instructions.size();
   ptx::RunRecord found;
-  found.accesses = static_cast<std::uint64_t>(distance / run.place->step) * count;
+  found.accesses = static_cast<std::uint64_t>(distance / run.record->step) * count;
   found.distance = *run.distance;
   found.bytes = run.bytes;
-  found.first = number(run.place->own_end) + static_cast<std::uint64_t>(run.offsets[0]) -
+  found.first = number(run.record->own_end) + static_cast<std::uint64_t>(run.offsets[0]) -
                 found.accesses * static_cast<std::uint64_t>(found.distance);
   return found;
 }
@@ -182,10 +182,10 @@ bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::spa
       element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(counts) : sum_of<std::uint32_t>(counts));
   if (all.written > all.records.size() && !all.records.empty()) {
     // Runs without a slot are part of `counts`; they are assumed to be as long as the others on average.
-    const double without_place = in_runs * static_cast<double>(all.written - all.records.size()) /
-                                 static_cast<double>(all.records.size());
-    in_runs += without_place;
-    one_by_one = std::max(0.0, one_by_one - without_place);
+    const double without_record = in_runs * static_cast<double>(all.written - all.records.size()) /
+                                  static_cast<double>(all.records.size());
+    in_runs += without_record;
+    one_by_one = std::max(0.0, one_by_one - without_record);
   }
   return 2 * in_runs >= one_by_one;
 }

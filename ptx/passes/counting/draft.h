@@ -17,18 +17,18 @@ namespace lynxpp::ptx {
 
 /// The program points and tallies requested in one function.
 struct FunctionDemand {
-  std::map<Quantity::Kind, std::set<std::uint32_t>> places;  ///< blocks or instructions of the function
+  std::map<Quantity::Kind, std::set<std::uint32_t>> sites;  ///< blocks or instructions of the function
   std::vector<Tally> tallies;
 };
 
 struct FunctionDraft {
   explicit FunctionDraft(CountedFunction f)
-      : function(std::move(f)), places(function), regions(function, places) {}
+      : function(std::move(f)), sites(function), regions(function, sites) {}
   FunctionDraft(const FunctionDraft&) = delete;
   FunctionDraft& operator=(const FunctionDraft&) = delete;
 
   const CountedFunction function;
-  const EdgePlaces places;
+  const EdgeSites sites;
   WarpRegions regions;
   FunctionDemand demand;
   FlowFacts facts;
@@ -54,9 +54,9 @@ struct PlanDraft {
   bool has(Refinement refinement) const { return !inputs.without.contains(refinement); }
   /// Returns the variable of a quantity, by id in the unit. It is measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {
-    const auto [place, is_new] = plan->quantities.try_emplace(quantity, no_variable);
-    if (is_new) place->second = system.measure();
-    return place->second;
+    const auto [entry, is_new] = plan->quantities.try_emplace(quantity, no_variable);
+    if (is_new) entry->second = system.measure();
+    return entry->second;
   }
 };
 

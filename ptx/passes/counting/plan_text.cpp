@@ -57,7 +57,7 @@ class PlanText {
                                        ? "a" + std::to_string(maximum.accumulator)
                                        : reading_text(counters.trip_counts[maximum.trip_count]);
     text_ += "  m" + std::to_string(index) + "  " + counted_by + " of a lane, minus its value " +
-             place_text(loop.begin) + ", at the start of block " + std::to_string(loop.end) + "\n";
+             point_text(loop.begin) + ", at the start of block " + std::to_string(loop.end) + "\n";
   }
 
   static std::string accumulator_text(const Accumulator& accumulator) {
@@ -76,7 +76,7 @@ class PlanText {
   }
 
   std::string increment_text(const FunctionCounters& counters, const Increment& increment) const {
-    const std::string at = " " + place_text(increment.place) + condition_text(increment);
+    const std::string at = " " + point_text(increment.point) + condition_text(increment);
     const std::string index = std::to_string(increment.index);
     switch (increment.amount) {
       case Increment::Amount::one: return "one" + at;
@@ -87,16 +87,16 @@ class PlanText {
     return "the maximum of m" + index + at;
   }
 
-  std::string place_text(const Place& place) const {
-    const std::string block = "block " + std::to_string(place.block);
-    switch (place.kind) {
-      case Place::Kind::entry: return "at the entry";
-      case Place::Kind::block_start: return "at the start of " + block;
-      case Place::Kind::block_end: return "at the end of " + block;
-      case Place::Kind::before: return "before line " + line_of(place.instruction);
-      case Place::Kind::behind: break;
+  std::string point_text(const ProgramPoint& point) const {
+    const std::string block = "block " + std::to_string(point.block);
+    switch (point.kind) {
+      case ProgramPoint::Kind::entry: return "at the entry";
+      case ProgramPoint::Kind::block_start: return "at the start of " + block;
+      case ProgramPoint::Kind::block_end: return "at the end of " + block;
+      case ProgramPoint::Kind::before: return "before line " + line_of(point.instruction);
+      case ProgramPoint::Kind::behind: break;
     }
-    return "after line " + line_of(place.instruction);
+    return "after line " + line_of(point.instruction);
   }
 
   std::string condition_text(const Increment& increment) const {
@@ -151,18 +151,17 @@ class PlanText {
   }
 
   std::string quantity_text(const Quantity& quantity) {
-    const std::string place = std::to_string(quantity.place);
+    const std::string id = std::to_string(quantity.id);
     switch (quantity.kind) {
-      case Quantity::Kind::thread_block: return "threads at block " + place;
-      case Quantity::Kind::warp_block: return "warps at block " + place;
-      case Quantity::Kind::thread_guard:
-        return "threads for which the guard of instruction " + place + " holds";
-      case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + place + " holds";
-      case Quantity::Kind::divergence: return "warps that diverge at instruction " + place;
-      case Quantity::Kind::thread_taking: return "threads that take part in instruction " + place;
-      case Quantity::Kind::warp_taking: return "warps that take part in instruction " + place;
-      case Quantity::Kind::thread_surplus: return "surplus bytes of instruction " + place;
-      case Quantity::Kind::warp_surplus: return "surplus bytes of the first lanes at instruction " + place;
+      case Quantity::Kind::thread_block: return "threads at block " + id;
+      case Quantity::Kind::warp_block: return "warps at block " + id;
+      case Quantity::Kind::thread_guard: return "threads for which the guard of instruction " + id + " holds";
+      case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + id + " holds";
+      case Quantity::Kind::divergence: return "warps that diverge at instruction " + id;
+      case Quantity::Kind::thread_taking: return "threads that take part in instruction " + id;
+      case Quantity::Kind::warp_taking: return "warps that take part in instruction " + id;
+      case Quantity::Kind::thread_surplus: return "surplus bytes of instruction " + id;
+      case Quantity::Kind::warp_surplus: return "surplus bytes of the first lanes at instruction " + id;
       case Quantity::Kind::tally: break;
     }
     const Tally& tally = quantity.tally;

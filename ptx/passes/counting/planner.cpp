@@ -42,7 +42,7 @@ class FunctionPlanner {
     const TripCountKinds kinds{plan_.has(Refinement::constant_trip_counts),
                                keeps_registers && plan_.has(Refinement::trip_count_registers),
                                plan_.has(Refinement::loop_periods)};
-    draft_.facts.trip_counts = find_trip_counts(draft_.function, draft_.places, kinds);
+    draft_.facts.trip_counts = find_trip_counts(draft_.function, draft_.sites, kinds);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
     if (!keeps_registers || plan_.inputs.sm < warp_reduction) return;
     if (plan_.has(Refinement::lane_maxima)) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
@@ -53,7 +53,7 @@ class FunctionPlanner {
 
   /// Chooses counters for the edges off a spanning tree. Returns nullopt if edges without counters form a
   /// cycle, or if the number of entries of a loop would depend on its number of iterations.
-  std::optional<EdgePlacement> place(const FlowGraph& flow) const {
+  std::optional<EdgePlacement> place_counters(const FlowGraph& flow) const {
     std::vector<FlowEdge> edges;
     for (const CountedEdge& edge : flow.edges) edges.push_back(edge.flow);
     std::optional<EdgePlacement> placement = EdgePlacement::make(flow.nodes, std::move(edges));
@@ -67,8 +67,8 @@ class FunctionPlanner {
 
   FlowGraph draw(Kind kind, bool takes_constants) {
     if (kind == Kind::thread_block)
-      return thread_flow(draft_.function, draft_.places, draft_.facts.trip_counts, takes_constants);
-    WarpFlow flow = warp_flow(draft_.function, draft_.places, draft_.regions, draft_.facts, takes_constants);
+      return thread_flow(draft_.function, draft_.sites, draft_.facts.trip_counts, takes_constants);
+    WarpFlow flow = warp_flow(draft_.function, draft_.sites, draft_.regions, draft_.facts, takes_constants);
     draft_.once = std::move(flow.once);
     draft_.whole = std::move(flow.whole);
     return std::move(flow.graph);
@@ -76,10 +76,10 @@ class FunctionPlanner {
 
   /// Returns false if the flow cannot be counted.
   bool plan_flow(Kind kind, const std::set<std::uint32_t>& exits) {
-    if (draft_.demand.places[kind].empty()) return true;
+    if (draft_.demand.sites[kind].empty()) return true;
     for (const bool takes_constants : {true, false}) {
       FlowGraph flow = draw(kind, takes_constants);
-      const std::optional<EdgePlacement> placement = place(flow);
+      const std::optional<EdgePlacement> placement = place_counters(flow);
       if (!placement) continue;
       define_flow(flow, *placement, kind, exits);
       return true;
@@ -143,7 +143,7 @@ class FunctionPlanner {
     LinearForm form;
     for (const auto& [caller, block] : draft_.function.callers) {
       FunctionDraft& draft = plan_.functions[caller];
-      draft.demand.places[kind].insert(block);
+      draft.demand.sites[kind].insert(block);
       form.push_back({plan_.variable_of({kind, draft.function.unit->first_block + block, {}}), 1});
     }
     return form;
@@ -151,7 +151,7 @@ class FunctionPlanner {
 
   void define_blocks(const FlowGraph& flow, Kind kind, const std::vector<VariableId>& variables) {
     std::map<std::uint32_t, LinearForm> executions;
-    for (const std::uint32_t block : draft_.demand.places[kind]) executions[block];
+    for (const std::uint32_t block : draft_.demand.sites[kind]) executions[block];
     for (std::size_t i = 0; i < flow.edges.size(); ++i) {
       const auto block = executions.find(flow.edges[i].flow.target);
       if (block != executions.end()) block->second.push_back({variables[i], 1});
@@ -168,7 +168,7 @@ class FunctionPlanner {
     const Quantity guard{Kind::thread_guard, unit_.first_instruction + range.end - 1, {}};
     LinearForm form;
     // An unreachable block has no edges.
-    if (draft_.places.is_reachable(block)) {
+    if (draft_.sites.is_reachable(block)) {
       form.push_back({plan_.variable_of({Kind::thread_block, unit_.first_block + block, {}}), 1});
       const auto [first, last] = edges_from.equal_range(block);
       for (auto edge = first; edge != last; ++edge) {
@@ -197,7 +197,7 @@ void share_out_demand(PlanDraft& draft) {
     draft.variable_of(quantity);
     const bool is_tally = quantity.kind == Kind::tally;
     const bool is_of_block = quantity.kind == Kind::thread_block || quantity.kind == Kind::warp_block;
-    const std::uint32_t id = is_tally ? quantity.tally.instruction : quantity.place;
+    const std::uint32_t id = is_tally ? quantity.tally.instruction : quantity.id;
     FunctionDraft& function = *std::prev((is_of_block ? by_block : by_instruction).upper_bound(id))->second;
     if (is_tally) {
       function.demand.tallies.push_back(quantity.tally);
@@ -205,7 +205,7 @@ void share_out_demand(PlanDraft& draft) {
     }
     const FunctionUnit& unit = *function.function.unit;
     const std::uint32_t first = is_of_block ? unit.first_block : unit.first_instruction;
-    function.demand.places[quantity.kind].insert(id - first);
+    function.demand.sites[quantity.kind].insert(id - first);
   }
 }
 

@@ -37,11 +37,11 @@ struct CountedWords {
 /// Shared variables of the program whose addresses the variant stores, 8 bytes each, at the address in
 /// parameter slot `word`.
 struct SharedAddresses {
-  struct Place {
+  struct Variable {
     std::string name;
     const Function* function = nullptr;  ///< resolves the name: its declaring function, else the kernel
   };
-  std::vector<Place> variables;  ///< empty: not requested
+  std::vector<Variable> variables;  ///< empty: not requested
   std::uint32_t word = 0;
 };
 

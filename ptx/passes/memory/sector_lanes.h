@@ -73,7 +73,7 @@ class SectorLanes {
   void add_far_match(VirtualRegister address, const Lanes& lanes, Label known, CodeBuilder& code);
   void add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code);
   void add_threshold(const Access& access, Lanes& lanes, VirtualRegister threshold, CodeBuilder& code);
-  void add_place(const Access& access, const Access& known, VirtualRegister threshold, CodeBuilder& code);
+  void add_offset(const Access& access, const Access& known, VirtualRegister threshold, CodeBuilder& code);
 
   static Lanes find_lanes(CodeBuilder& code);
   static VirtualRegister high_of(VirtualRegister address, Lanes& lanes, CodeBuilder& code);

@@ -20,7 +20,7 @@ std::string text_of(const MemorySite& site, std::uint32_t instruction) {
   if (site.rows) {
     text += ", a full row of lanes " + std::to_string(site.rows->step) + " bytes apart touches " +
             std::to_string(site.rows->sectors) + (site.rows->sectors == 1 ? " sector" : " sectors") +
-            (site.rows->is_anywhere ? "" : " from sector offset " + std::to_string(site.rows->place));
+            (site.rows->is_anywhere ? "" : " from sector offset " + std::to_string(site.rows->offset));
   }
   return text;
 }

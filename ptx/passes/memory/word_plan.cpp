@@ -28,14 +28,14 @@ std::string text_of(const WordRun& run) {
   for (const std::uint32_t each : run.instructions) text += " " + std::to_string(each);
   text += ": " + std::to_string(run.bytes) + " bytes";
   text += run.distance ? ", " + std::to_string(*run.distance) + " apart" : ", loop-invariant distance";
-  return text + (run.place ? ", recorded in the thread's loop record" : "");
+  return text + (run.record ? ", recorded in the thread's loop record" : "");
 }
 
 /// Finds the runs of each probe.
 class RunPlanner {
  public:
   RunPlanner(const ReachedFunctions& reached, const VariantOptions& options, std::uint32_t slots,
-            WordPlan& plan)
+             WordPlan& plan)
       : reached_(reached),
         plan_(plan),
         slots_(slots),
@@ -55,12 +55,12 @@ class RunPlanner {
  private:
   /// Returns true if some run has no record slot.
   bool find_in(const FunctionUnit& function, std::size_t number, const Probe& probe) {
-    const auto has_no_record = [](const WordRun& run) { return !run.place; };
+    const auto has_no_record = [](const WordRun& run) { return !run.record; };
     std::vector<WordRun> runs = find_word_runs(*function.analyses, [&](std::uint32_t each) {
       return probe.matches(function.function->body->instructions[each]);
     });
     if (&function == &reached_.kernel() && has_records_)
-      place_runs(*function.analyses, runs, plan_.loop_records.bytes);
+      assign_records(*function.analyses, runs, plan_.loop_records.bytes);
     if (!has_runs_) std::erase_if(runs, has_no_record);
     const bool are_written = std::ranges::any_of(runs, has_no_record);
     const std::size_t position = reached_.position_of(function);
@@ -100,13 +100,13 @@ std::string word_plan_text(const WordPlan& plan, const ReachedFunctions& reached
     text += "instruction " + std::to_string(access.first) + ", access " + std::to_string(access.second) +
             ": " + text_of(site) + "\n";
   }
-  for (const auto& [place, runs] : plan.runs) {
+  for (const auto& [position, runs] : plan.runs) {
     for (const WordRun& run : runs) {
-      text += "probe " + std::to_string(place.first) + " in " +
-              reached.functions[place.second].function->name + ", " + text_of(run) + "\n";
+      text += "probe " + std::to_string(position.first) + " in " +
+              reached.functions[position.second].function->name + ", " + text_of(run) + "\n";
     }
   }
-  for (const SharedAddresses::Place& each : plan.shared.variables)
+  for (const SharedAddresses::Variable& each : plan.shared.variables)
     text += "the address of " + each.name + " is stored\n";
   return text;
 }

@@ -31,13 +31,13 @@ struct WordRun {
 
   /// The slots where a thread records the run (LoopRecords); nullopt: the run is recorded if there is room,
   /// or counted access by access.
-  struct Place {
+  struct RecordSlots {
     /// u64: the loop's leading register at loop entry and exit
     std::uint32_t first = 0, end = 0;
     std::int64_t step = 0;      ///< growth of that register per iteration
     std::uint32_t own_end = 0;  ///< u64: the first access's register at loop exit
   };
-  std::optional<Place> place;
+  std::optional<RecordSlots> record;
 };
 
 /// The loop records of a launch: one record per thread, in thread order, with register values at loop entry
@@ -60,6 +60,6 @@ std::vector<WordRun> find_word_runs(FunctionAnalyses& analyses,
 /// Assigns record slots to those runs of the kernel that can have one, and adds their size to `bytes`.
 /// Requires that a thread exits the loop where the last block falls through, at a register that every
 /// iteration changes by a constant.
-void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes);
+void assign_records(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes);
 
 }  // namespace lynxpp::ptx

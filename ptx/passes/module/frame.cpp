@@ -35,20 +35,20 @@ void Frame::add_entry(CodeBuilder& code) const {
 void Frame::add_store(CodeBuilder& code) const {
   if (!exists_) return;
   for (std::uint32_t i = 0; i < unit_.spliced.state_bytes.size(); ++i)
-    code.emit(opcode_of("st.local", i), {place_of(i), registers_.states[i]});
+    code.emit(opcode_of("st.local", i), {address_of(i), registers_.states[i]});
 }
 
 void Frame::add_load(CodeBuilder& code) const {
   if (!exists_) return;
   for (std::uint32_t i = 0; i < unit_.spliced.state_bytes.size(); ++i)
-    code.emit(opcode_of("ld.local", i), {registers_.states[i], place_of(i)});
+    code.emit(opcode_of("ld.local", i), {registers_.states[i], address_of(i)});
 }
 
 std::string Frame::opcode_of(const char* access, std::uint32_t index) const {
   return std::string(access) + ".b" + std::to_string(8 * unit_.spliced.state_bytes[index]);
 }
 
-CodeAddress Frame::place_of(std::uint32_t index) const {
+CodeAddress Frame::address_of(std::uint32_t index) const {
   return {*registers_.frame, unit_.frame_state_offset(index)};
 }
 

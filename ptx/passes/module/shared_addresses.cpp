@@ -29,17 +29,17 @@ void skip_all_but_one_thread(CodeBuilder& code, const Label& done) {
 }
 
 void add_to(const Function& function, const SharedAddresses& shared, EditList& edits) {
-  const auto is_here = [&](const SharedAddresses::Place& each) { return each.function == &function; };
+  const auto is_here = [&](const SharedAddresses::Variable& each) { return each.function == &function; };
   if (std::ranges::none_of(shared.variables, is_here)) return;
   CodeBuilder code(edits.names(function));
   const Label done = code.fresh_label();
   if (function.is_entry) skip_all_but_one_thread(code, done);
-  const VirtualRegister place = HiddenWords(function.is_entry, code).load(shared.word, code);
+  const VirtualRegister addresses = HiddenWords(function.is_entry, code).load(shared.word, code);
   for (std::size_t i = 0; i < shared.variables.size(); ++i) {
     if (!is_here(shared.variables[i])) continue;
     const Name variable{shared.variables[i].name};
     const VirtualRegister address = code.b64("mov.u64", {variable});
-    code.emit("st.global.b64", {CodeAddress{place, static_cast<std::int64_t>(8 * i)}, address});
+    code.emit("st.global.b64", {CodeAddress{addresses, static_cast<std::int64_t>(8 * i)}, address});
   }
   if (function.is_entry) code.place(done);
   edits.insert_before(behind_declarations(function), code.take());

@@ -210,9 +210,9 @@ class OutlinedCall {
   void pass_tallies() {
     const std::uint32_t bytes = unit_.counting.plan != nullptr && unit_.counting.plan->is_wide ? 8 : 4;
     for (const SiteTally& tally : tallies_) {
-      const bool is_register = tally.place && !tally.place.is_shared();
-      key_ += tally.name + (is_register ? "=register;" : tally.place ? "=memory;" : "=none;");
-      if (!tally.place) {
+      const bool is_register = tally.storage && !tally.storage.is_shared();
+      key_ += tally.name + (is_register ? "=register;" : tally.storage ? "=memory;" : "=none;");
+      if (!tally.storage) {
         inside_.site_values.emplace(tally.name, std::nullopt);
         continue;
       }
@@ -224,7 +224,7 @@ class OutlinedCall {
         continue;
       }
       const VirtualRegister offset = fresh(8);
-      signature_.add_parameter(offset, 8, std::int64_t{8} * tally.place.counter->slot);
+      signature_.add_parameter(offset, 8, std::int64_t{8} * tally.storage.counter->slot);
       flushed_.push_back({inner, offset});
     }
     if (flushed_.empty()) return;
@@ -278,8 +278,8 @@ Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spl
 
 bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const {
   if (!outlined_[number_of(unit_, probe)]) return false;
-  const auto is_in_register = [](const SiteTally& tally) { return !tally.place.is_shared(); };
-  const auto is_bit = [](const SiteTally& tally) { return tally.place.is_bit(); };
+  const auto is_in_register = [](const SiteTally& tally) { return !tally.storage.is_shared(); };
+  const auto is_bit = [](const SiteTally& tally) { return tally.storage.is_bit(); };
   if (std::ranges::any_of(tallies, is_bit)) return false;
   return unit_.options.outline.instructions == 0 || tallies.empty() ||
          !std::ranges::all_of(tallies, is_in_register);

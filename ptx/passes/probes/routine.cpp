@@ -36,7 +36,7 @@ class RoutineBuilder {
       : module_(module), body_(*function.body), prefixes_(prefixes), functions_(functions) {}
 
   Result<ProbeRoutine> build() {
-    if (Status placed = place_variables(); !placed) return placed.error();
+    if (Status assigned = assign_depot(); !assigned) return assigned.error();
     if (Status added = add_callees(); !added) return added.error();
     for (const Instruction& instruction : body_.instructions) {
       if (Status noted = note_placeholders(instruction); !noted) return noted.error();
@@ -57,7 +57,7 @@ class RoutineBuilder {
   // ---- uses
 
   /// Assigns each local variable an offset in the depot; arguments and results of calls are kept.
-  Status place_variables() {
+  Status assign_depot() {
     for (const Variable& variable : body_.variables) {
       if (variable.space == StateSpace::param) {
         renamed_.emplace(variable.name, CodeReader::Renamed{Name{"__lynxpp_" + variable.name}});

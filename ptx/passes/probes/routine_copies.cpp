@@ -96,7 +96,7 @@ void RoutineCopies::add_routine(const Probe& probe, const Site& site, SiteBindin
 void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& binding,
                              std::vector<SiteTally> tallies, CodeBuilder& code) {
   for (SiteTally& tally : tallies) {
-    if (tally.place.is_bit()) tally.reg = code.b32("mov.b32", {0});
+    if (tally.storage.is_bit()) tally.reg = code.b32("mov.b32", {0});
   }
   binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
     if (is_lane_value(name)) return *lane_register(site, name);
@@ -107,13 +107,13 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
     }
     if (!name.starts_with(tally_prefix)) return values_.operand(probe, name, site);
     const auto tally = std::ranges::find(tallies, name, &SiteTally::name);
-    if (tally == tallies.end() || !tally->place) return std::nullopt;
+    if (tally == tallies.end() || !tally->storage) return std::nullopt;
     return tally->reg;
   };
   if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
   code.append(routine_at(probe, site).copy(binding, names_));
   for (const SiteTally& tally : tallies) {
-    if (tally.place.is_bit()) tallies_.add_bit(tally.place, tally.reg, code);
+    if (tally.storage.is_bit()) tallies_.add_bit(tally.storage, tally.reg, code);
   }
 }
 
@@ -151,7 +151,7 @@ void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std:
                                 CodeBuilder& code) {
   CodeBuilder increments(names_);
   for (const SiteTally& tally : tallies) {
-    if (tally.place) tallies_.add_one(tally.place, sectors_.first(), increments);
+    if (tally.storage) tallies_.add_one(tally.storage, sectors_.first(), increments);
   }
   tallies_.add_flushes(probe, site, increments);
   sectors_.add_access(index_of(function_, *site.instruction), values_.operand(probe, "memory_address", site),
@@ -167,12 +167,12 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
   if (site.instruction == nullptr) return std::nullopt;
   const MemorySite* const known = memory_site(probe, site);
   if (known == nullptr || !known->rows) return std::nullopt;
-  const TallyPlace exception = tallies_.exception_at(probe, site);
+  const TallyStorage exception = tallies_.exception_at(probe, site);
   if (!exception) return std::nullopt;
   const Label label = code.fresh_label();
   if (const VirtualRegister* const row = lane_register(site, lane_row_value)) {
-    const VirtualRegister place = place_in_row(probe, site, *known->rows, *row, code);
-    const VirtualRegister is_row = code.pred("setp.eq.u32", {place, 0});
+    const VirtualRegister offset = offset_in_row(probe, site, *known->rows, *row, code);
+    const VirtualRegister is_row = code.pred("setp.eq.u32", {offset, 0});
     code.branch_if(CodePredicate(is_row), label);
   }
   tallies_.add_mark(exception, code.elect_leader(code.active_mask()), code);
@@ -180,12 +180,12 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
 }
 
 /// Returns 0 if the warp is as expected.
-VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
-                                            VirtualRegister row, CodeBuilder& code) {
+VirtualRegister RoutineCopies::offset_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
+                                             VirtualRegister row, CodeBuilder& code) {
   if (rows.is_anywhere) return code.b32("and.b32", {row, 1});
   const VirtualRegister low = code.b32("cvt.u32.u64", {values_.operand(probe, "memory_address", site)});
   const VirtualRegister of_first = code.b32("add.u32", {low, row});
-  const VirtualRegister distance = code.b32("add.u32", {of_first, 32 - rows.place});
+  const VirtualRegister distance = code.b32("add.u32", {of_first, 32 - rows.offset});
   return code.b32("and.b32", {distance, 31});
 }
 

@@ -57,8 +57,8 @@ class RoutineCopies {
                    CodeBuilder& code);
   std::optional<Label> add_skip_of_rows(const Probe& probe, const Site& site, CodeBuilder& code);
   const VirtualRegister* lane_register(const Site& site, std::string_view value) const;
-  VirtualRegister place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
-                               VirtualRegister row, CodeBuilder& code);
+  VirtualRegister offset_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
+                                VirtualRegister row, CodeBuilder& code);
   std::optional<Label> add_skip_of_apart(const Probe& probe, const Site& site, VirtualRegister lanes,
                                          CodeBuilder& code);
   void add_banks_of_some(const Probe& probe, const Site& site, VirtualRegister lanes, SiteBinding binding,

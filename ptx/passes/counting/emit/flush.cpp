@@ -307,8 +307,8 @@ class Flush {
       case Totals::Kind::bits: break;
     }
     const std::int64_t distance = std::int64_t{totals.first_bit} - totals.first;
-    const VirtualRegister place = distance == 0 ? turn : code_.b32("add.s32", {turn, distance});
-    VirtualRegister bit = code_.b32("and.b32", {at(totals.value, place), 1});
+    const VirtualRegister index = distance == 0 ? turn : code_.b32("add.s32", {turn, distance});
+    VirtualRegister bit = code_.b32("and.b32", {at(totals.value, index), 1});
     if (totals.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
       bit = code_.b32("and.b32", {bit, lane_0_is_here()});
     bit = totals.use == BitUse::uniform_sum ? code_.b32("mul.lo.u32", {bit, lanes_together()}) : once(bit);
@@ -434,9 +434,9 @@ class Flush {
   /// Returns the bits that are set in any lane, or in all lanes.
   VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
     const auto any = [&](VirtualRegister word) {
-      const auto [place, is_new] = any_.try_emplace(word, word);
-      if (is_new) place->second = code_.b32("redux.sync.or.b32", {word, warp_.mask});
-      return place->second;
+      const auto [entry, is_new] = any_.try_emplace(word, word);
+      if (is_new) entry->second = code_.b32("redux.sync.or.b32", {word, warp_.mask});
+      return entry->second;
     };
     if (each.storage == Storage::bit_pair) {
       const std::uint32_t index = each.index / word_bits;

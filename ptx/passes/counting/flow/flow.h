@@ -51,9 +51,9 @@ struct FlowGraph {
 };
 
 /// The program points at which edges of a function can be counted, and estimated edge frequencies.
-class EdgePlaces {
+class EdgeSites {
  public:
-  explicit EdgePlaces(const CountedFunction& function);
+  explicit EdgeSites(const CountedFunction& function);
 
   static constexpr std::uint32_t outside = 0xffffffff;  ///< the target of edges out of the function
 

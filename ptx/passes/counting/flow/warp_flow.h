@@ -32,7 +32,7 @@ struct WarpFlow {
 };
 
 /// Constant trip counts are used only with `takes_constants`.
-WarpFlow warp_flow(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
+WarpFlow warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
                    const FlowFacts& facts, bool takes_constants);
 
 }  // namespace lynxpp::ptx

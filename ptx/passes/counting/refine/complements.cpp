@@ -17,7 +17,7 @@ bool ends_in_condition(const CountedFunction& kernel, std::uint32_t block) {
 
 /// Per block: true if all lanes of a warp reach it together, once, and an edge out of it is counted for all
 /// of them.
-std::vector<bool> blocks_for_votes(const CountedFunction& kernel, const EdgePlaces& places,
+std::vector<bool> blocks_for_votes(const CountedFunction& kernel, const EdgeSites& sites,
                                    const std::vector<CountedEdge>& edges) {
   const ControlFlowGraph& graph = kernel.graph();
   std::vector<bool> found(graph.blocks.size());
@@ -38,18 +38,18 @@ std::vector<bool> blocks_for_votes(const CountedFunction& kernel, const EdgePlac
     }
   }
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block)
-    found[block] = found[block] && is_passed[block] && !places.repeats(block) && !is_behind_divergence[block];
+    found[block] = found[block] && is_passed[block] && !sites.repeats(block) && !is_behind_divergence[block];
   return found;
 }
 
 }  // namespace
 
-void count_complements(const CountedFunction& function, const EdgePlaces& places,
+void count_complements(const CountedFunction& function, const EdgeSites& sites,
                        std::vector<CountedEdge>& edges) {
   if (!function.is_kernel()) return;
   const std::vector<BasicBlock>& blocks = function.graph().blocks;
   const auto outside = static_cast<std::uint32_t>(blocks.size());
-  const std::vector<bool> can_vote = blocks_for_votes(function, places, edges);
+  const std::vector<bool> can_vote = blocks_for_votes(function, sites, edges);
   for (CountedEdge& edge : edges) {
     const std::uint32_t target = edge.flow.target;
     if (edge.flow.source != outside || target == outside || edge.is_entry ||
@@ -57,10 +57,10 @@ void count_complements(const CountedFunction& function, const EdgePlaces& places
       continue;
     const std::uint32_t block = blocks[target].predecessors[0];
     if (!can_vote[block] || !ends_in_condition(function, block) ||
-        !places.likely().is_within_bounds(block, target))
+        !sites.likely().is_within_bounds(block, target))
       continue;
     edge.counter.increments = {
-        {{Place::Kind::before, block, blocks[block].end - 1}, {Condition::Kind::none_takes, target}}};
+        {{ProgramPoint::Kind::before, block, blocks[block].end - 1}, {Condition::Kind::none_takes, target}}};
     edge.counter.weight = edge.flow.weight = rare_skip;
     edge.is_complement = true;
   }

@@ -59,9 +59,9 @@ std::vector<bool> find_divided_warps(const CountedFunction& kernel, const Reache
 }
 
 /// Program points that the threads with a given index reach equally often in each block of the grid.
-class UniformPlaces {
+class UniformPoints {
  public:
-  explicit UniformPlaces(const FunctionDraft& kernel)
+  explicit UniformPoints(const FunctionDraft& kernel)
       : draft_(kernel),
         kernel_(kernel.function),
         graph_(kernel_.graph()),
@@ -81,16 +81,16 @@ class UniformPlaces {
   }
 
   bool contain(const Increment& increment) const {
-    const std::uint32_t block = increment.place.block;
+    const std::uint32_t block = increment.point.block;
     if (increment.amount == Increment::Amount::trip_count) {
       return uniform_[block] && uniform_[draft_.facts.trip_counts[increment.index].block];
     }
     if (increment.amount == Increment::Amount::lane_maximum) {
       if (!contain(draft_.facts.divergent_loops[increment.index])) return false;
     }
-    if (increment.place.kind == Place::Kind::entry) return true;
-    const bool is_before_branch =
-        increment.place.kind == Place::Kind::behind || increment.condition.kind != Condition::Kind::always;
+    if (increment.point.kind == ProgramPoint::Kind::entry) return true;
+    const bool is_before_branch = increment.point.kind == ProgramPoint::Kind::behind ||
+                                  increment.condition.kind != Condition::Kind::always;
     return uniform_[block] && (!is_before_branch || !varies_behind(block)) && has_uniform_guard(increment);
   }
 
@@ -110,7 +110,7 @@ class UniformPlaces {
         increment.condition.kind == Condition::Kind::switch_target)
       return true;
     if (increment.condition.kind == Condition::Kind::takes) return false;
-    const std::uint32_t instruction = increment.place.instruction;
+    const std::uint32_t instruction = increment.point.instruction;
     const Guard& guard = kernel_.instructions()[instruction].guard;
     if (guard.predicate.empty()) return true;
     const RegisterId reg = registers_.find(guard.predicate, instruction);
@@ -153,20 +153,20 @@ std::uint8_t counted_dimensions(std::string_view body) {
 void count_in_first_block(PlanDraft& plan) {
   FunctionDraft& kernel = plan.functions.front();
   if (!kernel.function.is_kernel()) return;
-  const UniformPlaces places(kernel);
+  const UniformPoints points(kernel);
   const std::vector<bool> divided = find_divided_warps(kernel.function, plan.inputs.reached);
   const auto is_divided = [&](const Increment& increment) {
     if (increment.amount == Increment::Amount::lane_maximum &&
         divided[kernel.facts.divergent_loops[increment.index].end])
       return true;
-    return divided[increment.place.block];
+    return divided[increment.point.block];
   };
   const std::string_view body = plan.inputs.module.text(kernel.function.unit->function->body_text);
   const std::uint8_t dimensions = counted_dimensions(body);
   for (CounterDraft& counter : kernel.counters) {
     const std::vector<Increment>& increments = counter.increments;
     const bool is_uniform =
-        std::ranges::all_of(increments, [&](const Increment& each) { return places.contain(each); });
+        std::ranges::all_of(increments, [&](const Increment& each) { return points.contain(each); });
     if (!is_uniform) continue;
     const bool may_divide = counter.counts_warps && !counter.is_whole;
     if (!may_divide || std::ranges::none_of(increments, is_divided)) counter.first_in = dimensions;

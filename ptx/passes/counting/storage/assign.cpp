@@ -91,7 +91,7 @@ class FunctionStorage {
       LaneMaximum maximum{index, no_index, no_index, reading_of(inside, index)};
       if (maximum.trip_count == no_index) maximum.accumulator = number_of(Lanes::every, {inside});
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
-      const Place end{Place::Kind::block_start, result_.lane_loops[index].end, 0};
+      const ProgramPoint end{ProgramPoint::Kind::block_start, result_.lane_loops[index].end, 0};
       counter.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
       result_.lane_maxima.push_back(maximum);
     }
@@ -101,12 +101,12 @@ class FunctionStorage {
   /// does.
   std::uint32_t reading_of(const Increment& inside, std::uint32_t index) const {
     const DivergentLoop& loop = draft_.facts.divergent_loops[index];
-    const bool is_of_block =
-        inside.condition.kind == Condition::Kind::always &&
-        (inside.place.kind == Place::Kind::block_start || inside.place.kind == Place::Kind::block_end);
+    const bool is_of_block = inside.condition.kind == Condition::Kind::always &&
+                             (inside.point.kind == ProgramPoint::Kind::block_start ||
+                              inside.point.kind == ProgramPoint::Kind::block_end);
     const auto found = std::ranges::find_if(draft_.facts.trip_counts, [&](const TripCount& trips) {
-      return is_of_block && !trips.constant && trips.loop == loop.loop && trips.block == inside.place.block &&
-             trips.place == Place{Place::Kind::block_start, loop.end, 0};
+      return is_of_block && !trips.constant && trips.loop == loop.loop && trips.block == inside.point.block &&
+             trips.point == ProgramPoint{ProgramPoint::Kind::block_start, loop.end, 0};
     });
     return found == draft_.facts.trip_counts.end()
                ? no_index
@@ -122,7 +122,7 @@ class FunctionStorage {
         std::ranges::any_of(counters_, [](const auto& each) { return each.repeats && each.first_in == 0; });
     if (limit_ != 0 && !all_flush && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
         plan_.has(Refinement::expected_path))
-      expected_.emplace(draft_.function, draft_.places);
+      expected_.emplace(draft_.function, draft_.sites);
     const auto is_expected = [&](const CounterDraft& each) { return is_cleared_bit(each); };
     const bool is_rarely_flushed = !has_numbers && std::ranges::any_of(counters_, is_expected) &&
                                    std::ranges::all_of(counters_, [&](const CounterDraft& each) {
@@ -181,10 +181,10 @@ class FunctionStorage {
 
   /// True if all launched lanes of a warp make the increment together.
   bool is_warp_uniform(const Increment& increment) const {
-    const std::uint32_t block = increment.place.block;
+    const std::uint32_t block = increment.point.block;
     return !draft_.whole.empty() && draft_.whole[block] && increment.amount == Increment::Amount::one &&
            increment.condition.kind == Condition::Kind::always &&
-           (increment.place.kind != Place::Kind::behind || !draft_.regions.diverges(block));
+           (increment.point.kind != ProgramPoint::Kind::behind || !draft_.regions.diverges(block));
   }
 
   /// True for one-time increments if registers are flushed anyway, or if other blocks need no flush.
@@ -221,9 +221,9 @@ class FunctionStorage {
 
   /// Returns the register accumulator. Counters with the same increments share it.
   std::uint32_t number_of(Lanes lanes, const std::vector<Increment>& increments) {
-    const auto [place, is_new] = numbers_.try_emplace({lanes, increments}, no_index);
-    if (is_new) place->second = add_accumulator({increments, lanes, Storage::reg, result_.registers++});
-    return place->second;
+    const auto [entry, is_new] = numbers_.try_emplace({lanes, increments}, no_index);
+    if (is_new) entry->second = add_accumulator({increments, lanes, Storage::reg, result_.registers++});
+    return entry->second;
   }
 
   std::uint32_t add_accumulator(Accumulator accumulator) {
@@ -255,7 +255,7 @@ class FunctionStorage {
     const FunctionUnit& function = *draft_.function.unit;
     for (const Tally& tally : draft_.demand.tallies) {
       const std::uint32_t block = function.graph().block_of[tally.instruction - function.first_instruction];
-      wanted.push_back({tally, draft_.places.frequency(block), draft_.places.repeats(block)});
+      wanted.push_back({tally, draft_.sites.frequency(block), draft_.sites.repeats(block)});
     }
     std::ranges::stable_sort(wanted, comes_first);
     const std::size_t first = result_.accumulators.size();

@@ -23,7 +23,7 @@ cod::LabelSets labels_of(const ptx::Transfers& transfers, const ptx::Instruction
 bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module, const ptx::Transfers& transfers,
              const ptx::Instruction& instruction);
 
-struct Place {
+struct HandlerSite {
   std::string function;     ///< mangled
   std::uint32_t block = 0;  ///< basicBlockId()
   std::uint32_t line = 0;   ///< in the PTX
@@ -32,15 +32,15 @@ struct Place {
   std::string instruction;  ///< text of the instruction at the site; may be empty
 };
 
-struct HandlerPlaces {
+struct HandlerSites {
   std::uint32_t handler = 0;  ///< in Specification::handlers()
-  std::vector<Place> places;
+  std::vector<HandlerSite> sites;
   std::string hint;  ///< if there are no sites: the reason, and what would match
 };
 
 /// Returns one entry per handler, in order. Parses `module` as needed. Fails if the kernel does not exist or
 /// the PTX does not parse.
-Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
-                                               const cod::Specification& specification);
+Result<std::vector<HandlerSites>> find_handler_sites(ptx::Module& module, const std::string& kernel,
+                                                     const cod::Specification& specification);
 
 }  // namespace lynxpp::engine

@@ -1,4 +1,4 @@
-#include "engine/places.h"
+#include "engine/handler_sites.h"
 
 #include <algorithm>
 #include <set>
@@ -41,14 +41,14 @@ std::string on_one_line(std::string_view text) {
   return result;
 }
 
-class PlaceFinder {
+class SiteFinder {
  public:
-  PlaceFinder(const ptx::Module& module, const ptx::ReachedFunctions& reached, const cod::Handler& handler)
+  SiteFinder(const ptx::Module& module, const ptx::ReachedFunctions& reached, const cod::Handler& handler)
       : module_(module), reached_(reached), handler_(handler) {}
 
-  HandlerPlaces find() {
+  HandlerSites find() {
     for (const ptx::FunctionUnit& function : reached_.instrumented()) visit(function);
-    if (result_.places.empty()) result_.hint = hint();
+    if (result_.sites.empty()) result_.hint = hint();
     return std::move(result_);
   }
 
@@ -121,16 +121,16 @@ class PlaceFinder {
   }
 
   void add(const ptx::FunctionUnit& function, std::uint32_t block, const ptx::Instruction* instruction) {
-    Place& place = result_.places.emplace_back();
-    place.function = function.function->name;
-    place.block = function.first_block + block;
-    place.line = instruction != nullptr ? instruction->line : function.function->line;
+    HandlerSite& site = result_.sites.emplace_back();
+    site.function = function.function->name;
+    site.block = function.first_block + block;
+    site.line = instruction != nullptr ? instruction->line : function.function->line;
     if (instruction == nullptr) return;
-    place.instruction = on_one_line(module_.text(instruction->text));
+    site.instruction = on_one_line(module_.text(instruction->text));
     const std::string* file = module_.find_file(instruction->source_file);
     if (file == nullptr) return;
-    place.file = *file;
-    place.source_line = instruction->source_line;
+    site.file = *file;
+    site.source_line = instruction->source_line;
   }
 
   template <typename Visit>
@@ -226,7 +226,7 @@ class PlaceFinder {
   const ptx::Module& module_;
   const ptx::ReachedFunctions& reached_;
   const cod::Handler& handler_;
-  HandlerPlaces result_;
+  HandlerSites result_;
 };
 
 }  // namespace
@@ -266,17 +266,17 @@ bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module, co
   return filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
 }
 
-Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
-                                               const cod::Specification& specification) {
+Result<std::vector<HandlerSites>> find_handler_sites(ptx::Module& module, const std::string& kernel,
+                                                     const cod::Specification& specification) {
   Result<ptx::ReachedFunctions> reached = find_reachable(module, kernel);
   if (!reached) return reached.error();
   if (specification.asks_for_transfers()) reached->transfers = find_transfers(module, *reached);
-  std::vector<HandlerPlaces> result;
+  std::vector<HandlerSites> result;
   for (std::uint32_t i = 0; i < specification.handlers().size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];
-    HandlerPlaces& found = result.emplace_back();
+    HandlerSites& found = result.emplace_back();
     if (handler.wants_kernel(kernel)) {
-      found = PlaceFinder(module, *reached, handler).find();
+      found = SiteFinder(module, *reached, handler).find();
     } else {
       found.hint = "its KERNEL filter does not match this kernel";
     }
