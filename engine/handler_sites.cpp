@@ -86,7 +86,7 @@ class SiteFinder {
       case cod::TargetKind::basic_block_entry: add(function, block, first_of(function, block)); break;
       case cod::TargetKind::basic_block_exit: add(function, block, last); break;
       case cod::TargetKind::kernel_exit:
-        if (function.function->is_entry ? exits || function.falls_off_behind(range)
+        if (function.function->is_entry ? exits || function.falls_off_after(range)
                                         : exits && last->traits.is_thread_exit)
           add(function, block, last);
         break;

@@ -162,7 +162,7 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
   };
   const ptx::FunctionUnit& kernel = unit.reached.kernel();
   auto exits = std::ranges::count_if(
-      kernel.graph().blocks, [&](const ptx::BasicBlock& block) { return kernel.falls_off_behind(block); });
+      kernel.graph().blocks, [&](const ptx::BasicBlock& block) { return kernel.falls_off_after(block); });
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     const bool is_kernel = &function == &kernel;
     for (const ptx::Instruction& instruction : function.function->body->instructions) {

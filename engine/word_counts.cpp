@@ -193,7 +193,7 @@ class ProbeSorter {
     }
     const bool is_kept = site->loop != ptx::no_loop;
     const bool is_each = site->threads == ptx::WordSite::Threads::each;
-    ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.behind_loops : kinds.both);
+    ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.after_loops : kinds.both);
     unit_.words.sites[{function.first_instruction + index, side}] = *site;
   }
 
@@ -315,7 +315,7 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
     unit.notes.push_back(
         specification.name() + ": accesses in the code: " + std::to_string(kinds.fully_static) +
         " fully static, " + std::to_string(kinds.by_one_thread) + " invariant to the thread, " +
-        std::to_string(kinds.behind_loops) + " invariant to a loop, " + std::to_string(kinds.both) +
+        std::to_string(kinds.after_loops) + " invariant to a loop, " + std::to_string(kinds.both) +
         " to both, " + std::to_string(kinds.each_time) + " counted each time");
   }
 }

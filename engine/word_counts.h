@@ -57,7 +57,7 @@ struct WordCounting {
   /// The number of accesses of each kind that the static analysis found; each access is of exactly one kind
   /// (cod::WordScheme::Analysis::invariants).
   struct Kinds {
-    std::uint32_t fully_static = 0, by_one_thread = 0, behind_loops = 0, both = 0, each_time = 0;
+    std::uint32_t fully_static = 0, by_one_thread = 0, after_loops = 0, both = 0, each_time = 0;
   };
   std::vector<Kinds> kinds;  ///< per specification
   /// An array whose words are also counted by runs (engine/word_runs.h).

@@ -63,8 +63,8 @@ class RunAdder {
     for (const Span& span : spans) all += span.words;
     if (all < words_of_window() / few) return;
     const auto outside = std::partition(spans.begin(), spans.end(), [&](const Span& span) {
-      const std::uint64_t behind = span.first - window_.begin;
-      return behind >= window_.bytes || (span.words - 1) * distance + word_bytes > window_.bytes - behind;
+      const std::uint64_t offset = span.first - window_.begin;
+      return offset >= window_.bytes || (span.words - 1) * distance + word_bytes > window_.bytes - offset;
     });
     const std::uint64_t step = distance / word_bytes;
     std::vector<std::int64_t> sums(words_of_window());
@@ -81,8 +81,8 @@ class RunAdder {
   }
 
   void add_word(std::uint64_t address, std::uint64_t times) {
-    const std::uint64_t behind = address - window_.begin;
-    if (behind < window_.bytes) return counts_.add_up_to_most(first_of_window + behind / word_bytes, times);
+    const std::uint64_t offset = address - window_.begin;
+    if (offset < window_.bytes) return counts_.add_up_to_most(first_of_window + offset / word_bytes, times);
     const std::optional<std::uint64_t> element = map_.element_of(address);
     if (!element) {
       outside_ += times;

@@ -31,7 +31,7 @@ struct FunctionUnit {
 
   const ControlFlowGraph& graph() const { return analyses->graph(); }
   /// True if the body ends after the block without an exit instruction.
-  bool falls_off_behind(const BasicBlock& block) const {
+  bool falls_off_after(const BasicBlock& block) const {
     return block.leaves_function &&
            (block.size() == 0 || !function->body->instructions[block.end - 1].traits.ends_block());
   }

@@ -26,7 +26,7 @@ struct ProgramPoint {
     block_start,  ///< before the block's first instruction
     block_end,    ///< before the block's terminator, or after its last instruction
     before,       ///< before `instruction`
-    behind,       ///< on the fall-through path after `instruction`, the block's terminator
+    after,        ///< on the fall-through path after `instruction`, the block's terminator
   };
   Kind kind = Kind::block_start;
   std::uint32_t block = 0;

@@ -94,7 +94,7 @@ class PlanText {
       case ProgramPoint::Kind::block_start: return "at the start of " + block;
       case ProgramPoint::Kind::block_end: return "at the end of " + block;
       case ProgramPoint::Kind::before: return "before line " + line_of(point.instruction);
-      case ProgramPoint::Kind::behind: break;
+      case ProgramPoint::Kind::after: break;
     }
     return "after line " + line_of(point.instruction);
   }

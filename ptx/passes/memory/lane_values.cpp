@@ -23,8 +23,8 @@ constexpr std::uint32_t deepest_loop = 6;
 constexpr double paying = 2;
 /// Holds if `mask` contains exactly the lowest lanes of the warp, and `also` holds.
 VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, CodeBuilder& code) {
-  const VirtualRegister behind = code.b32("add.u32", {mask, 1});
-  const VirtualRegister holes = code.b32("and.b32", {behind, mask});
+  const VirtualRegister first_hole = code.b32("add.u32", {mask, 1});
+  const VirtualRegister holes = code.b32("and.b32", {first_hole, mask});
   return code.pred("setp.eq.and.u32", {holes, 0, also});
 }
 

@@ -14,9 +14,9 @@ bool can_be_written_down(FunctionAnalyses& analyses, const Loop& loop, std::uint
   if (loop.parent != no_loop || loop.header == 0 || loop.latches.size() != 1 || loop.exiting != loop.latches)
     return false;
   const BasicBlock& latch = blocks[loop.latches[0]];
-  const bool is_left_behind = latch.fall_through != no_block && !latch.leaves_function &&
-                              !analyses.loops().contains(number, latch.fall_through);
-  if (!is_left_behind) return false;
+  const bool is_exited_after = latch.fall_through != no_block && !latch.leaves_function &&
+                               !analyses.loops().contains(number, latch.fall_through);
+  if (!is_exited_after) return false;
   return std::ranges::all_of(blocks[loop.header].predecessors, [&](std::uint32_t each) {
     const BasicBlock& before = blocks[each];
     if (before.size() == 0) return false;

@@ -104,7 +104,7 @@ void SectorLanes::add_before(const Instruction& instruction, CodeBuilder& code) 
   if (may_join_lanes(instruction)) add_comparisons(code);
 }
 
-void SectorLanes::add_behind(std::uint32_t instruction, CodeBuilder& code) {
+void SectorLanes::add_after(std::uint32_t instruction, CodeBuilder& code) {
   if (instruction == last_) add_comparisons(code);
 }
 

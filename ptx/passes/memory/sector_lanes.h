@@ -36,7 +36,7 @@ class SectorLanes {
   /// Called before every other instruction of the block.
   void add_before(const Instruction& instruction, CodeBuilder& code);
   /// Called after every instruction of the block.
-  void add_behind(std::uint32_t instruction, CodeBuilder& code);
+  void add_after(std::uint32_t instruction, CodeBuilder& code);
 
   /// If the addresses of the active lanes ascend with their numbers, sets `threshold` as `sector_threshold`
   /// of the lane values (lane_values.h) and branches to `known`. `address` has 64 bits.

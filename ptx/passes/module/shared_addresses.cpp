@@ -11,7 +11,7 @@ namespace {
 
 /// Returns a position after the declarations of shared variables, because assemblers require a declaration
 /// before use.
-std::uint32_t behind_declarations(const Function& function) {
+std::uint32_t after_declarations(const Function& function) {
   std::uint32_t position = entry_position(function);
   for (const Variable& each : function.body->variables) {
     if (each.scope == 0 && each.space == StateSpace::shared) position = std::max(position, each.text.end);
@@ -42,7 +42,7 @@ void add_to(const Function& function, const SharedAddresses& shared, EditList& e
     code.emit("st.global.b64", {CodeAddress{addresses, static_cast<std::int64_t>(8 * i)}, address});
   }
   if (function.is_entry) code.place(done);
-  edits.insert_before(behind_declarations(function), code.take());
+  edits.insert_before(after_declarations(function), code.take());
 }
 
 }  // namespace

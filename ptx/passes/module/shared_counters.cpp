@@ -176,7 +176,7 @@ VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code
 
 std::string obstacle_to_shared_counters(const ReachedFunctions& reached) {
   const FunctionUnit& kernel = reached.kernel();
-  const auto falls_off = [&](const BasicBlock& block) { return kernel.falls_off_behind(block); };
+  const auto falls_off = [&](const BasicBlock& block) { return kernel.falls_off_after(block); };
   if (std::ranges::any_of(kernel.graph().blocks, falls_off)) return "the kernel's code ends without a return";
   for (const FunctionUnit& function : reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {

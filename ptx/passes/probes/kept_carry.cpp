@@ -22,7 +22,7 @@ bool loses_carry(const Code& code) {
 }  // namespace
 
 KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
-    : live_before_(function.body->instructions.size()), live_behind_(function.body->instructions.size()) {
+    : live_before_(function.body->instructions.size()), live_after_(function.body->instructions.size()) {
   const std::vector<Instruction>& instructions = function.body->instructions;
   if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); }))
     return;
@@ -34,7 +34,7 @@ KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
       bool live = std::ranges::any_of(range.successors, [&](std::uint32_t next) { return live_in[next]; });
       for (std::uint32_t i = range.end; i-- > range.begin;) {
         const Instruction& instruction = instructions[i];
-        live_behind_[i] = live;
+        live_after_[i] = live;
         if (has_modifier(instruction.opcode, "cc") && !instruction.guarded()) live = false;
         if (reads_carry(instruction.opcode)) live = true;
         live_before_[i] = live;

@@ -23,14 +23,14 @@ class KeptCarry {
     return keep(live_before_[index], std::move(code), names);
   }
   /// Same, for code directly after the instruction.
-  Code keep_behind(std::uint32_t index, Code code, NameSource& names) const {
-    return keep(live_behind_[index], std::move(code), names);
+  Code keep_after(std::uint32_t index, Code code, NameSource& names) const {
+    return keep(live_after_[index], std::move(code), names);
   }
 
  private:
   static Code keep(bool is_live, Code code, NameSource& names);
 
-  std::vector<bool> live_before_, live_behind_;  ///< by instruction
+  std::vector<bool> live_before_, live_after_;  ///< by instruction
 };
 
 }  // namespace lynxpp::ptx

@@ -30,7 +30,7 @@ class RoutineCopies {
   void add_before(const Instruction& instruction, CodeBuilder& code) {
     sectors_.add_before(instruction, code);
   }
-  void add_behind(std::uint32_t instruction, CodeBuilder& code) { sectors_.add_behind(instruction, code); }
+  void add_after(std::uint32_t instruction, CodeBuilder& code) { sectors_.add_after(instruction, code); }
 
   /// Returns the site of a probe at the instruction.
   Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const;

@@ -48,8 +48,8 @@ class FunctionCounting {
   enum class Rank : std::uint8_t {
     declaration,
     together,
-    behind,
-    loop_begin_behind,
+    after,
+    loop_begin_after,
     entry,
     start,
     loop_end,
@@ -71,12 +71,12 @@ class FunctionCounting {
       case ProgramPoint::Kind::block_start:
         return {last == nullptr ? body_end : instructions_[block.begin].text.begin, Rank::start};
       case ProgramPoint::Kind::before: return {instructions_[point.instruction].text.begin, Rank::before};
-      case ProgramPoint::Kind::behind: return {last->text.end, Rank::behind};
+      case ProgramPoint::Kind::after: return {last->text.end, Rank::after};
       case ProgramPoint::Kind::block_end: break;
     }
     if (last == nullptr) return {body_end, Rank::before};
     return last->traits.ends_block() ? Position(last->text.begin, Rank::before)
-                                     : Position(last->text.end, Rank::behind);
+                                     : Position(last->text.end, Rank::after);
   }
 
   /// Returns the bits of a register that are initially set.
@@ -262,7 +262,7 @@ class FunctionCounting {
     if (std::ranges::none_of(counters_.lane_maxima, is_of_loop)) return;
     const LaneLoop& loop = counters_.lane_loops[index];
     const Rank begin =
-        loop.begin.kind == ProgramPoint::Kind::behind ? Rank::loop_begin_behind : Rank::loop_begin;
+        loop.begin.kind == ProgramPoint::Kind::after ? Rank::loop_begin_after : Rank::loop_begin;
     append_lane_loop_begin(at({position_of(loop.begin).first, begin}), context_, index);
     const ProgramPoint end{ProgramPoint::Kind::block_start, loop.end, 0};
     append_lane_loop_end(at({position_of(end).first, Rank::loop_end}), context_, index);

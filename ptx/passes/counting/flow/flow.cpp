@@ -108,7 +108,7 @@ Increment EdgeSites::increment(std::uint32_t source, std::uint32_t target) const
   if (target != outside && has_one_source(target)) return {{ProgramPoint::Kind::block_start, target, 0}, {}};
   const BasicBlock& block = graph_.blocks[source];
   const std::uint32_t last = block.end - 1;
-  const Increment falls{{ProgramPoint::Kind::behind, source, last}, {}};
+  const Increment falls{{ProgramPoint::Kind::after, source, last}, {}};
   const Increment jumps{{ProgramPoint::Kind::before, source, last}, {Condition::Kind::guard, 0}};
   switch (instructions_[last].traits.kind) {
     case OpcodeClass::exit: return target == outside ? jumps : falls;

@@ -190,8 +190,8 @@ bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) 
     const BasicBlock& block = graph_.blocks[preheader];
     divergent.begin = point_after(preheader);
     if (sites_.targets(preheader).size() == 1 || sites_.ends_in_call(preheader)) return true;
-    divergent.begin = {ProgramPoint::Kind::behind, preheader, block.end - 1};
-    divergent.begins_behind_branch = diverges_[preheader];
+    divergent.begin = {ProgramPoint::Kind::after, preheader, block.end - 1};
+    divergent.begins_after_branch = diverges_[preheader];
     return block.fall_through == header && std::ranges::find(block.targets, header) == block.targets.end();
   }
   if (above == no_block) return false;
@@ -207,7 +207,7 @@ bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) 
 /// return at different times.
 ProgramPoint WarpRegions::point_after(std::uint32_t block) const {
   if (!sites_.ends_in_call(block)) return {ProgramPoint::Kind::block_end, block, 0};
-  return {ProgramPoint::Kind::behind, block, graph_.blocks[block].end - 1};
+  return {ProgramPoint::Kind::after, block, graph_.blocks[block].end - 1};
 }
 
 /// True if the lanes of `begin` that enter the loop do so together rather than one after the other.

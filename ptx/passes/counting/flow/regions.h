@@ -23,7 +23,7 @@ struct DivergentLoop {
   std::uint32_t end = 0;   ///< block where all lanes have reconverged
   /// Executed once before the loop, by exactly the lanes that reach `end` together.
   ProgramPoint begin;
-  bool begins_behind_branch = false;  ///< some lanes of the preceding block do not reach `begin`
+  bool begins_after_branch = false;   ///< some lanes of the preceding block do not reach `begin`
   std::vector<std::uint32_t> blocks;  ///< ascending: the loop's blocks, and those between it and its end
 };
 

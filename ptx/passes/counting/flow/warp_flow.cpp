@@ -140,15 +140,15 @@ class WarpFlowBuilder {
       if ((uniformity.of_meeting(block) & varies_in_warp) != 0 && !awaited_.contains(block))
         blocks_[block].is_source = true;
       if (blocks_[block].loop_left != no_loop) {
-        start_behind_loop(block);
+        start_after_loop(block);
       } else if (regions_.diverges(block) || blocks_[block].ends) {
-        start_behind(block);
+        start_after(block);
       }
     }
   }
 
   /// Lanes that exit a loop early execute the blocks between the loop and its end separately.
-  void start_behind_loop(std::uint32_t block) {
+  void start_after_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
     for (const std::uint32_t successor : graph().blocks[block].successors) {
       if (!is_in_loop(index, successor) && successor != loops()[index].end)
@@ -157,7 +157,7 @@ class WarpFlowBuilder {
   }
 
   /// Only some lanes of `block` reach its successors, or lanes may have diverged in it.
-  void start_behind(std::uint32_t block) {
+  void start_after(std::uint32_t block) {
     for (const std::uint32_t successor : graph().blocks[block].successors) {
       const auto end = awaited_.find(successor);
       const bool is_awaited =
@@ -187,14 +187,14 @@ class WarpFlowBuilder {
     for (const DivergentLoop& divergent : loops()) {
       for (const std::uint32_t block : divergent.blocks) mark(block);
       // Only lanes that enter the loop reach its end.
-      if (divergent.begins_behind_branch) mark(divergent.end);
+      if (divergent.begins_after_branch) mark(divergent.end);
     }
     while (!pending.empty()) {
       const std::uint32_t block = pending.back();
       pending.pop_back();
       if (regions_.may_join(block) && !blocks_[block].ends) {
         blocks_[block].ends = true;
-        start_behind(block);
+        start_after(block);
         for (const std::uint32_t successor : graph().blocks[block].successors) {
           if (blocks_[successor].is_source) mark(successor);
         }
@@ -270,7 +270,7 @@ class WarpFlowBuilder {
     CounterDraft counter = sites_.edge(block, header);
     // Lanes may return from a call one after the other.
     if (sites_.ends_in_call(block))
-      counter.increments = {{{ProgramPoint::Kind::behind, block, graph().blocks[block].end - 1}, {}}};
+      counter.increments = {{{ProgramPoint::Kind::after, block, graph().blocks[block].end - 1}, {}}};
     add(outside_, header, std::move(counter), false);
   }
 

@@ -30,15 +30,15 @@ std::vector<bool> blocks_for_votes(const CountedFunction& kernel, const EdgeSite
   std::vector<bool> is_passed(graph.blocks.size());  // by every thread that exits the kernel
   const std::vector<std::uint32_t>& post_dominators = kernel.analyses->post_dominators();
   for (std::uint32_t block = 0; block != no_block; block = post_dominators[block]) is_passed[block] = true;
-  std::vector<bool> is_behind_divergence(graph.blocks.size());
+  std::vector<bool> is_after_divergence(graph.blocks.size());
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
     if ((kernel.analyses->uniformity().of_branch(block) & varies_in_warp) != 0) {
-      walk_blocks(graph, graph.blocks[block].successors, no_block, is_behind_divergence,
+      walk_blocks(graph, graph.blocks[block].successors, no_block, is_after_divergence,
                   [](std::uint32_t) { return true; });
     }
   }
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block)
-    found[block] = found[block] && is_passed[block] && !sites.repeats(block) && !is_behind_divergence[block];
+    found[block] = found[block] && is_passed[block] && !sites.repeats(block) && !is_after_divergence[block];
   return found;
 }
 

@@ -29,7 +29,7 @@ bool ExpectedPath::includes(const Increment& increment) const {
   if (!is_on_path_[point.block]) return false;
   if (increment.amount != Increment::Amount::one || increment.condition.kind != Condition::Kind::always)
     return false;
-  return point.kind != ProgramPoint::Kind::behind ||
+  return point.kind != ProgramPoint::Kind::after ||
          next_[point.block] == function_.graph().blocks[point.block].fall_through;
 }
 

@@ -70,7 +70,7 @@ class UniformPoints {
         uniform_(graph_.blocks.size(), true) {
     std::vector<std::uint32_t> pending;
     for (std::uint32_t block = 0; block < uniform_.size(); ++block) {
-      if (varies_behind(block)) pending.push_back(block);
+      if (varies_after(block)) pending.push_back(block);
     }
     // If a block's execution count varies, so do the counts of blocks that depend on its branch.
     while (!pending.empty()) {
@@ -89,9 +89,9 @@ class UniformPoints {
       if (!contain(draft_.facts.divergent_loops[increment.index])) return false;
     }
     if (increment.point.kind == ProgramPoint::Kind::entry) return true;
-    const bool is_before_branch = increment.point.kind == ProgramPoint::Kind::behind ||
+    const bool is_before_branch = increment.point.kind == ProgramPoint::Kind::after ||
                                   increment.condition.kind != Condition::Kind::always;
-    return uniform_[block] && (!is_before_branch || !varies_behind(block)) && has_uniform_guard(increment);
+    return uniform_[block] && (!is_before_branch || !varies_after(block)) && has_uniform_guard(increment);
   }
 
  private:
@@ -101,7 +101,7 @@ class UniformPoints {
   }
 
   /// True if threads with the same index may continue differently in different blocks of the grid.
-  bool varies_behind(std::uint32_t block) const {
+  bool varies_after(std::uint32_t block) const {
     return (uniformity_.of_branch(block) & varies_over_blocks) != 0 || kernel_.call_may_exit[block];
   }
 

@@ -122,11 +122,11 @@ class TripCountFinder {
                                         const ProgramPoint& exit, TripCount result) {
     result.point = exit;
     const BasicBlock& block = graph_.blocks[exit.block];
-    const bool is_behind = exit.kind == ProgramPoint::Kind::behind;
+    const bool is_after = exit.kind == ProgramPoint::Kind::after;
     const bool is_read =
-        is_visible(variable.reg, is_behind ? block.end - 1 : block.begin) &&
+        is_visible(variable.reg, is_after ? block.end - 1 : block.begin) &&
         is_kept(variable.reg, ssa_.values()[changed].instruction, loops_.loops()[variable.loop].header,
-                is_behind ? block.fall_through : exit.block);
+                is_after ? block.fall_through : exit.block);
     if (!is_read || (result.keeps_start && !find_entries(variable, result))) return std::nullopt;
     return result;
   }
@@ -191,7 +191,7 @@ class TripCountFinder {
       if (loops_.contains(index, next)) continue;
       const Increment exit = sites_.edge(block, next).increments[0];
       const bool is_start = exit.point.kind == ProgramPoint::Kind::block_start;
-      if (exit.point.kind != ProgramPoint::Kind::behind && !is_start) return std::nullopt;
+      if (exit.point.kind != ProgramPoint::Kind::after && !is_start) return std::nullopt;
       if (is_start && graph_.blocks[next].size() == 0) return std::nullopt;
       return exit.point;
     }
@@ -310,8 +310,8 @@ CountedEdge trip_edge(const CountedFunction& function, const EdgeSites& sites, c
     edge.loop = trips.loop;
     return edge;
   }
-  const bool is_behind = trips.point.kind == ProgramPoint::Kind::behind;
-  edge.counter = is_behind
+  const bool is_after = trips.point.kind == ProgramPoint::Kind::after;
+  edge.counter = is_after
                      ? sites.edge(trips.point.block, function.graph().blocks[trips.point.block].fall_through)
                      : sites.block_start(trips.point.block);
   edge.counter.increments = {{trips.point, {}, Increment::Amount::trip_count, chosen.index}};
@@ -370,15 +370,15 @@ std::map<std::uint32_t, std::vector<std::uint32_t>> entries_of_loops(const Count
                                                                      const FlowGraph& flow) {
   const LoopNest& loops = function.analyses->loops();
   const auto blocks = static_cast<std::uint32_t>(flow.fronts.size());
-  std::map<std::uint32_t, std::uint32_t> loop_behind;  // by front node of the header
+  std::map<std::uint32_t, std::uint32_t> loop_after;  // by front node of the header
   std::map<std::uint32_t, std::vector<std::uint32_t>> entries;
   for (const CountedEdge& edge : flow.edges) {
-    if (edge.trips != 0) loop_behind[edge.flow.source] = edge.loop;
+    if (edge.trips != 0) loop_after[edge.flow.source] = edge.loop;
   }
   for (std::uint32_t index = 0; index < flow.edges.size(); ++index) {
     const FlowEdge& edge = flow.edges[index].flow;
-    const auto loop = loop_behind.find(edge.target);
-    if (loop == loop_behind.end()) continue;
+    const auto loop = loop_after.find(edge.target);
+    if (loop == loop_after.end()) continue;
     if (edge.source >= blocks || !loops.contains(loop->second, edge.source))
       entries[loop->second].push_back(index);
   }

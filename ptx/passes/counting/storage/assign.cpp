@@ -184,7 +184,7 @@ class FunctionStorage {
     const std::uint32_t block = increment.point.block;
     return !draft_.whole.empty() && draft_.whole[block] && increment.amount == Increment::Amount::one &&
            increment.condition.kind == Condition::Kind::always &&
-           (increment.point.kind != ProgramPoint::Kind::behind || !draft_.regions.diverges(block));
+           (increment.point.kind != ProgramPoint::Kind::after || !draft_.regions.diverges(block));
   }
 
   /// True for one-time increments if registers are flushed anyway, or if other blocks need no flush.

@@ -33,13 +33,13 @@ class WordCounters::Additions {
   /// predicate.
   VirtualRegister add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address,
                                 const std::optional<VirtualRegister>& before) {
-    const VirtualRegister behind = code_.b64("sub.u64", {base_of(accesses[0], address), *kept_.begin});
+    const VirtualRegister offset = code_.b64("sub.u64", {base_of(accesses[0], address), *kept_.begin});
     std::optional<VirtualRegister> also = before;
     // Between allocations there may be memory that does not belong to the device.
     if (accesses[0].is_generic) also = code_.pred("isspacep.global", {address});
-    const VirtualRegister holds = also ? code_.pred("setp.lt.and.u64", {behind, kept_.bytes, *also})
-                                       : code_.pred("setp.lt.u64", {behind, kept_.bytes});
-    add_reductions(accesses, holds, counts_behind(whole_word(behind, RegisterType::b64, accesses[0])));
+    const VirtualRegister holds = also ? code_.pred("setp.lt.and.u64", {offset, kept_.bytes, *also})
+                                       : code_.pred("setp.lt.u64", {offset, kept_.bytes});
+    add_reductions(accesses, holds, counts_at(whole_word(offset, RegisterType::b64, accesses[0])));
     return holds;
   }
 
@@ -55,9 +55,9 @@ class WordCounters::Additions {
   /// to the routine without a window: if a 32-bit counter overflows, 2^32 is added in device memory.
   void add_in_block(std::vector<WordAddress> accesses, const CodeOperand& address, Label done) {
     const CodeOperand base = whole_word(base_of(accesses[0], address), RegisterType::b32, accesses[0]);
-    const CodeOperand behind = kept_.begin ? code_.b32("sub.u32", {base, *kept_.begin}) : base;
-    const VirtualRegister holds = is_inside(accesses, behind);
-    const VirtualRegister counters = code_.b32("add.u32", {kept_.counts, behind});
+    const CodeOperand offset = kept_.begin ? code_.b32("sub.u32", {base, *kept_.begin}) : base;
+    const VirtualRegister holds = is_inside(accesses, offset);
+    const VirtualRegister counters = code_.b32("add.u32", {kept_.counts, offset});
     std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
     for (const WordAddress& word : accesses) {
       for (std::int64_t at = word.offset; at < word.offset + word.bytes; at += word_bytes) {
@@ -91,10 +91,10 @@ class WordCounters::Additions {
   /// See WordCounters::add_few().
   void add_few(const WordRun& run, const CodeOperand& first, const CodeOperand& accesses, std::int64_t most,
                Label elsewhere) {
-    const VirtualRegister behind = code_.b64("sub.u64", {first, *kept_.begin});
-    const VirtualRegister holds = code_.pred("setp.lt.u64", {behind, kept_.bytes});
+    const VirtualRegister offset = code_.b64("sub.u64", {first, *kept_.begin});
+    const VirtualRegister holds = code_.pred("setp.lt.u64", {offset, kept_.bytes});
     code_.branch_if(!CodePredicate(holds), elsewhere);
-    const VirtualRegister counts = counts_behind(behind);
+    const VirtualRegister counts = counts_at(offset);
     for (std::int64_t i = 0; i + 1 < most; ++i) {
       const VirtualRegister is_made = code_.pred("setp.gt.u64", {accesses, i});
       WordAddress word;
@@ -127,7 +127,7 @@ class WordCounters::Additions {
   }
 
   /// Returns the address of the count, apart from the margin, at `distance` bytes after the first word.
-  VirtualRegister counts_behind(CodeOperand distance) {
+  VirtualRegister counts_at(CodeOperand distance) {
     if (has_wide_counts()) distance = code_.b64("shl.b64", {distance, 1});
     return code_.b64("add.u64", {kept_.counts, distance});
   }
@@ -296,7 +296,7 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
   const BasicBlock& range = function_.graph().blocks[block];
   std::vector<std::uint32_t> firsts;  // first accesses of the batch's groups
   std::set<RegisterId> bases;
-  std::uint32_t behind = range.begin;  // the first instruction after its accesses
+  std::uint32_t after = range.begin;  // the first instruction after its accesses
   const auto close = [&](std::uint32_t before) {
     if (firsts.size() > 1) {
       Batch batch{probe, {}};
@@ -318,11 +318,11 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
     if (base && !overwrites(*base) && firsts.size() < most_together) {
       firsts.push_back(i);
       bases.insert(*base);
-      behind = i + 1;
+      after = i + 1;
     }
-    if (std::ranges::any_of(bases, overwrites)) close(i < behind ? i : behind);
+    if (std::ranges::any_of(bases, overwrites)) close(i < after ? i : after);
   }
-  close(std::min(behind, range.end - 1));
+  close(std::min(after, range.end - 1));
 }
 
 const std::vector<std::uint32_t>* WordCounters::counted_before(CountedAccess access) const {

@@ -14,7 +14,7 @@ void WordProbes::add_entry(CodeBuilder& code) const {
 void WordProbes::add_block_start(std::uint32_t block, CodeBuilder& code) {
   counters_.begin_block(block);
   for (const auto& [id, kept] : sites_.kept()) {
-    if (begins_behind(function_.graph(), function_.analyses->loops(), kept.site.loop, block))
+    if (begins_after(function_.graph(), function_.analyses->loops(), kept.site.loop, block))
       add_kept(kept, block, code);
   }
   runs_.add_left(block, routine_of_run(block), code);

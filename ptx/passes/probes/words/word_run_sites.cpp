@@ -89,7 +89,7 @@ void WordRunSites::add_before_end(std::uint32_t block, CodeBuilder& code) const 
   }
 }
 
-void WordRunSites::add_behind_end(std::uint32_t block, CodeBuilder& code) const {
+void WordRunSites::add_after_end(std::uint32_t block, CodeBuilder& code) const {
   const LoopNest& loops = function_.analyses->loops();
   for (const auto& [loop, runs] : recorded_) {
     if (loops.loops()[loop].latches[0] != block) continue;
@@ -141,7 +141,7 @@ bool WordRunSites::add_execution(CountedAccess access, CodeBuilder& code) const 
 void WordRunSites::add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const {
   const LoopNest& loops = function_.analyses->loops();
   for (const auto& [at, kept] : kept_) {
-    if (begins_behind(function_.graph(), loops, kept.loop, block)) add_kept(kept, routine, code);
+    if (begins_after(function_.graph(), loops, kept.loop, block)) add_kept(kept, routine, code);
   }
 }
 
@@ -199,9 +199,9 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
     extent.distance = code.b64("selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
   }
   const CodeOperand length = product_of(extent.accesses, extent.distance, code);
-  const CodeOperand behind_last =
+  const CodeOperand after_last =
       sum_of(sum_of(run.last, run.run->offsets[0], code), product_of(extent.distance, count, code), code);
-  extent.first = code.b64("sub.s64", {behind_last, length});
+  extent.first = code.b64("sub.s64", {after_last, length});
   return extent;
 }
 

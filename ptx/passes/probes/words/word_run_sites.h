@@ -52,7 +52,7 @@ class WordRunSites {
   /// At the block's end, before its branch: for loops that an edge from the block enters.
   void add_before_end(std::uint32_t block, CodeBuilder& code) const;
   /// After the block's branch: for loops that are exited there.
-  void add_behind_end(std::uint32_t block, CodeBuilder& code) const;
+  void add_after_end(std::uint32_t block, CodeBuilder& code) const;
   /// Before an instruction of the block that ends the thread or returns.
   void add_before_exit(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
 
