@@ -229,7 +229,7 @@ Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& sp
     if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
   }
   set_filter(handler.filter, unit.module, unit.reached, probe);
-  probe.first = {unit.spliced.words, static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
+  probe.first = {unit.hidden.size(), static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
                  static_cast<std::uint32_t>(unit.spliced.variables.size())};
   return probe;
 }
@@ -284,11 +284,11 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
   ptx::BlockCounters& counters = unit.words.block;
   counters.bits = request.words.scheme.shared_bits;
   const auto number_of = [&](const cod::Word& word) {
-    return unit.spliced.words + position_of_word(specification, word);
+    return unit.hidden.size() + position_of_word(specification, word);
   };
   for (const cod::Word& word : specification.words()) {
     if (word.kind != cod::Word::Kind::shared_counters) continue;
-    counters.extent_word = number_of({cod::Word::Kind::extent, 0, cod::Extent::shared_words});
+    counters.extent_slot = number_of({cod::Word::Kind::extent, 0, cod::Extent::shared_words});
     counters.arrays.push_back({number_of(word), number_of({cod::Word::Kind::array_address, word.index}),
                                cod::size_of(specification.arrays()[word.index].type) == 8});
   }
@@ -307,7 +307,7 @@ bool has_lane_sizes(const ptx::InstrumentationUnit& unit) {
   });
 }
 
-Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
+Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit) {
   // Routines do not support a window: they count in device memory.
   cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide,
                            false, request.words.scheme,   request.streams_traces};
@@ -342,9 +342,8 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
            variable.initial});
     }
     add_word_counters(request, index, unit);
-    for (const cod::Word& word : specification.words())
-      result.probe.push_back({ProbeWord::Kind::specification, index, word});
-    unit.spliced.words = static_cast<std::uint32_t>(result.probe.size());
+    for (std::uint32_t word = 0; word < specification.words().size(); ++word)
+      unit.hidden.add({ptx::HiddenSlot::Kind::specification, index, word});
   }
   return success();
 }
@@ -365,13 +364,9 @@ Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
 
 /// Returns the counts of handlers that only count, without the plan; null: every handler runs. If no other
 /// handler remains to be spliced, the variant needs no parameter slots except that of the counters.
-std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit,
-                                       Instrumented& result) {
+std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit) {
   if (request.counting.plain) return nullptr;
-  if (std::ranges::none_of(unit.spliced.probes, &ptx::Probe::enabled)) {
-    result.probe.clear();
-    unit.spliced.words = 0;
-  }
+  if (std::ranges::none_of(unit.spliced.probes, &ptx::Probe::enabled)) unit.hidden.clear();
   unit.counting.is_wide = request.counting.wide;
   return std::make_shared<Counting>();
 }
@@ -421,26 +416,35 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   return success();
 }
 
-/// Describes the runs and the parameter slots that the word-plan pass has added.
-void add_word_slots(const ptx::WordPlan& plan, WordCounting& counting, Instrumented& result) {
-  const auto array_of = [&](std::uint32_t array_word) -> WordCounting::RunArray {
-    const ProbeWord& word = result.probe[array_word];
+/// Returns the slots of the hidden parameter with their specifications' words.
+std::vector<ProbeWord> probe_words(const Request& request, const ptx::HiddenLayout& hidden) {
+  using Kind = ProbeWord::Kind;
+  std::vector<ProbeWord> words;
+  for (const ptx::HiddenSlot& slot : hidden.slots()) {
+    ProbeWord& word = words.emplace_back(ProbeWord{slot.kind, slot.specification, {}});
+    if (slot.kind == Kind::specification || slot.kind == Kind::runs || slot.kind == Kind::most_runs)
+      word.word = request.specifications[slot.specification]->words()[slot.index];
+  }
+  return words;
+}
+
+/// Describes the runs that the word-plan pass has found.
+WordCounting::Runs runs_of(const ptx::WordPlan& plan, const std::vector<ProbeWord>& words) {
+  WordCounting::Runs found;
+  const auto array_of = [](const ProbeWord& word) -> WordCounting::RunArray {
     return {word.specification, word.word.index};
   };
-  for (const std::uint32_t array_word : plan.run_arrays) counting.runs.arrays.push_back(array_of(array_word));
+  for (const ProbeWord& word : words) {
+    if (word.kind == ProbeWord::Kind::runs) found.arrays.push_back(array_of(word));
+  }
   for (const auto& [position, runs] : plan.runs) {
+    const WordCounting::RunArray array = array_of(words[plan.counted.at(position.first).array_slot]);
     for (const ptx::WordRun& run : runs) {
-      if (run.record)
-        counting.runs.loops.push_back({array_of(plan.counted.at(position.first).array_word), run});
+      if (run.record) found.loops.push_back({array, run});
     }
   }
-  counting.runs.loop_record_bytes = plan.loop_records.bytes;
-  for (const WordCounting::RunArray& runs : counting.runs.arrays) {
-    for (const ProbeWord::Kind kind : {ProbeWord::Kind::runs, ProbeWord::Kind::most_runs})
-      result.probe.push_back({kind, runs.specification, {cod::Word::Kind::array_address, runs.array}});
-  }
-  if (plan.loop_records.bytes != 0) result.probe.push_back({ProbeWord::Kind::loop_records, 0, {}});
-  if (!plan.shared.variables.empty()) result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});
+  found.loop_record_bytes = plan.loop_records.bytes;
+  return found;
 }
 
 // ---- properties of the variant
@@ -539,9 +543,9 @@ Result<Instrumented> instrument(const Request& request) {
     const std::string obstacle = ptx::obstacle_to_shared_counters(unit.reached);
     if (!obstacle.empty()) return without_shared_counters(request, obstacle);
   }
-  if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
+  if (Status added = add_probes(request, sm, unit); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
-  const std::shared_ptr<Counting> counting = add_counters(request, unit, result);
+  const std::shared_ptr<Counting> counting = add_counters(request, unit);
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
   const std::shared_ptr<WordCounting> words = plan_word_counts(request, unit);
 
@@ -549,8 +553,6 @@ Result<Instrumented> instrument(const Request& request) {
   if (request.inspection.verify) passes.verify_with(verify);
   passes.observe_with(request.inspection.observer);
   if (Status ran = passes.run_through("memory-sites", unit); !ran) return ran.error();
-  if (words != nullptr) add_word_slots(unit.words, *words, result);
-  result.words = words;
   if (counting != nullptr) {
     unit.counting.request =
         request_counts(request, unit.reached, unit.memory, unit.spliced.probes, *counting);
@@ -559,8 +561,10 @@ Result<Instrumented> instrument(const Request& request) {
   if (unit.counting.plan != nullptr) {
     counting->plan = unit.counting.plan;
     result.counting = counting;
-    if (counting->plan->slots_in_use != 0) result.probe.push_back({ProbeWord::Kind::counters, 0, {}});
   }
+  result.probe = probe_words(request, unit.hidden);
+  if (words != nullptr) words->runs = runs_of(unit.words, result.probe);
+  result.words = words;
   result.spent.passes = passes.timings();
   result.size.added_instructions = added_instructions(unit.edits);
   if (Status fits = check_size(request.limits, unit.reached.instructions, result.size.added_instructions);

@@ -13,21 +13,15 @@
 #include "engine/register_estimate.h"
 #include "engine/request.h"
 #include "engine/word_counts.h"
+#include "ptx/passes/module/hidden_layout.h"
 #include "ptx/passes/pass.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
 
-/// The meaning of a parameter slot.
+/// A ptx::HiddenSlot with its specification's word.
 struct ProbeWord {
-  enum class Kind : std::uint8_t {
-    specification,     ///< `word` of a specification
-    counters,          ///< address of Counting::plan->slots() zeroed counters, for all specifications
-    shared_addresses,  ///< address of one value per element of WordCounting::shared_arrays
-    runs,              ///< address of the runs of an array's words (WordCounting::RunArray)
-    most_runs,         ///< capacity of these runs
-    loop_records,      ///< address of the loop records, Runs::loop_record_bytes per thread of the grid
-  };
+  using Kind = ptx::HiddenSlot::Kind;
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications
   cod::Word word;                   ///< for runs and most_runs, only the index of the array

@@ -358,16 +358,16 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
   };
   using Kind = cod::Word::Kind;
   ptx::CountedWords counted;
-  counted.array_word = number_of({Kind::array_address, array});
+  counted.array_slot = number_of({Kind::array_address, array});
   counted.element_bytes = cod::size_of(specification.arrays()[array].type);
   counted.is_shared = is_of_shared_words(specification.arrays()[array]);
   if (counted.is_shared) {
-    counted.extent_word = number_of({Kind::extent, 0, cod::Extent::shared_words});
+    counted.extent_slot = number_of({Kind::extent, 0, cod::Extent::shared_words});
     if (request.words.scheme.shared_bits != 0)
-      counted.block_offset_word = number_of({Kind::shared_counters, array});
+      counted.block_offset_slot = number_of({Kind::shared_counters, array});
   } else {
-    counted.begin_word = number_of({Kind::word_map, cod::WordMap::part_window_begin});
-    counted.bytes_word = number_of({Kind::word_map, cod::WordMap::part_window_bytes});
+    counted.begin_slot = number_of({Kind::word_map, cod::WordMap::part_window_begin});
+    counted.bytes_slot = number_of({Kind::word_map, cod::WordMap::part_window_bytes});
     counted.margin_bytes = cod::WordMap::margin_bytes;
   }
   return counted;
@@ -423,7 +423,7 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
   if (!counters.window.empty() && counters.window_bytes != 0) return;
   counters.window.clear();
   counters.arrays.clear();
-  for (auto& [probe, words] : unit.words.counted) words.block_offset_word.reset();
+  for (auto& [probe, words] : unit.words.counted) words.block_offset_slot.reset();
 }
 
 void finish_elements(const cod::WordScheme& scheme, Elements elements) {
@@ -473,7 +473,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
           counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
       if (counts && adds_in_line && handler.counted_words.size() == 1)
         unit.words.counted.emplace(next - 1, counted_words(request, *request.specifications[i],
-                                                           handler.counted_words[0], probe.first.word));
+                                                           handler.counted_words[0], probe.first.slot));
     }
   }
   if (request.words.scheme.analysis == cod::WordScheme::Analysis::invariants)

@@ -27,7 +27,7 @@ namespace {
 // Adapters: each selects what its pass reads and writes.
 
 Status word_plan(InstrumentationUnit& unit) {
-  plan_words(unit.reached, unit.spliced.probes, unit.options, unit.spliced.words, unit.words);
+  plan_words(unit.reached, unit.spliced.probes, unit.options, unit.hidden, unit.words);
   return success();
 }
 
@@ -53,7 +53,7 @@ Status count_plan(InstrumentationUnit& unit) {
                     counting.request);
   if (!plan) return plan.error();
   counting.plan = std::move(*plan);
-  if (counting.plan->slots_in_use != 0) counting.word = unit.spliced.words++;
+  if (counting.plan->slots_in_use != 0) counting.slot = unit.hidden.add({HiddenSlot::Kind::counters});
   return success();
 }
 

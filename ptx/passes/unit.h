@@ -12,6 +12,7 @@
 #include "ptx/passes/counting/plan.h"
 #include "ptx/passes/memory/counted_words.h"
 #include "ptx/passes/memory/sites.h"
+#include "ptx/passes/module/hidden_layout.h"
 #include "ptx/passes/options.h"
 #include "ptx/passes/reached.h"
 #include "ptx/passes/variant.h"
@@ -35,6 +36,7 @@ struct InstrumentationUnit {
   ReachedFunctions reached;
   SplicedCode spliced;
   VariantModule variant;
+  HiddenLayout hidden;
   MemorySites memory;
   KernelCounting counting;
   WordPlan words;
@@ -44,17 +46,17 @@ struct InstrumentationUnit {
   /// True if device functions receive the parameter slots and the state through a frame in the caller's local
   /// memory.
   bool needs_frame() const {
-    if (spliced.words == 0 && spliced.state_bytes.empty()) return false;
+    if (hidden.size() == 0 && spliced.state_bytes.empty()) return false;
     for (std::size_t i = 1; i < reached.functions.size(); ++i) {
       if (reached.functions[i].instrumented) return true;
     }
     return false;
   }
-  std::uint32_t frame_state_offset(std::uint32_t state) const { return 8 * (spliced.words + state); }
+  std::uint32_t frame_state_offset(std::uint32_t state) const { return hidden.bytes() + 8 * state; }
   std::uint32_t frame_bytes() const {
     return frame_state_offset(static_cast<std::uint32_t>(spliced.state_bytes.size()));
   }
-  /// Returns the registers of a function with a body. Requires final `state_bytes` and `words`.
+  /// Returns the registers of a function with a body. Requires final `state_bytes` and `hidden`.
   const ThreadRegisters& thread_registers(const Function& function);
 
  private:

@@ -29,7 +29,6 @@ struct SplicedCode {
   RoutineFunctions routine_functions;      ///< functions that routines call
   std::vector<ModuleVariable> variables;   ///< variables of the probes, declared in the variant
   std::vector<std::uint32_t> state_bytes;  ///< size of each state register: 4 or 8
-  std::uint32_t words = 0;                 ///< number of parameter slots
   /// Returns the value of `access_space` for a state space. Null: not requested.
   std::function<std::uint32_t(StateSpace)> space_code;
   /// Routines that compute a lane value, by its name.

@@ -80,7 +80,7 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
     probe.routine = std::move(*routine);
     unit.spliced.probes.push_back(std::move(probe));
   }
-  unit.spliced.words = 2;
+  for (std::uint32_t word : {0u, 1u}) unit.hidden.add({HiddenSlot::Kind::specification, 0, word});
   unit.spliced.state_bytes = {8};
   PassManager passes = make_pipeline();
   passes.verify_with(engine::verify);

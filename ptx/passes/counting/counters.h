@@ -166,7 +166,7 @@ struct LaneMaximum {
 /// The registers of one function's accumulators, and auxiliary registers.
 struct CounterRegisters {
   std::vector<VirtualRegister> numbers;     ///< by Accumulator::index of Storage::reg
-  std::vector<VirtualRegister> words;       ///< of single bits, 32 each
+  std::vector<VirtualRegister> bits;        ///< of single bits, 32 each
   std::vector<VirtualRegister> holds;       ///< of bit pairs: the guard holds
   std::vector<VirtualRegister> fails;       ///< of bit pairs: the guard does not hold
   std::optional<VirtualRegister> launched;  ///< the launched lanes, if needed

@@ -77,7 +77,7 @@ struct KernelCounting {
   std::shared_ptr<const CountPlan> plan;  ///< null: no edge counters
   /// By position in CountPlan::functions; empty before the count pass.
   std::vector<CounterRegisters> registers;
-  std::uint32_t word = 0;  ///< parameter slot with the address of the plan's slots
+  std::uint32_t slot = 0;  ///< parameter slot with the address of the plan's slots
 };
 
 }  // namespace lynxpp::ptx

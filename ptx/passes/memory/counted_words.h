@@ -15,34 +15,34 @@
 namespace lynxpp::ptx {
 
 /// The counters, one per 4-byte memory word, to which a routine adds. The routine has no other effect. All
-/// `*_word` members are parameter slots.
+/// `*_slot` members are parameter slots.
 struct CountedWords {
-  std::uint32_t array_word = 0;  ///< address of the counters in device memory
+  std::uint32_t array_slot = 0;  ///< address of the counters in device memory
   std::uint32_t element_bytes = 4;
   bool is_shared = false;  ///< counts shared memory instead of device memory
   /// Device memory: the address range whose counters are contiguous. `margin_bytes` / 4 further counters
   /// precede them, and the same number follows.
-  std::uint32_t begin_word = 0, bytes_word = 0;
+  std::uint32_t begin_slot = 0, bytes_slot = 0;
   std::uint64_t margin_bytes = 0;
   /// Shared memory: the number of counters.
-  std::uint32_t extent_word = 0;
+  std::uint32_t extent_slot = 0;
   /// From BlockCounters::arrays: 32-bit counters in shared memory to which the routine adds instead, unless
   /// they have a window.
-  std::optional<std::uint32_t> block_offset_word = {};
+  std::optional<std::uint32_t> block_offset_slot = {};
   /// Device memory: the address of the run records (probes/words/word_run_sites.h); the next slot is their
   /// capacity. nullopt: runs are not recorded.
-  std::optional<std::uint32_t> runs_word = {};
+  std::optional<std::uint32_t> runs_slot = {};
 };
 
 /// Shared variables of the program whose addresses the variant stores, 8 bytes each, at the address in
-/// parameter slot `word`.
+/// the parameter slot.
 struct SharedAddresses {
   struct Variable {
     std::string name;
     const Function* function = nullptr;  ///< resolves the name: its declaring function, else the kernel
   };
   std::vector<Variable> variables;  ///< empty: not requested
-  std::uint32_t word = 0;
+  std::uint32_t slot = 0;
 };
 
 /// Word counters in each block's shared memory, after the program's own variables: a header with the number
@@ -51,14 +51,14 @@ struct BlockCounters {
   static constexpr std::uint32_t header_bytes = 16;
   struct Array {
     /// Parameter slot: the counters' offset from the base of dynamic shared memory.
-    std::uint32_t offset_word = 0;
-    std::uint32_t array_word = 0;  ///< parameter slot: the array in device memory
+    std::uint32_t offset_slot = 0;
+    std::uint32_t array_slot = 0;  ///< parameter slot: the array in device memory
     bool is_wide = false;          ///< 64-bit elements
   };
   std::vector<Array> arrays;  ///< empty: no counters in shared memory
   std::uint32_t bits = 32;
   std::uint32_t variable = 0;     ///< in SplicedCode::variables
-  std::uint32_t extent_word = 0;  ///< parameter slot: the number of counters of each array
+  std::uint32_t extent_slot = 0;  ///< parameter slot: the number of counters of each array
   /// Restricts the counters to the `window_bytes` of shared memory (a multiple of 16) that start at the
   /// lowest of these kernel variables, rounded down to 16. Empty: counts all shared memory.
   std::vector<std::string_view> window;
@@ -76,9 +76,7 @@ struct WordPlan {
   WordSites sites;            ///< word-counting probes that need not count at each execution
   bool records_runs = false;  ///< strided accesses to device memory may be recorded as runs
 
-  WordRuns runs;  ///< accesses counted after their loop
-  /// CountedWords::array_word of the arrays with run records. Each has two parameter slots.
-  std::vector<std::uint32_t> run_arrays;
+  WordRuns runs;             ///< accesses counted after their loop
   LoopRecords loop_records;  ///< runs that have a record slot of their own
 };
 

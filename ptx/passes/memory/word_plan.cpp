@@ -9,7 +9,7 @@ namespace {
 std::string text_of(const CountedWords& words) {
   return std::to_string(8 * words.element_bytes) + "-bit counters for words of " +
          (words.is_shared ? "shared" : "device") + " memory" +
-         (words.block_offset_word ? ", in the block's shared memory" : "");
+         (words.block_offset_slot ? ", in the block's shared memory" : "");
 }
 
 std::string text_of(const WordSite& site) {
@@ -34,11 +34,11 @@ std::string text_of(const WordRun& run) {
 /// Finds the runs of each probe.
 class RunPlanner {
  public:
-  RunPlanner(const ReachedFunctions& reached, const VariantOptions& options, std::uint32_t slots,
+  RunPlanner(const ReachedFunctions& reached, const VariantOptions& options, HiddenLayout& hidden,
              WordPlan& plan)
       : reached_(reached),
+        hidden_(hidden),
         plan_(plan),
-        slots_(slots),
         has_records_(options.launch.has_few_threads && !options.without.contains(Refinement::loop_records)),
         has_runs_(!options.without.contains(Refinement::word_runs)) {}
 
@@ -46,10 +46,7 @@ class RunPlanner {
     bool are_written = false;
     for (const FunctionUnit& function : reached_.instrumented())
       are_written |= find_in(function, number, probe);
-    if (!are_written) return;
-    const auto known = std::ranges::find(plan_.run_arrays, words.array_word);
-    words.runs_word = slots_ + 2 * static_cast<std::uint32_t>(known - plan_.run_arrays.begin());
-    if (known == plan_.run_arrays.end()) plan_.run_arrays.push_back(words.array_word);
+    if (are_written) words.runs_slot = slot_of_runs(words.array_slot);
   }
 
  private:
@@ -68,25 +65,35 @@ class RunPlanner {
     return are_written;
   }
 
+  /// Returns the parameter slot of the array's run records. Probes of one array share it.
+  std::uint32_t slot_of_runs(std::uint32_t array_slot) {
+    HiddenSlot runs = hidden_.slots()[array_slot];
+    runs.kind = HiddenSlot::Kind::runs;
+    const auto known = std::ranges::find(hidden_.slots(), runs);
+    if (known != hidden_.slots().end()) return static_cast<std::uint32_t>(known - hidden_.slots().begin());
+    const std::uint32_t slot = hidden_.add(runs);
+    hidden_.add({HiddenSlot::Kind::most_runs, runs.specification, runs.index});
+    return slot;
+  }
+
   const ReachedFunctions& reached_;
+  HiddenLayout& hidden_;
   WordPlan& plan_;
-  const std::uint32_t slots_;  ///< number of parameter slots before those of runs
   const bool has_records_, has_runs_;
 };
 
 }  // namespace
 
 void plan_words(const ReachedFunctions& reached, const std::vector<Probe>& probes,
-                const VariantOptions& options, std::uint32_t& slots, WordPlan& plan) {
+                const VariantOptions& options, HiddenLayout& hidden, WordPlan& plan) {
   if (plan.records_runs) {
-    RunPlanner finder(reached, options, slots, plan);
+    RunPlanner planner(reached, options, hidden, plan);
     for (auto& [number, words] : plan.counted) {
-      if (!words.is_shared && probes[number].enabled) finder.find(number, probes[number], words);
+      if (!words.is_shared && probes[number].enabled) planner.find(number, probes[number], words);
     }
   }
-  slots += 2 * static_cast<std::uint32_t>(plan.run_arrays.size());
-  if (plan.loop_records.bytes != 0) plan.loop_records.word = slots++;
-  if (!plan.shared.variables.empty()) plan.shared.word = slots++;
+  if (plan.loop_records.bytes != 0) plan.loop_records.slot = hidden.add({HiddenSlot::Kind::loop_records});
+  if (!plan.shared.variables.empty()) plan.shared.slot = hidden.add({HiddenSlot::Kind::shared_addresses});
 }
 
 std::string word_plan_text(const WordPlan& plan, const ReachedFunctions& reached,

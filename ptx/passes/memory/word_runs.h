@@ -46,7 +46,7 @@ struct WordRun {
 ///   for (float *at = begin; at < end; ++at) sum += *at      first = begin, end = end, step 4
 struct LoopRecords {
   std::uint32_t bytes = 0;  ///< per thread, a multiple of 32; 0: no records
-  std::uint32_t word = 0;   ///< parameter slot: the address of the records
+  std::uint32_t slot = 0;   ///< parameter slot: the address of the records
 };
 
 /// By position in unit.spliced.probes and in unit.reached.functions.

@@ -26,9 +26,9 @@ void Frame::add_entry(CodeBuilder& code) const {
     return add_load(code);
   }
   code.emit("mov.u64", {frame, Name{std::string(frame_variable)}});
-  for (std::uint32_t i = 0; i < unit_.spliced.words; ++i) {
-    const VirtualRegister word = HiddenWords().load(i, code);
-    code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, word});
+  for (std::uint32_t i = 0; i < unit_.hidden.size(); ++i) {
+    const VirtualRegister slot = ParameterSlots().load(i, code);
+    code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, slot});
   }
 }
 

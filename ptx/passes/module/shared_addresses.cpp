@@ -4,7 +4,7 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/module/entry.h"
-#include "ptx/passes/module/hidden_words.h"
+#include "ptx/passes/module/parameter_slots.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -34,7 +34,7 @@ void add_to(const Function& function, const SharedAddresses& shared, EditList& e
   CodeBuilder code(edits.names(function));
   const Label done = code.fresh_label();
   if (function.is_entry) skip_all_but_one_thread(code, done);
-  const VirtualRegister addresses = HiddenWords(function.is_entry, code).load(shared.word, code);
+  const VirtualRegister addresses = ParameterSlots(function.is_entry, code).load(shared.slot, code);
   for (std::size_t i = 0; i < shared.variables.size(); ++i) {
     if (!is_here(shared.variables[i])) continue;
     const Name variable{shared.variables[i].name};

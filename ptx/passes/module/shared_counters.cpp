@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ptx/passes/module/entry.h"
-#include "ptx/passes/module/hidden_words.h"
+#include "ptx/passes/module/parameter_slots.h"
 #include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
@@ -29,13 +29,13 @@ class SharedCountersPass {
   }
 
  private:
-  VirtualRegister word(std::uint32_t index) { return HiddenWords().load(index, code_); }
-  VirtualRegister low_word(std::uint32_t index) { return code_.b32("cvt.u32.u64", {word(index)}); }
+  VirtualRegister slot(std::uint32_t index) { return ParameterSlots().load(index, code_); }
+  VirtualRegister low_slot(std::uint32_t index) { return code_.b32("cvt.u32.u64", {slot(index)}); }
 
   /// Returns the address of an array's counters.
   VirtualRegister begin_of(const BlockCounters::Array& array) {
     const VirtualRegister dynamic = code_.b32("mov.u32", {Name{variable_name(counters_.variable)}});
-    return code_.b32("add.u32", {dynamic, low_word(array.offset_word)});
+    return code_.b32("add.u32", {dynamic, low_slot(array.offset_slot)});
   }
 
   VirtualRegister threads() {
@@ -54,7 +54,7 @@ class SharedCountersPass {
   CodeOperand bytes_of_array() {
     if (has_window()) return counters_.window_bytes;
     const VirtualRegister bytes =
-        code_.b32("mul.lo.u32", {low_word(counters_.extent_word), counters_.bits / 8});
+        code_.b32("mul.lo.u32", {low_slot(counters_.extent_slot), counters_.bits / 8});
     const VirtualRegister padded = code_.b32("add.u32", {bytes, 15});
     return code_.b32("and.b32", {padded, 0xfffffff0u});
   }
@@ -108,9 +108,9 @@ class SharedCountersPass {
     const std::uint32_t together = bytes * 8 / counters_.bits;
     const std::uint32_t array_bytes = (array.is_wide ? 8 : 4) * together;
     const VirtualRegister words =
-        has_window() ? code_.b32("mov.u32", {counters_.window_bytes / 4}) : low_word(counters_.extent_word);
+        has_window() ? code_.b32("mov.u32", {counters_.window_bytes / 4}) : low_slot(counters_.extent_slot);
     const VirtualRegister counter = code_.b32("mad.lo.u32", {rank, bytes, begin_of(array)});
-    VirtualRegister elements = word(array.array_word);
+    VirtualRegister elements = slot(array.array_slot);
     if (has_window()) {
       elements =
           code_.b64("mad.wide.u32", {begin_of_window(counters_, code_), array.is_wide ? 2 : 1, elements});

@@ -63,7 +63,7 @@ void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
   unit_.spliced.routine_functions.use(routine_at(probe, site).functions());
   SiteBinding binding;
   // Device functions without a frame have no parameter slots either.
-  if (!function_.function->is_entry && registers_.frame) binding.words = HiddenWords(*registers_.frame);
+  if (!function_.function->is_entry && registers_.frame) binding.slots = ParameterSlots(*registers_.frame);
   binding.first = probe.first;
   binding.state = [&](std::uint32_t index) { return CodeOperand(registers_.states[index]); };
   const std::optional<Label> in_row = add_skip_of_rows(probe, site, code);

@@ -107,7 +107,7 @@ class FunctionCounting {
     for (std::uint32_t i = 0; i < registers.numbers.size(); ++i) {
       if (!set_later.contains(i)) code.mov(registers.numbers[i], 0);
     }
-    for (std::uint32_t i = 0; i < registers.words.size(); ++i) code.mov(registers.words[i], first_bits(i));
+    for (std::uint32_t i = 0; i < registers.bits.size(); ++i) code.mov(registers.bits[i], first_bits(i));
     for (const auto* words : {&registers.holds, &registers.fails}) {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }

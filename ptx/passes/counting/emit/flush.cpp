@@ -120,7 +120,7 @@ class Flush {
     std::set<VirtualRegister> found;
     for (const Counter* counter : counters_) {
       const Accumulator& each = accumulator(*counter);
-      if (each.is_bit()) found.insert(context_.word(each));
+      if (each.is_bit()) found.insert(context_.bits_of(each));
       if (each.storage == Storage::bit_pair) {
         found.insert(context_.registers.holds[each.index / word_bits]);
         found.insert(context_.registers.fails[each.index / word_bits]);
@@ -179,7 +179,7 @@ class Flush {
       const bool is_number = each.storage == Storage::reg;
       const VirtualRegister amount =
           is_number ? context_.number(each.index)
-                    : code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, 1});
+                    : code_.b32("bfe.u32", {context_.bits_of(each), each.index % word_bits, 1});
       append_flush_by_lane(code_, context_.plan.is_wide && is_number, amount,
                            at_slot(*warp_.slots, counter->slot),
                            counter->combine == Combine::lane_0 ? is_lane_0 : std::nullopt);
@@ -404,7 +404,7 @@ class Flush {
   Totals total_of_group(const std::vector<const Counter*>& line, std::uint32_t first) {
     const Accumulator& each = accumulator(*line[first]);
     const std::uint32_t size = size_of_group(line, first);
-    const VirtualRegister bits = code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, size});
+    const VirtualRegister bits = code_.b32("bfe.u32", {context_.bits_of(each), each.index % word_bits, size});
     if (size == 1) return {Totals::Kind::number, first, sum_over_lanes(bits)};
     const VirtualRegister bytes = code_.b32("mul.lo.u32", {bits, spread});
     const VirtualRegister sums = sum_over_lanes(code_.b32("and.b32", {bytes, one_of_each_byte}));
@@ -444,9 +444,9 @@ class Flush {
                        {any(context_.registers.holds[index]), any(context_.registers.fails[index])});
     }
     switch (use) {
-      case BitUse::any: return any(context_.word(each));
-      case BitUse::all: return code_.b32("redux.sync.and.b32", {context_.word(each), warp_.mask});
-      default: return context_.word(each);
+      case BitUse::any: return any(context_.bits_of(each));
+      case BitUse::all: return code_.b32("redux.sync.and.b32", {context_.bits_of(each), warp_.mask});
+      default: return context_.bits_of(each);
     }
   }
 

@@ -47,7 +47,7 @@ void append_kept(CodeBuilder& code, const CountContext& context, const Kept& kep
   for (const std::uint32_t index : kept.numbers) add_to(code, context.number(index), amount, guard);
   for (const auto& [index, bits] : kept.words) {
     // Each increment runs once: it sets a Storage::bit and clears a Storage::cleared_bit.
-    const VirtualRegister word = context.registers.words[index];
+    const VirtualRegister word = context.registers.bits[index];
     code.emit_if(guard, "xor.b32", {word, word, static_cast<std::int32_t>(bits)});
   }
 }

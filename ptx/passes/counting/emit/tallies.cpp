@@ -20,7 +20,7 @@ VirtualRegister register_of(const CountContext& context, const TallyStorage& tal
 void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage& mark,
               const CodePredicate& predicate) {
   if (mark.is_bit()) {
-    const VirtualRegister word = context.word(*mark.accumulator);
+    const VirtualRegister word = context.bits_of(*mark.accumulator);
     code.emit_if(predicate, "or.b32", {word, word, static_cast<std::int32_t>(mark.accumulator->bit_mask())});
     return;
   }
@@ -35,7 +35,7 @@ void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage
 
 void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
                 VirtualRegister value) {
-  const VirtualRegister word = context.word(*tally.accumulator);
+  const VirtualRegister word = context.bits_of(*tally.accumulator);
   const VirtualRegister bit = code.b32("shl.b32", {value, tally.accumulator->index % 32});
   code.emit("or.b32", {word, word, bit});
 }

@@ -78,7 +78,7 @@ class WordCounters::Additions {
     const Label outside = code_.fresh_label();
     code_.branch_if(!CodePredicate(holds), outside);
     const VirtualRegister counts =
-        code_.b64("mad.wide.u32", {base, scale(), counters_.word(words_.array_word, code_)});
+        code_.b64("mad.wide.u32", {base, scale(), counters_.load_slot(words_.array_slot, code_)});
     for (const auto& [count, at] : before) {
       const VirtualRegister wrapped = code_.pred("setp.eq.u32", {count, last_count});
       code_.emit_if(CodePredicate(wrapped), "red.global.add.u64",
@@ -335,16 +335,16 @@ bool WordCounters::asks_for_address(CountedAccess access) const {
   return !word || !word->base;
 }
 
-VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const {
-  if (function_.function->is_entry) return HiddenWords().load(index, code);
-  return HiddenWords(*unit_.thread_registers(*function_.function).frame).load(index, code);
+VirtualRegister WordCounters::load_slot(std::uint32_t index, CodeBuilder& code) const {
+  if (function_.function->is_entry) return ParameterSlots().load(index, code);
+  return ParameterSlots(*unit_.thread_registers(*function_.function).frame).load(index, code);
 }
 
 /// Only the kernel resolves the names of the variables in the window. Accesses to other variables have no
 /// counter there.
 bool WordCounters::counts_in_block(const CountedWords& words, std::uint32_t instruction) const {
   const std::vector<std::string_view>& window = unit_.words.block.window;
-  if (!words.block_offset_word || window.empty()) return words.block_offset_word.has_value();
+  if (!words.block_offset_slot || window.empty()) return words.block_offset_slot.has_value();
   const std::optional<AffineForm> address = analyses_.affine().of_address(instruction);
   if (!function_.function->is_entry || !address) return false;
   return std::ranges::any_of(address->terms, [&](const Term& term) {
@@ -357,9 +357,9 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
   const auto low = [&](VirtualRegister wide) { return code.b32("cvt.u32.u64", {wide}); };
   Kept kept;
   if (!words.is_shared) {
-    kept.begin = word(words.begin_word, code);
-    kept.bytes = word(words.bytes_word, code);
-    kept.counts = word(words.array_word, code);
+    kept.begin = load_slot(words.begin_slot, code);
+    kept.bytes = load_slot(words.bytes_slot, code);
+    kept.counts = load_slot(words.array_slot, code);
     return kept;
   }
   const BlockCounters& counters = unit_.words.block;
@@ -367,15 +367,15 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
     kept.begin = begin_of_window(counters, code);
     kept.bytes = code.b32("mov.u32", {counters.window_bytes});
   } else {
-    kept.bytes = code.b32("shl.b32", {low(word(words.extent_word, code)), 2});
+    kept.bytes = code.b32("shl.b32", {low(load_slot(words.extent_slot, code)), 2});
   }
   if (!in_block) {
-    kept.counts = word(words.array_word, code);
+    kept.counts = load_slot(words.array_slot, code);
     return kept;
   }
   const Name dynamic{variable_name(unit_.words.block.variable)};
   kept.counts =
-      code.b32("add.u32", {code.b32("mov.u32", {dynamic}), low(word(*words.block_offset_word, code))});
+      code.b32("add.u32", {code.b32("mov.u32", {dynamic}), low(load_slot(*words.block_offset_slot, code))});
   return kept;
 }
 

@@ -69,7 +69,7 @@ class WordCounters {
   void add_at(CountedAccess access, const CodeOperand& address, Code routine, CodeBuilder& code);
 
   /// Loads a parameter slot.
-  VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
+  VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
 
   /// Counts fewer than `most` accesses to device memory, `run.distance` apart. Branches to `elsewhere` if
   /// they do not begin in the window.

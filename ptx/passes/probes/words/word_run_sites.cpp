@@ -117,7 +117,7 @@ void WordRunSites::add_entry(CodeBuilder& code) const {
   const LoopRecords& records = unit_.words.loop_records;
   const VirtualRegister thread = thread_number(unit_.options.launch, code);
   code.emit("mad.wide.u32",
-            {*record_, thread, std::int64_t{records.bytes}, counters_.word(records.word, code)});
+            {*record_, thread, std::int64_t{records.bytes}, counters_.load_slot(records.slot, code)});
 }
 
 bool WordRunSites::add_execution(CountedAccess access, CodeBuilder& code) const {
@@ -209,8 +209,8 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
 void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewhere,
                               CodeBuilder& code) const {
   constexpr std::int64_t greatest = 0xffffff00;  // exceeds any capacity, leaves room for a warp
-  const std::uint32_t runs_word = *unit_.words.counted.at(run.probe).runs_word;
-  const VirtualRegister records = counters_.word(runs_word, code);
+  const std::uint32_t runs_slot = *unit_.words.counted.at(run.probe).runs_slot;
+  const VirtualRegister records = counters_.load_slot(runs_slot, code);
   const VirtualRegister mask = code.active_mask();
   const VirtualRegister rank = code.b32("popc.b32", {code.lanes_below(mask)});
   const VirtualRegister leader = code.b32("clz.b32", {code.b32("brev.b32", {mask})});
@@ -222,7 +222,7 @@ void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewh
   const VirtualRegister first = code.b32("cvt.u32.u64", {bounded});
   const VirtualRegister of_warp = code.b32("shfl.sync.idx.b32", {first, leader, 31, mask});
   const VirtualRegister index = code.b32("add.u32", {of_warp, rank});
-  const VirtualRegister capacity = code.b32("cvt.u32.u64", {counters_.word(runs_word + 1, code)});
+  const VirtualRegister capacity = code.b32("cvt.u32.u64", {counters_.load_slot(runs_slot + 1, code)});
   const VirtualRegister is_full = code.pred("setp.ge.u32", {index, capacity});
   code.branch_if(CodePredicate(is_full), elsewhere);
   const VirtualRegister record = code.b64("mad.wide.u32", {index, std::int64_t{sizeof(RunRecord)}, records});
