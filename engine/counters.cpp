@@ -87,7 +87,7 @@ class TermCollector {
         add_taking(*access, block_id, id, addend);
       } else if (!counter_->counts_divisions) {
         add(*counter_, block_id, id, executions(counter_->counts_warps, guarded, block_id, id), addend);
-      } else if (divides(function, block, instruction)) {
+      } else if (may_diverge(function, block, instruction)) {
         add(*counter_, block_id, id, {Kind::divergence, id, {}}, addend);
       }
     }
@@ -106,8 +106,8 @@ class TermCollector {
   }
 
   /// True if lanes may diverge at a `bra`.
-  static bool divides(const ptx::FunctionUnit& function, std::uint32_t block,
-                      const ptx::Instruction& instruction) {
+  static bool may_diverge(const ptx::FunctionUnit& function, std::uint32_t block,
+                          const ptx::Instruction& instruction) {
     const ptx::BasicBlock& range = function.graph().blocks[block];
     return instruction.guarded() && !range.targets.empty() && range.targets[0] != range.fall_through;
   }

@@ -32,7 +32,7 @@ struct FunctionDraft {
   WarpRegions regions;
   FunctionDemand demand;
   FlowFacts facts;
-  std::vector<bool> once, whole;  ///< see WarpFlow; empty: unknown
+  std::vector<bool> once, converged;  ///< see WarpFlow; empty: unknown
   std::vector<CounterDraft> counters;
   FunctionCounters result;
 };

@@ -57,13 +57,13 @@ void SolvedSystem::evaluate(std::vector<std::uint64_t>& values) const {
 
 LinearColumns::LinearColumns(SolvedSystem system, std::span<const Use> uses, std::size_t budget)
     : system_(std::move(system)),
-      wholes_of_(system_.size()),
+      users_of_(system_.size()),
       sums_of_(system_.size()),
       growth_(system_.size()),
       budget_(budget) {
-  for (const VariableId whole : system_.order()) {
-    for (const LinearTerm& term : system_.definition(whole))
-      wholes_of_[term.variable].push_back({whole, term.factor});
+  for (const VariableId user : system_.order()) {
+    for (const LinearTerm& term : system_.definition(user))
+      users_of_[term.variable].push_back({user, term.factor});
   }
   for (const Use& use : uses) sums_of_[use.variable].push_back({use.sum, use.factor});
 }
@@ -81,7 +81,7 @@ std::optional<LinearColumns::Column> LinearColumns::column_of(VariableId measure
     pending.pop();
     const std::uint64_t growth = std::exchange(growth_[variable], 0);
     if (growth == 0) continue;  // cancelled out, or a duplicate entry
-    const std::size_t terms = 1 + wholes_of_[variable].size() + sums_of_[variable].size();
+    const std::size_t terms = 1 + users_of_[variable].size() + sums_of_[variable].size();
     if (budget_ < terms) {
       budget_ = 0;
       for (; !pending.empty(); pending.pop()) growth_[pending.top().second] = 0;
@@ -89,9 +89,9 @@ std::optional<LinearColumns::Column> LinearColumns::column_of(VariableId measure
     }
     budget_ -= terms;
     for (const Entry& entry : sums_of_[variable]) sums[entry.sum] += entry.factor * growth;
-    for (const auto& [whole, factor] : wholes_of_[variable]) {
-      if (growth_[whole] == 0) pending.emplace(system_.rank(whole), whole);
-      growth_[whole] += factor * growth;
+    for (const auto& [user, factor] : users_of_[variable]) {
+      if (growth_[user] == 0) pending.emplace(system_.rank(user), user);
+      growth_[user] += factor * growth;
     }
   }
   Column column;

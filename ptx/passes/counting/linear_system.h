@@ -111,7 +111,7 @@ class LinearColumns {
 
  private:
   SolvedSystem system_;
-  std::vector<LinearForm> wholes_of_;        ///< per variable: the variables defined by it, with its factor
+  std::vector<LinearForm> users_of_;         ///< per variable: the variables defined by it, with its factor
   std::vector<std::vector<Entry>> sums_of_;  ///< per variable
   std::vector<std::uint64_t> growth_;        ///< per variable; 0 between calls
   std::size_t budget_;

@@ -70,7 +70,7 @@ class FunctionPlanner {
       return thread_flow(draft_.function, draft_.sites, draft_.facts.trip_counts, takes_constants);
     WarpFlow flow = warp_flow(draft_.function, draft_.sites, draft_.regions, draft_.facts, takes_constants);
     draft_.once = std::move(flow.once);
-    draft_.whole = std::move(flow.whole);
+    draft_.converged = std::move(flow.converged);
     return std::move(flow.graph);
   }
 

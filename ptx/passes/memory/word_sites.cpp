@@ -89,10 +89,10 @@ bool WordSiteAnalysis::is_together(std::uint32_t instruction) const {
   const std::uint32_t block = analyses_.graph().block_of[instruction];
   if (!entered_together_ || analyses_.loops().is_irreducible(block)) return false;
   const Uniformity& uniformity = analyses_.uniformity();
-  const auto parts_block = [&](std::uint32_t branch) {
+  const auto diverges_in_block = [&](std::uint32_t branch) {
     return (uniformity.of_branch(branch) & in_block) != 0;
   };
-  if (std::ranges::any_of(deciding_[block], parts_block)) return false;
+  if (std::ranges::any_of(deciding_[block], diverges_in_block)) return false;
   const Instruction& read = analyses_.function().body->instructions[instruction];
   if (!read.guarded()) return true;
   const RegisterId guard = analyses_.registers().find(read.guard.predicate, instruction);

@@ -66,12 +66,12 @@ class KeepContraction {
   void rewrite(const FunctionUnit& function, const std::vector<std::uint32_t>& probes) {
     body_ = &*function.function->body;
     names_ = &edits_.names(*function.function);
-    const auto is_parted = [&](const std::pair<std::uint32_t, std::uint32_t>& pair) {
+    const auto is_separated = [&](const std::pair<std::uint32_t, std::uint32_t>& pair) {
       const auto first = std::ranges::lower_bound(probes, at(pair.first).text.end);
       return first != probes.end() && *first <= at(pair.second).text.begin;
     };
     for (const ContractionStretch& stretch : find_contractions(*function.analyses)) {
-      if (std::ranges::any_of(stretch.pairs, is_parted)) rewrite(stretch);
+      if (std::ranges::any_of(stretch.pairs, is_separated)) rewrite(stretch);
     }
   }
 

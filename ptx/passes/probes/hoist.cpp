@@ -31,9 +31,9 @@ std::map<std::uint32_t, std::uint32_t> text_of_loops(const FunctionUnit& functio
 }
 
 /// The registers of one function that hold the special registers its loops read.
-class KeptRegisters {
+class HoistedRegisters {
  public:
-  explicit KeptRegisters(NameSource& names) : names_(names) {}
+  explicit HoistedRegisters(NameSource& names) : names_(names) {}
 
   /// Replaces reads in code of a loop.
   void replace_in(Code& code) {
@@ -106,7 +106,7 @@ class KeptRegisters {
 void hoist(const FunctionUnit& function, EditList& edits) {
   const auto loops = text_of_loops(function, function.analyses->loops());
   const TextRange body = function.function->body_text;
-  KeptRegisters kept(edits.names(*function.function));
+  HoistedRegisters kept(edits.names(*function.function));
   std::vector<Code*> codes;
   for (Edit& edit : edits.edits()) {
     auto* const code = std::get_if<Code>(&edit.content);

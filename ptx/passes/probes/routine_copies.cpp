@@ -17,7 +17,7 @@ RoutineCopies::RoutineCopies(InstrumentationUnit& unit, const FunctionUnit& func
       tallies_(unit, function),
       values_(unit, function),
       sectors_(unit, function),
-      kept_(unit, function) {}
+      entry_values_(unit, function) {}
 
 void RoutineCopies::begin_block(std::uint32_t block) { sectors_.begin_block(compared_in(block)); }
 
@@ -110,7 +110,8 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
     if (tally == tallies.end() || !tally->storage) return std::nullopt;
     return tally->reg;
   };
-  if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
+  if (site.point != ProbePoint::kernel_entry)
+    entry_values_.bind(routine_at(probe, site), site.block, binding);
   code.append(routine_at(probe, site).copy(binding, names_));
   for (const SiteTally& tally : tallies) {
     if (tally.storage.is_bit()) tallies_.add_bit(tally.storage, tally.reg, code);
@@ -138,7 +139,7 @@ std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const
     if (!instruction.traits.is_memory_access()) continue;
     const auto is_compared = [&](const Probe& probe) {
       return probe.effect == ProbeEffect::measures_sectors &&
-             stands_at(probe, ProbePoint::instruction, instruction) &&
+             is_at(probe, ProbePoint::instruction, instruction) &&
              !is_measured_elsewhere(probe, instruction) &&
              compares_sectors(probe, site_at(probe, block, instruction));
     };

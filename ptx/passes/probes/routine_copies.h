@@ -10,7 +10,7 @@
 #include "ptx/passes/memory/lane_value_plan.h"
 #include "ptx/passes/memory/sector_lanes.h"
 #include "ptx/passes/memory/sites.h"
-#include "ptx/passes/probes/kept_values.h"
+#include "ptx/passes/probes/entry_values.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/site_values.h"
 #include "ptx/passes/probes/tallies.h"
@@ -44,7 +44,7 @@ class RoutineCopies {
   void add(Probe& probe, const Site& site, CodeBuilder& code);
 
   /// Called after everything else at the function's entry has been inserted.
-  void insert() { kept_.insert(); }
+  void insert() { entry_values_.insert(); }
 
  private:
   const MemorySite* memory_site(const Probe& probe, const Site& site) const;
@@ -73,7 +73,7 @@ class RoutineCopies {
   const Tallies tallies_;
   SiteValues values_;
   SectorLanes sectors_;
-  KeptValues kept_;
+  EntryValues entry_values_;
 };
 
 }  // namespace lynxpp::ptx

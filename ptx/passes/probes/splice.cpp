@@ -7,7 +7,7 @@
 #include "ptx/passes/memory/taking_lanes.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/frame.h"
-#include "ptx/passes/probes/kept_carry.h"
+#include "ptx/passes/probes/carry_flag.h"
 #include "ptx/passes/probes/loop_sites.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/routine_copies.h"
@@ -129,7 +129,7 @@ class FunctionSplicer {
       } else {
         copies_.values().add_guard_count(block, instruction, code);
       }
-      unit_.edits.insert_before(instruction.text.begin, carry_.keep_before(i, code.take(), names_));
+      unit_.edits.insert_before(instruction.text.begin, carry_.preserve_before(i, code.take(), names_));
       splice_after(block, i, std::move(after));
     }
   }
@@ -151,7 +151,7 @@ class FunctionSplicer {
       words_.add_after_end(block, code);
       if (may_run_off_after(block, instruction)) add_fall_off(range, block, code);
     }
-    unit_.edits.insert_before(instruction.text.end, carry_.keep_after(index, code.take(), names_));
+    unit_.edits.insert_before(instruction.text.end, carry_.preserve_after(index, code.take(), names_));
   }
 
   void add_block_exit(std::uint32_t block, const Instruction* terminator, CodeBuilder& code) {
@@ -201,7 +201,7 @@ class FunctionSplicer {
   void add_instruction_probes(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
     CodeBuilder probes(names_);
     for (Probe& probe : unit_.spliced.probes) {
-      if (!stands_at(probe, ProbePoint::instruction, instruction)) continue;
+      if (!is_at(probe, ProbePoint::instruction, instruction)) continue;
       if (copies_.is_measured_elsewhere(probe, instruction) || has_nothing_to_measure(probe, instruction)) {
         ++probe.sites;
         continue;
@@ -240,7 +240,7 @@ class FunctionSplicer {
     if (instruction.traits.kind == OpcodeClass::branch || is_exit(instruction)) return {};
     CodeBuilder probes(names_);
     for (Probe& probe : unit_.spliced.probes) {
-      if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;
+      if (!is_at(probe, ProbePoint::instruction_after, instruction)) continue;
       const Site site = copies_.site_at(probe, block, instruction);
       copies_.values().add_preparation(probe, site, before);
       CodeBuilder own(names_);
@@ -283,7 +283,7 @@ class FunctionSplicer {
   const ThreadRegisters& registers_;
   const bool is_kernel_;
   const Frame frame_;
-  KeptCarry carry_;
+  CarryFlag carry_;
   RoutineCopies copies_;
   WordProbes words_;
   LoopSites loops_;

@@ -176,10 +176,10 @@ class FunctionCounting {
   void append_guarded(CodeBuilder& code, const ProgramPoint& point, const IncrementedCounters& counters) {
     const CodePredicate guard = *predicate_of(instructions_[point.instruction].guard);
     const std::uint32_t next = blocks_[point.block].fall_through;
-    const auto whole = increments_.find({point, {Condition::Kind::none_takes, next}});
-    if (next == no_block || whole == increments_.end() || !are_in_memory(whole->second))
+    const auto converged = increments_.find({point, {Condition::Kind::none_takes, next}});
+    if (next == no_block || converged == increments_.end() || !are_in_memory(converged->second))
       return append_guarded_increments(code, context_, counters, guard);
-    append_guarded_increments(code, context_, counters, guard, {whole->second, lanes_here(point)});
+    append_guarded_increments(code, context_, counters, guard, {converged->second, lanes_here(point)});
   }
 
   void append_none_takes(CodeBuilder& code, const Increment& increment, const IncrementedCounters& counters) {

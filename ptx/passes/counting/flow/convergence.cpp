@@ -38,11 +38,11 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
     if (blocks[block].successors.size() < 2 ||
         (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
       continue;
-    const auto divide = [&](std::uint32_t next) {
+    const auto mark = [&](std::uint32_t next) {
       together[next] = false;
       return ++visits <= most_visits;
     };
-    if (!walk_blocks(kernel.graph(), blocks[block].successors, post_dominators[block], divide))
+    if (!walk_blocks(kernel.graph(), blocks[block].successors, post_dominators[block], mark))
       return std::vector<bool>(blocks.size(), false);
   }
   return together;
@@ -50,8 +50,8 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
 
 /// True if the probe may execute with a partial warp in the function. `together` is indexed by block of the
 /// kernel, as passed_together() returns it.
-bool stands_apart(const CountInputs& inputs, std::uint32_t number, const FunctionUnit& function,
-                  const std::vector<bool>& together) {
+bool may_be_partial(const CountInputs& inputs, std::uint32_t number, const FunctionUnit& function,
+                    const std::vector<bool>& together) {
   const Probe& probe = inputs.probes[number];
   const bool is_kernel = &function == &inputs.reached.kernel();
   switch (probe.point) {
@@ -65,16 +65,17 @@ bool stands_apart(const CountInputs& inputs, std::uint32_t number, const Functio
   }
   const std::vector<Instruction>& instructions = function.function->body->instructions;
   for (std::uint32_t i = 0; i < instructions.size(); ++i) {
-    const bool is_apart = instructions[i].guarded() || !is_kernel || !together[function.graph().block_of[i]];
+    const bool is_partial =
+        instructions[i].guarded() || !is_kernel || !together[function.graph().block_of[i]];
     const std::uint32_t id = function.first_instruction + i;
-    if (is_apart && probe.matches(instructions[i]) && inputs.memory.measured_at(number, id) == id)
+    if (is_partial && probe.matches(instructions[i]) && inputs.memory.measured_at(number, id) == id)
       return true;
   }
   return false;
 }
 
 /// True if a handler synchronizes lanes at a site that a partial warp may reach.
-bool joins_in_part(const CountInputs& inputs, const std::vector<bool>& together) {
+bool joins_partial_warps(const CountInputs& inputs, const std::vector<bool>& together) {
   for (std::uint32_t number = 0; number < inputs.probes.size(); ++number) {
     const Probe& probe = inputs.probes[number];
     const bool may_join =
@@ -82,7 +83,7 @@ bool joins_in_part(const CountInputs& inputs, const std::vector<bool>& together)
                           (probe.with_lane_values && probe.with_lane_values->may_join_lanes()));
     if (!may_join) continue;
     const auto is_in = [&](const FunctionUnit& function) {
-      return function.instrumented && stands_apart(inputs, number, function, together);
+      return function.instrumented && may_be_partial(inputs, number, function, together);
     };
     if (std::ranges::any_of(inputs.reached.functions, is_in)) return true;
   }
@@ -106,7 +107,7 @@ bool converges_at_exit(const CountInputs& inputs, const CountedFunction& kernel)
     if (exit == end && std::none_of(begin, end, may_join_lanes)) continue;
     if (!together[block]) return false;
   }
-  return !joins_in_part(inputs, together);
+  return !joins_partial_warps(inputs, together);
 }
 
 }  // namespace lynxpp::ptx

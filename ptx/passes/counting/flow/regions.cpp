@@ -93,7 +93,7 @@ std::optional<std::vector<std::uint32_t>> WarpRegions::blocks_between(std::uint3
 std::vector<DivergentLoop> WarpRegions::divergent_loops() {
   std::vector<DivergentLoop> found;
   for (std::uint32_t loop = 0; loop < loops_.loops().size(); ++loop) {
-    if (std::optional<DivergentLoop> divided = divergent_loop(loop)) found.push_back(std::move(*divided));
+    if (std::optional<DivergentLoop> divergent = divergent_loop(loop)) found.push_back(std::move(*divergent));
   }
   return found;
 }

@@ -60,7 +60,7 @@ class WarpFlowBuilder {
     count_by_trips(function_, sites_, facts_.trip_counts, use, flow.graph);
     for (const BlockFacts& block : blocks_) {
       flow.once.push_back(block.is_once);
-      flow.whole.push_back(function_.is_kernel() && !block.is_partial);
+      flow.converged.push_back(function_.is_kernel() && !block.is_partial);
     }
     return flow;
   }
@@ -231,12 +231,12 @@ class WarpFlowBuilder {
            blocks_[counter.increments[0].point.block].is_once;
   }
 
-  CountedEdge& add(std::uint32_t source, std::uint32_t target, CounterDraft counter, bool is_whole) {
+  CountedEdge& add(std::uint32_t source, std::uint32_t target, CounterDraft counter, bool is_converged) {
     CountedEdge edge{{source, target}, std::move(counter), false};
     edge.counter.counts_warps = true;
-    edge.counter.is_whole = is_whole;
+    edge.counter.is_converged = is_converged;
     edge.counter.is_once = is_once(edge.counter);
-    edge.flow.weight = edge.counter.weight * (is_whole || edge.counter.is_once ? together_cost : 1);
+    edge.flow.weight = edge.counter.weight * (is_converged || edge.counter.is_once ? together_cost : 1);
     edges_.push_back(std::move(edge));
     return edges_.back();
   }
@@ -250,16 +250,16 @@ class WarpFlowBuilder {
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (!sites_.is_reachable(block)) continue;
       if (blocks_[block].is_source) add(outside_, block, sites_.block_start(block), false);
-      const bool is_whole = !blocks_[block].is_partial;
+      const bool is_converged = !blocks_[block].is_partial;
       const std::uint32_t end = blocks_[block].end_of;
       if (blocks_[block].loop_left != no_loop) {
         leave_loop(block);
       } else if (end != no_block) {
-        add(block, blocks_[end].is_source ? outside_ : end, sites_.block_end(block), is_whole);
+        add(block, blocks_[end].is_source ? outside_ : end, sites_.block_end(block), is_converged);
       } else if (regions_.diverges(block) || blocks_[block].ends) {
-        add(block, outside_, sites_.block_end(block), is_whole);
+        add(block, outside_, sites_.block_end(block), is_converged);
       } else {
-        for (const std::uint32_t target : sites_.targets(block)) go_on(block, target, is_whole);
+        for (const std::uint32_t target : sites_.targets(block)) go_on(block, target, is_converged);
       }
     }
     for (const auto& [block, header] : entered_anew_) enter_loop(block, header);
@@ -274,9 +274,9 @@ class WarpFlowBuilder {
     add(outside_, header, std::move(counter), false);
   }
 
-  void go_on(std::uint32_t block, std::uint32_t target, bool is_whole) {
+  void go_on(std::uint32_t block, std::uint32_t target, bool is_converged) {
     const bool ends = target == EdgeSites::outside || begins_anew(block, target);
-    CountedEdge& edge = add(block, ends ? outside_ : target, sites_.edge(block, target), is_whole);
+    CountedEdge& edge = add(block, ends ? outside_ : target, sites_.edge(block, target), is_converged);
     for (std::uint32_t index = 0; index < loops().size(); ++index) {
       if (is_in_every_iteration(index, block, target)) count_by_lanes(edge, index);
     }
@@ -318,7 +318,7 @@ class WarpFlowBuilder {
     edge.counter.increments[0].index = index;
     edge.counter.weight = at_end.weight;
     edge.counter.repeats = at_end.repeats;
-    edge.counter.is_whole = !blocks_[end].is_partial;
+    edge.counter.is_converged = !blocks_[end].is_partial;
     edge.counter.is_once = blocks_[end].is_once;
   }
 

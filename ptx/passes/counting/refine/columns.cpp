@@ -37,7 +37,7 @@ class FunctionMerge {
       const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
                              !draft.amounts_to(Increment::Amount::surplus) &&
                              draft.increments[0].condition.kind != Condition::Kind::none_takes;
-      if (can_merge) groups[{draft.counts_warps && !draft.is_whole, draft.increments}].push_back(i);
+      if (can_merge) groups[{draft.counts_warps && !draft.is_converged, draft.increments}].push_back(i);
     }
     std::map<Meaning, std::vector<Sharing>> equal;
     for (auto& [key, group] : groups) {
@@ -46,9 +46,9 @@ class FunctionMerge {
         std::optional<LinearColumns::Column> column = columns_.column_of(counters_[index].variable);
         if (!column) return;
         const CounterDraft& counter = counters_[index];
-        meanings.emplace_back(
-            Meaning::value_type{counter.counts_warps, counter.is_whole, counter.first_in, std::move(*column)},
-            index);
+        meanings.emplace_back(Meaning::value_type{counter.counts_warps, counter.is_converged,
+                                                  counter.first_in, std::move(*column)},
+                              index);
       }
       std::ranges::sort(meanings);
       Meaning meaning;

@@ -37,11 +37,11 @@ std::vector<bool> find_waits(const CountedFunction& kernel, const ReachedFunctio
 }
 
 /// Returns the blocks that a partial warp may reach because some lanes continued while others waited.
-std::vector<bool> find_divided_warps(const CountedFunction& kernel, const ReachedFunctions& reached) {
+std::vector<bool> find_partial_warps(const CountedFunction& kernel, const ReachedFunctions& reached) {
   const ControlFlowGraph& graph = kernel.graph();
   const std::vector<bool> waits = find_waits(kernel, reached);
-  std::vector<bool> divided(graph.blocks.size());
-  if (std::ranges::find(waits, true) == waits.end()) return divided;
+  std::vector<bool> partial(graph.blocks.size());
+  if (std::ranges::find(waits, true) == waits.end()) return partial;
   std::size_t visits = 0;
   const auto goes_on = [&](std::uint32_t block) { return !waits[block] && ++visits <= most_visited; };
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
@@ -52,10 +52,10 @@ std::vector<bool> find_divided_warps(const CountedFunction& kernel, const Reache
         (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
       continue;
     if (!walk_blocks(graph, successors, end, goes_on))
-      walk_blocks(graph, {end}, no_block, divided, [](std::uint32_t) { return true; });
+      walk_blocks(graph, {end}, no_block, partial, [](std::uint32_t) { return true; });
   }
-  if (visits > most_visited) divided.assign(divided.size(), true);
-  return divided;
+  if (visits > most_visited) partial.assign(partial.size(), true);
+  return partial;
 }
 
 /// Program points that the threads with a given index reach equally often in each block of the grid.
@@ -154,12 +154,12 @@ void count_in_first_block(PlanDraft& plan) {
   FunctionDraft& kernel = plan.functions.front();
   if (!kernel.function.is_kernel()) return;
   const UniformPoints points(kernel);
-  const std::vector<bool> divided = find_divided_warps(kernel.function, plan.inputs.reached);
-  const auto is_divided = [&](const Increment& increment) {
+  const std::vector<bool> partial = find_partial_warps(kernel.function, plan.inputs.reached);
+  const auto is_partial = [&](const Increment& increment) {
     if (increment.amount == Increment::Amount::lane_maximum &&
-        divided[kernel.facts.divergent_loops[increment.index].end])
+        partial[kernel.facts.divergent_loops[increment.index].end])
       return true;
-    return divided[increment.point.block];
+    return partial[increment.point.block];
   };
   const std::string_view body = plan.inputs.module.text(kernel.function.unit->function->body_text);
   const std::uint8_t dimensions = counted_dimensions(body);
@@ -168,8 +168,8 @@ void count_in_first_block(PlanDraft& plan) {
     const bool is_uniform =
         std::ranges::all_of(increments, [&](const Increment& each) { return points.contain(each); });
     if (!is_uniform) continue;
-    const bool may_divide = counter.counts_warps && !counter.is_whole;
-    if (!may_divide || std::ranges::none_of(increments, is_divided)) counter.first_in = dimensions;
+    const bool may_diverge = counter.counts_warps && !counter.is_converged;
+    if (!may_diverge || std::ranges::none_of(increments, is_partial)) counter.first_in = dimensions;
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 /// Relative to other counters of a flow, so that readings are preferred.
 constexpr double reading_cost = 0.5;
 /// Cost relative to an election; lane 0 needs none.
-constexpr double whole_cost = 0.25;
+constexpr double converged_cost = 0.25;
 constexpr std::size_t most_saved = 6;  // registers per function that keep a value across a loop
 constexpr std::size_t most_steps = 200'000;
 /// Puts edges in loops with a constant trip count into the spanning tree first, so that the number of entries
@@ -317,8 +317,8 @@ CountedEdge trip_edge(const CountedFunction& function, const EdgeSites& sites, c
   edge.counter.increments = {{trips.point, {}, Increment::Amount::trip_count, chosen.index}};
   edge.counter.repeats = true;
   edge.counter.counts_warps = chosen.use != TripCountUse::threads;
-  edge.counter.is_whole = chosen.use == TripCountUse::lane_0;
-  edge.flow.weight = edge.counter.weight * reading_cost * (edge.counter.is_whole ? whole_cost : 1);
+  edge.counter.is_converged = chosen.use == TripCountUse::lane_0;
+  edge.flow.weight = edge.counter.weight * reading_cost * (edge.counter.is_converged ? converged_cost : 1);
   return edge;
 }
 

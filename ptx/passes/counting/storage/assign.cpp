@@ -30,7 +30,7 @@ using Combine = Counter::Combine;
 /// Returns how the counter combines the lanes' values.
 Combine combine_of(const CounterDraft& draft) {
   if (!draft.counts_warps) return Combine::sum;
-  if (draft.is_whole) return Combine::lane_0;
+  if (draft.is_converged) return Combine::lane_0;
   if (!draft.is_once) return Combine::sum;
   return draft.amounts_to(Increment::Amount::lane_maximum) ? Combine::max : Combine::any;
 }
@@ -182,7 +182,8 @@ class FunctionStorage {
   /// True if all launched lanes of a warp make the increment together.
   bool is_warp_uniform(const Increment& increment) const {
     const std::uint32_t block = increment.point.block;
-    return !draft_.whole.empty() && draft_.whole[block] && increment.amount == Increment::Amount::one &&
+    return !draft_.converged.empty() && draft_.converged[block] &&
+           increment.amount == Increment::Amount::one &&
            increment.condition.kind == Condition::Kind::always &&
            (increment.point.kind != ProgramPoint::Kind::after || !draft_.regions.diverges(block));
   }

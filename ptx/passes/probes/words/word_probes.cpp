@@ -109,8 +109,8 @@ void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block,
   CodeOperand number = kept.executions;
   if (is_of_block) number = code.b32("mul.lo.u32", {kept.executions, sites_.threads()});
   for (Probe& probe : unit_.spliced.probes) {
-    const bool counts = probe.effect == ProbeEffect::counts_words &&
-                        stands_at(probe, ProbePoint::instruction, *kept.instruction);
+    const bool counts =
+        probe.effect == ProbeEffect::counts_words && is_at(probe, ProbePoint::instruction, *kept.instruction);
     if (!counts) continue;
     Site site = copies_.site_at(probe, block, *kept.instruction);
     if (site.access != kept.access) continue;

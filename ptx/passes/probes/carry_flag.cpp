@@ -1,4 +1,4 @@
-#include "ptx/passes/probes/kept_carry.h"
+#include "ptx/passes/probes/carry_flag.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ bool loses_carry(const Code& code) {
 
 }  // namespace
 
-KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
+CarryFlag::CarryFlag(const Function& function, const ControlFlowGraph& graph)
     : live_before_(function.body->instructions.size()), live_after_(function.body->instructions.size()) {
   const std::vector<Instruction>& instructions = function.body->instructions;
   if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); }))
@@ -48,7 +48,7 @@ KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
 
 /// Saves the flag as 0 or 1; adding 2^32 - 1 to it sets the carry if the flag was set. This also covers
 /// subtraction, which uses the same flag.
-Code KeptCarry::keep(bool is_live, Code code, NameSource& names) {
+Code CarryFlag::preserve(bool is_live, Code code, NameSource& names) {
   if (!is_live || !loses_carry(code)) return code;
   CodeBuilder kept(names);
   const VirtualRegister flag = kept.b32("addc.u32", {0, 0});
