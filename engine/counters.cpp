@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "engine/elements.h"
-#include "engine/instrument.h"
 #include "ptx/ir/memory_access.h"
 
 namespace lynxpp::engine {
@@ -15,8 +14,9 @@ using Kind = ptx::Quantity::Kind;
 /// Collects the terms of one request.
 class TermCollector {
  public:
-  TermCollector(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting)
-      : request_(request), unit_(unit), counting_(counting) {}
+  TermCollector(const Request& request, const ptx::ReachedFunctions& reached, const ptx::MemorySites& memory,
+                std::vector<ptx::Probe>& probes, Counting& counting)
+      : request_(request), reached_(reached), memory_(memory), probes_(probes), counting_(counting) {}
 
   void run() {
     std::uint32_t first_probe = 0;
@@ -26,7 +26,7 @@ class TermCollector {
         const cod::Handler& handler = specification_->handlers()[counter.handler];
         if (!handler.wants_kernel(request_.kernel)) continue;
         counter_ = &counter;
-        ptx::Probe& probe = unit_.spliced.probes[first_probe + counter.handler];
+        ptx::Probe& probe = probes_[first_probe + counter.handler];
         const std::uint64_t sites = collect(probe);
         if (handler.is_counted) probe.sites = sites;
       }
@@ -39,7 +39,7 @@ class TermCollector {
  private:
   std::uint64_t collect(const ptx::Probe& probe) {
     std::uint64_t sites = 0;
-    for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
+    for (const ptx::FunctionUnit& function : reached_.instrumented()) {
       for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
         if (probe.point == ptx::ProbePoint::instruction) {
           sites += collect_instructions(probe, function, block);
@@ -87,7 +87,7 @@ class TermCollector {
         add_taking(*access, block_id, id, addend);
       } else if (!counter_->counts_divergences) {
         add(*counter_, block_id, id, executions(counter_->counts_warps, guarded, block_id, id), addend);
-      } else if (divides(function, block, instruction)) {
+      } else if (may_diverge(function, block, instruction)) {
         add(*counter_, block_id, id, {Kind::divergence, id, {}}, addend);
       }
     }
@@ -106,8 +106,8 @@ class TermCollector {
   }
 
   /// True if lanes may diverge at a `bra`.
-  static bool divides(const ptx::FunctionUnit& function, std::uint32_t block,
-                      const ptx::Instruction& instruction) {
+  static bool may_diverge(const ptx::FunctionUnit& function, std::uint32_t block,
+                          const ptx::Instruction& instruction) {
     const ptx::BasicBlock& range = function.graph().blocks[block];
     return instruction.guarded() && !range.targets.empty() && range.targets[0] != range.fall_through;
   }
@@ -116,11 +116,11 @@ class TermCollector {
     const std::vector<cod::Tally>& tallies = specification_->tallies();
     for (std::uint32_t number = 0; number < tallies.size(); ++number) {
       const cod::Tally& wanted = tallies[number];
-      ptx::Probe& probe = unit_.spliced.probes[first_probe + wanted.handler];
+      ptx::Probe& probe = probes_[first_probe + wanted.handler];
       if (!probe.enabled) continue;
       probe.tallies.push_back(number);
       counting_.has_paced_tallies |= wanted.is_paced;
-      for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
+      for (const ptx::FunctionUnit& function : reached_.instrumented()) {
         const auto& instructions = function.function->body->instructions;
         for (std::uint32_t i = 0; i < instructions.size(); ++i) {
           if (!probe.matches(instructions[i])) continue;
@@ -150,13 +150,12 @@ class TermCollector {
     // An access is never a branch, so the guard applies.
     const ptx::Quantity by_warps =
         executions(true, function.function->body->instructions[index].guarded(), block, id);
-    const std::optional<std::uint32_t> measured = unit_.memory.measured_at(probe, id);
+    const std::optional<std::uint32_t> measured = memory_.measured_at(probe, id);
     if (!measured) {
-      if (unit_.spliced.probes[probe].effect == ptx::ProbeEffect::measures_sectors)
-        add(wanted, block, id, by_warps, 1);
+      if (probes_[probe].effect == ptx::ProbeEffect::measures_sectors) add(wanted, block, id, by_warps, 1);
       return;
     }
-    const ptx::MemorySite* const site = unit_.memory.find(probe, *measured);
+    const ptx::MemorySite* const site = memory_.find(probe, *measured);
     if (site != nullptr && site->rows) {
       const std::uint64_t sectors = site->rows->sectors;
       add(wanted, block, id, by_warps, sectors);
@@ -210,8 +209,8 @@ class TermCollector {
                            std::uint32_t block, std::uint32_t instruction) const {
     const cod::GlobalArray& array = specification_->arrays()[array_index];
     cod::LaunchExtents extents;
-    extents.basic_blocks = unit_.reached.basic_blocks;
-    extents.instructions = unit_.reached.instructions;
+    extents.basic_blocks = reached_.basic_blocks;
+    extents.instructions = reached_.instructions;
     std::uint64_t element = 0;
     for (std::size_t i = 0; i < array.dimensions.size(); ++i) {
       const cod::CounterIndex& index = indices[i];
@@ -243,7 +242,9 @@ class TermCollector {
   }
 
   const Request& request_;
-  ptx::InstrumentationUnit& unit_;
+  const ptx::ReachedFunctions& reached_;
+  const ptx::MemorySites& memory_;
+  std::vector<ptx::Probe>& probes_;
   Counting& counting_;
   std::uint32_t index_ = 0;  ///< of the specification
   const cod::Specification* specification_ = nullptr;
@@ -264,17 +265,18 @@ ptx::CountRequest request_of(const std::vector<CountTerm>& terms) {
 }
 
 /// Returns one mark per function with index checks, with a number that no tally of the probe has.
-std::vector<ptx::Tally> marks_of(const ptx::InstrumentationUnit& unit) {
-  const auto measures = std::ranges::find_if(unit.spliced.probes, [](const ptx::Probe& probe) {
+std::vector<ptx::Tally> marks_of(const ptx::ReachedFunctions& reached, const ptx::MemorySites& memory,
+                                 const std::vector<ptx::Probe>& probes) {
+  const auto measures = std::ranges::find_if(probes, [](const ptx::Probe& probe) {
     return probe.enabled && probe.effect == ptx::ProbeEffect::measures_sectors;
   });
   std::vector<ptx::Tally> marks;
-  if (measures == unit.spliced.probes.end()) return marks;
+  if (measures == probes.end()) return marks;
   std::uint32_t number = 0;
   for (const std::uint32_t each : measures->tallies) number = std::max(number, each + 2);
-  for (const auto& [function, checks] : unit.memory.index_checks) {
-    ptx::Tally mark{static_cast<std::uint32_t>(measures - unit.spliced.probes.begin()), number, false,
-                    unit.reached.functions[function].first_instruction + checks.begin()->instruction};
+  for (const auto& [function, checks] : memory.index_checks) {
+    ptx::Tally mark{static_cast<std::uint32_t>(measures - probes.begin()), number, false,
+                    reached.functions[function].first_instruction + checks.begin()->instruction};
     mark.is_mark = true;
     marks.push_back(mark);
   }
@@ -296,23 +298,25 @@ bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> s
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz) {
   constexpr std::uint32_t fastest_khz = 4'000'000;
   const auto has_registers = [](const ptx::FunctionCounters& function) { return function.registers != 0; };
-  const auto has_several_places = [](const ptx::FunctionCounters& function) {
+  const auto has_several_points = [](const ptx::FunctionCounters& function) {
     return std::ranges::any_of(function.accumulators,
                                [](const ptx::Accumulator& each) { return each.increments.size() > 1; });
   };
   const std::vector<ptx::FunctionCounters>& functions = counting.plan->functions;
   if (counting.plan->is_wide || std::ranges::none_of(functions, has_registers)) return false;
   const bool may_grow_each_cycle =
-      counting.has_paced_tallies || std::ranges::any_of(functions, has_several_places);
+      counting.has_paced_tallies || std::ranges::any_of(functions, has_several_points);
   const double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
 }
 
-ptx::CountRequest ask_for_counts(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting) {
-  TermCollector(request, unit, counting).run();
+ptx::CountRequest request_counts(const Request& request, const ptx::ReachedFunctions& reached,
+                                 const ptx::MemorySites& memory, std::vector<ptx::Probe>& probes,
+                                 Counting& counting) {
+  TermCollector(request, reached, memory, probes, counting).run();
   ptx::CountRequest wanted = request_of(counting.terms);
   if (counting.terms.empty()) return wanted;
-  counting.marks = marks_of(unit);
+  counting.marks = marks_of(reached, memory, probes);
   for (const ptx::Tally& mark : counting.marks)
     wanted.uses.push_back({{Kind::tally, 0, mark}, wanted.sums++, 1});
   return wanted;

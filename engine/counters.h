@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "cod/specification.h"
+#include "engine/request.h"
+#include "ptx/passes/counting/demand.h"
 #include "ptx/passes/counting/plan.h"
+#include "ptx/passes/memory/sites.h"
+#include "ptx/passes/probe.h"
+#include "ptx/passes/reached.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
-
-struct Request;
 
 /// `addend` times a quantity, added to an element of an array.
 struct CountTerm {
@@ -42,10 +45,12 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
 /// for fill_counted_arrays().
 bool may_wrap_indices(const Counting& counting, std::span<const std::uint64_t> slots);
 
-/// Returns the counts that the pipeline must collect, for KernelCounting::demand, and counts the sites of
-/// counted handlers. Fills in all members of `counting` except the plan. Requires that unit.spliced.probes
-/// are those of the request's handlers, in order, and that unit.memory is planned.
-ptx::CountRequest ask_for_counts(const Request& request, ptx::InstrumentationUnit& unit, Counting& counting);
+/// Returns the counts that the pipeline must collect, for KernelCounting::request, and counts the sites of
+/// counted handlers. Fills in all members of `counting` except the plan. `probes` are those of the request's
+/// handlers, in order.
+ptx::CountRequest request_counts(const Request& request, const ptx::ReachedFunctions& reached,
+                                 const ptx::MemorySites& memory, std::vector<ptx::Probe>& probes,
+                                 Counting& counting);
 
 /// Adds the launch's executions to arrays[specification][array]. `slots` are the CountPlan::slots() values
 /// that the device stored.

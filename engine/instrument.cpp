@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/places.h"
+#include "engine/handler_sites.h"
 #include "engine/reach.h"
 #include "engine/register_budget.h"
 #include "engine/sites.h"
@@ -162,7 +162,7 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
   };
   const ptx::FunctionUnit& kernel = unit.reached.kernel();
   auto exits = std::ranges::count_if(
-      kernel.graph().blocks, [&](const ptx::BasicBlock& block) { return kernel.falls_off_behind(block); });
+      kernel.graph().blocks, [&](const ptx::BasicBlock& block) { return kernel.falls_off_after(block); });
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     const bool is_kernel = &function == &kernel;
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
@@ -187,22 +187,23 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
 }
 
 /// Translates a handler's filter into the probe's callbacks.
-void set_filter(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
-                ptx::Probe& probe) {
-  probe.matches = [filter, &unit](const ptx::Instruction& instruction) {
-    return chooses(filter, unit, instruction);
+void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module,
+                const ptx::ReachedFunctions& reached, ptx::Probe& probe) {
+  const ptx::Transfers& transfers = reached.transfers;
+  probe.matches = [filter, &module, &transfers](const ptx::Instruction& instruction) {
+    return chooses(filter, module, transfers, instruction);
   };
-  probe.access = [filter, &unit](const ptx::Instruction& instruction) {
-    return filter.choose(labels_of(unit, instruction)).value_or(0);
+  probe.access = [filter, &transfers](const ptx::Instruction& instruction) {
+    return filter.choose(labels_of(transfers, instruction)).value_or(0);
   };
-  const auto grouped = std::make_shared<GroupedSites>(unit);
-  probe.constant = [filter, grouped, &unit](std::string_view name,
-                                            const ptx::Instruction& instruction) -> std::uint64_t {
+  const auto grouped = std::make_shared<GroupedSites>(module, reached);
+  probe.constant = [filter, grouped, &transfers](std::string_view name,
+                                                 const ptx::Instruction& instruction) -> std::uint64_t {
     if (const std::optional<std::uint32_t> number = grouped->value(name, instruction)) return *number;
     const std::optional<cod::InstructionFilter> asked = cod::filter_of_value(name);
     if (!asked) return 0;
     // The handler applies to one side of a copy.
-    const cod::LabelSets labels = labels_of(unit, instruction);
+    const cod::LabelSets labels = labels_of(transfers, instruction);
     const bool is_second = labels.second && filter.choose(labels) == 1;
     return asked->matches(is_second ? *labels.second : labels.first) ? 1 : 0;
   };
@@ -227,8 +228,8 @@ Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& sp
   if (probe.enabled && handler.syncs_at_exit) {
     if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
   }
-  set_filter(handler.filter, unit, probe);
-  probe.first = {unit.spliced.words, static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
+  set_filter(handler.filter, unit.module, unit.reached, probe);
+  probe.first = {unit.hidden.size(), static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
                  static_cast<std::uint32_t>(unit.spliced.variables.size())};
   return probe;
 }
@@ -283,11 +284,11 @@ void add_word_counters(const Request& request, std::uint32_t index, ptx::Instrum
   ptx::BlockCounters& counters = unit.words.block;
   counters.bits = request.words.scheme.shared_bits;
   const auto number_of = [&](const cod::Word& word) {
-    return unit.spliced.words + position_of_word(specification, word);
+    return unit.hidden.size() + position_of_word(specification, word);
   };
   for (const cod::Word& word : specification.words()) {
     if (word.kind != cod::Word::Kind::shared_counters) continue;
-    counters.extent_word = number_of({cod::Word::Kind::extent, 0, cod::Extent::shared_words});
+    counters.extent_slot = number_of({cod::Word::Kind::extent, 0, cod::Extent::shared_words});
     counters.arrays.push_back({number_of(word), number_of({cod::Word::Kind::array_address, word.index}),
                                cod::size_of(specification.arrays()[word.index].type) == 8});
   }
@@ -306,7 +307,7 @@ bool has_lane_sizes(const ptx::InstrumentationUnit& unit) {
   });
 }
 
-Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit, Instrumented& result) {
+Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit) {
   // Routines do not support a window: they count in device memory.
   cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide,
                            false, request.words.scheme,   request.streams_traces};
@@ -341,9 +342,8 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
            variable.initial});
     }
     add_word_counters(request, index, unit);
-    for (const cod::Word& word : specification.words())
-      result.probe.push_back({ProbeWord::Kind::specification, index, word});
-    unit.spliced.words = static_cast<std::uint32_t>(result.probe.size());
+    for (std::uint32_t word = 0; word < specification.words().size(); ++word)
+      unit.hidden.add({ptx::HiddenSlot::Kind::specification, index, word});
   }
   return success();
 }
@@ -362,21 +362,13 @@ Status check_shared_memory(const ptx::InstrumentationUnit& unit) {
 
 // ---- counts, and what the variant shares
 
-/// Requests the counts of handlers that only count. If no other handler remains to be spliced, the variant
-/// needs no parameter slots except that of the counters.
-std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit,
-                                       Instrumented& result) {
+/// Returns the counts of handlers that only count, without the plan; null: every handler runs. If no other
+/// handler remains to be spliced, the variant needs no parameter slots except that of the counters.
+std::shared_ptr<Counting> add_counters(const Request& request, ptx::InstrumentationUnit& unit) {
   if (request.counting.plain) return nullptr;
-  if (std::ranges::none_of(unit.spliced.probes, &ptx::Probe::enabled)) {
-    result.probe.clear();
-    unit.spliced.words = 0;
-  }
-  auto counting = std::make_shared<Counting>();
+  if (std::ranges::none_of(unit.spliced.probes, &ptx::Probe::enabled)) unit.hidden.clear();
   unit.counting.is_wide = request.counting.wide;
-  unit.counting.demand = [&request, counting](ptx::InstrumentationUnit& asked) {
-    return ask_for_counts(request, asked, *counting);
-  };
-  return counting;
+  return std::make_shared<Counting>();
 }
 
 /// Shares the variables among the operands with the original module.
@@ -424,20 +416,35 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   return success();
 }
 
-/// Plans which accesses are counted per word, and adds the required parameter slots.
-std::shared_ptr<const WordCounting> count_words(const Request& request, ptx::InstrumentationUnit& unit,
-                                                Instrumented& result) {
-  const std::shared_ptr<WordCounting> counting = plan_word_counts(request, unit);
-  if (counting == nullptr) return counting;
-  for (const WordCounting::RunArray& runs : counting->runs.arrays) {
-    for (const ProbeWord::Kind kind : {ProbeWord::Kind::runs, ProbeWord::Kind::most_runs})
-      result.probe.push_back({kind, runs.specification, {cod::Word::Kind::array_address, runs.array}});
+/// Returns the slots of the hidden parameter with their specifications' words.
+std::vector<ProbeWord> probe_words(const Request& request, const ptx::HiddenLayout& hidden) {
+  using Kind = ProbeWord::Kind;
+  std::vector<ProbeWord> words;
+  for (const ptx::HiddenSlot& slot : hidden.slots()) {
+    ProbeWord& word = words.emplace_back(ProbeWord{slot.kind, slot.specification, {}});
+    if (slot.kind == Kind::specification || slot.kind == Kind::runs || slot.kind == Kind::most_runs)
+      word.word = request.specifications[slot.specification]->words()[slot.index];
   }
-  if (counting->runs.loop_record_bytes != 0) result.probe.push_back({ProbeWord::Kind::loop_records, 0, {}});
-  if (counting->shared_arrays.empty()) return counting;
-  unit.words.shared.word = unit.spliced.words++;
-  result.probe.push_back({ProbeWord::Kind::shared_addresses, 0, {}});
-  return counting;
+  return words;
+}
+
+/// Describes the runs that the word-plan pass has found.
+WordCounting::Runs runs_of(const ptx::WordPlan& plan, const std::vector<ProbeWord>& words) {
+  WordCounting::Runs found;
+  const auto array_of = [](const ProbeWord& word) -> WordCounting::RunArray {
+    return {word.specification, word.word.index};
+  };
+  for (const ProbeWord& word : words) {
+    if (word.kind == ProbeWord::Kind::runs) found.arrays.push_back(array_of(word));
+  }
+  for (const auto& [position, runs] : plan.runs) {
+    const WordCounting::RunArray array = array_of(words[plan.counted.at(position.first).array_slot]);
+    for (const ptx::WordRun& run : runs) {
+      if (run.record) found.loops.push_back({array, run});
+    }
+  }
+  found.loop_record_bytes = plan.loop_records.bytes;
+  return found;
 }
 
 // ---- properties of the variant
@@ -484,7 +491,7 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
 /// Fills in the properties of the kernel and its variant.
 void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
   if (request.inspection.wants_registers) {
-    if (const Result<RegisterEstimate> registers = estimate_registers(unit, result.ptx)) {
+    if (const Result<RegisterEstimate> registers = estimate_registers(unit.reached, result.ptx)) {
       result.size.registers = *registers;
     } else {
       unit.notes.push_back("registers not estimated: " + registers.error().diagnostics.front().message);
@@ -497,7 +504,7 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
   result.parameters = parameter_slots(*unit.reached.kernel().function);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;
-  result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit));
+  result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit.module, unit.reached));
   for (std::size_t i = 0; i < unit.spliced.probes.size(); ++i) {
     const std::uint64_t predicted = result.words == nullptr ? 0 : result.words->predicted.at(i);
     result.sites_per_handler.push_back(unit.spliced.probes[i].sites + predicted);
@@ -514,7 +521,10 @@ Result<Instrumented> instrument(const Request& request) {
   if (!module) return module.error();
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
-  if (Status reached = find_reachable(*module, request.kernel, unit); !reached) return reached.error();
+  Result<ptx::ReachedFunctions> reached = find_reachable(*module, request.kernel, request.launch);
+  if (!reached) return reached.error();
+  unit.reached = std::move(*reached);
+  unit.notes = std::move(unit.reached.notes);
   // The driver loads a variant on its own; a variant that is only written may still be linked by the caller.
   if (request.variable_address && request.assembler_contracts && !unit.reached.undefined.empty()) {
     return failure(
@@ -526,29 +536,35 @@ Result<Instrumented> instrument(const Request& request) {
   result.spent.parse_ms = watch.lap();
 
   const auto uses_transfer_labels = [](const SpecificationPtr& each) { return each->uses_transfer_labels(); };
-  if (std::ranges::any_of(request.specifications, uses_transfer_labels)) find_transfers(unit);
+  if (std::ranges::any_of(request.specifications, uses_transfer_labels))
+    unit.reached.transfers = find_transfers(*module, unit.reached);
   const int sm = set_target(request, unit);
   if (request.words.scheme.shared_bits != 0) {
-    const std::string obstacle = ptx::obstacle_to_shared_counters(unit);
+    const std::string obstacle = ptx::obstacle_to_shared_counters(unit.reached);
     if (!obstacle.empty()) return without_shared_counters(request, obstacle);
   }
-  if (Status added = add_probes(request, sm, unit, result); !added) return added.error();
+  if (Status added = add_probes(request, sm, unit); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
-  const std::shared_ptr<Counting> counting = add_counters(request, unit, result);
+  const std::shared_ptr<Counting> counting = add_counters(request, unit);
   if (Status shared = share_variables(request, unit); !shared) return shared.error();
-  unit.words.demand = [&](ptx::InstrumentationUnit& each) {
-    result.words = count_words(request, each, result);
-  };
+  const std::shared_ptr<WordCounting> words = plan_word_counts(request, unit);
 
   ptx::PassManager passes = ptx::make_pipeline();
   if (request.inspection.verify) passes.verify_with(verify);
   passes.observe_with(request.inspection.observer);
+  if (Status ran = passes.run_through("memory-sites", unit); !ran) return ran.error();
+  if (counting != nullptr) {
+    unit.counting.request =
+        request_counts(request, unit.reached, unit.memory, unit.spliced.probes, *counting);
+  }
   if (Status ran = passes.run(unit); !ran) return ran.error();
   if (unit.counting.plan != nullptr) {
     counting->plan = unit.counting.plan;
     result.counting = counting;
-    if (counting->plan->slots_in_use != 0) result.probe.push_back({ProbeWord::Kind::counters, 0, {}});
   }
+  result.probe = probe_words(request, unit.hidden);
+  if (words != nullptr) words->runs = runs_of(unit.words, result.probe);
+  result.words = words;
   result.spent.passes = passes.timings();
   result.size.added_instructions = added_instructions(unit.edits);
   if (Status fits = check_size(request.limits, unit.reached.instructions, result.size.added_instructions);
@@ -560,7 +576,9 @@ Result<Instrumented> instrument(const Request& request) {
   result.spent.emit_ms = watch.lap();
   // The cpu device has no register limit.
   const bool is_for_ptxas = !request.variable_address || request.assembler_contracts;
-  if (Status fits = is_for_ptxas ? check_register_budget(unit, result.ptx) : success(); !fits)
+  if (Status fits = is_for_ptxas ? check_register_budget(*module, *unit.reached.kernel().function, result.ptx)
+                                 : success();
+      !fits)
     return fits.error();
   describe(request, unit, result);
   return result;
@@ -574,10 +592,10 @@ std::vector<std::string> idle_specifications(const Request& request, const Instr
     std::uint64_t sites = 0;
     for (const cod::Handler& handler : specification->handlers()) {
       const std::uint64_t here = instrumented.sites_per_handler.at(next++);
-      const bool has_places =
+      const bool has_sites =
           handler.target != cod::TargetKind::kernel_entry && handler.target != cod::TargetKind::kernel_exit;
-      handlers += has_places ? 1 : 0;
-      sites += has_places ? here : 0;
+      handlers += has_sites ? 1 : 0;
+      sites += has_sites ? here : 0;
     }
     if (handlers != 0 && sites == 0) idle.push_back(specification->name());
   }

@@ -7,8 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "ptx/emitter/emitter.h"
 #include "ptx/passes/counting/refinements.h"
-#include "ptx/passes/unit.h"
+#include "ptx/passes/options.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {

@@ -120,7 +120,7 @@ class Uninstrumented {
 };
 
 /// Instrumenting an instrumented module would declare the same names twice.
-Status has_no_reserved_names(const ptx::Module& module, const ptx::InstrumentationUnit& unit) {
+Status has_no_reserved_names(const ptx::Module& module, const ptx::ReachedFunctions& reached) {
   std::string_view found;
   const auto look_at = [&](std::string_view name) {
     for (const std::string_view prefix : {"__lynxpp_", "%lynxpp_", "$lynxpp_"}) {
@@ -129,7 +129,7 @@ Status has_no_reserved_names(const ptx::Module& module, const ptx::Instrumentati
   };
   for (const ptx::Variable& variable : module.variables) look_at(variable.name);
   for (const ptx::Function& function : module.functions) look_at(function.name);
-  for (const ptx::FunctionUnit& function : unit.reached.functions) {
+  for (const ptx::FunctionUnit& function : reached.functions) {
     const ptx::Body& body = *function.function->body;
     for (const ptx::Variable& parameter : function.function->parameters) look_at(parameter.name);
     for (const ptx::Variable& variable : body.variables) look_at(variable.name);
@@ -145,40 +145,42 @@ Status has_no_reserved_names(const ptx::Module& module, const ptx::Instrumentati
 
 }  // namespace
 
-Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::InstrumentationUnit& unit) {
+Result<ptx::ReachedFunctions> find_reachable(ptx::Module& module, const std::string& kernel,
+                                             const ptx::LaunchShape& launch) {
   ptx::Function* entry = module.find_function(kernel);
   if (entry == nullptr || !entry->is_entry || entry->is_declaration()) {
     return failure("the module has no kernel '" + kernel + "'");
   }
   Reached reached;
-  if (Status visited = visit(module, *entry, *entry, reached); !visited) return visited;
+  if (Status visited = visit(module, *entry, *entry, reached); !visited) return visited.error();
   if (reached.address_taken.contains(kernel))
     return failure("it launches itself from the device, which does not pass the hidden parameter");
-  unit.reached.calls_indirectly = reached.indirect;
-  unit.reached.address_taken.assign(reached.address_taken.begin(), reached.address_taken.end());
+  ptx::ReachedFunctions result;
+  result.calls_indirectly = reached.indirect;
+  result.address_taken.assign(reached.address_taken.begin(), reached.address_taken.end());
   if (reached.indirect) {
     std::vector<ptx::Function*> more;
     add_functions_in_tables(module, reached, more);
     for (ptx::Function* function : more) {
-      if (Status visited = visit(module, *entry, *function, reached); !visited) return visited;
+      if (Status visited = visit(module, *entry, *function, reached); !visited) return visited.error();
     }
   }
 
-  unit.reached.undefined.assign(reached.undefined.begin(), reached.undefined.end());
+  result.undefined.assign(reached.undefined.begin(), reached.undefined.end());
 
   const Uninstrumented uninstrumented(module, reached);
   const auto add = [&](const ptx::Function& function, bool instrumented) {
     ptx::FunctionUnit added;
     added.function = &function;
-    added.analyses = std::make_shared<ptx::FunctionAnalyses>(function, unit.options.launch);
+    added.analyses = std::make_shared<ptx::FunctionAnalyses>(function, launch);
     added.instrumented = instrumented;
     if (instrumented) {
-      added.first_block = unit.reached.basic_blocks;
-      added.first_instruction = unit.reached.instructions;
-      unit.reached.basic_blocks += static_cast<std::uint32_t>(added.graph().blocks.size());
-      unit.reached.instructions += static_cast<std::uint32_t>(function.body->instructions.size());
+      added.first_block = result.basic_blocks;
+      added.first_instruction = result.instructions;
+      result.basic_blocks += static_cast<std::uint32_t>(added.graph().blocks.size());
+      result.instructions += static_cast<std::uint32_t>(function.body->instructions.size());
     }
-    unit.reached.add(std::move(added));
+    result.add(std::move(added));
   };
   add(*entry, true);
   for (const ptx::Function& function : module.functions) {
@@ -188,14 +190,15 @@ Status find_reachable(ptx::Module& module, const std::string& kernel, ptx::Instr
       return failure("the module defines the function '" + function.name + "' twice");
     const std::string* const reason = uninstrumented.why(function.name);
     if (reason != nullptr)
-      unit.notes.push_back((function.is_entry ? "kernel " : "device function ") + function.name +
-                           " is not instrumented: " + *reason);
+      result.notes.push_back((function.is_entry ? "kernel " : "device function ") + function.name +
+                             " is not instrumented: " + *reason);
     add(function, reason == nullptr);
   }
   if (reached.indirect && reached.address_taken.empty()) {
-    unit.notes.emplace_back("indirect calls: the functions they reach are not instrumented");
+    result.notes.emplace_back("indirect calls: the functions they reach are not instrumented");
   }
-  return has_no_reserved_names(module, unit);
+  if (Status named = has_no_reserved_names(module, result); !named) return named.error();
+  return result;
 }
 
 }  // namespace lynxpp::engine

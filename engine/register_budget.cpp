@@ -35,7 +35,7 @@ std::uint32_t most_live(std::uint32_t registers, bool has_calls) {
 }
 
 /// Returns the numbers after a directive, ".maxntid 384, 1, 1"; empty if there is no such directive.
-std::vector<std::uint32_t> numbers_behind(std::string_view directives, std::string_view name) {
+std::vector<std::uint32_t> values_after(std::string_view directives, std::string_view name) {
   std::vector<std::uint32_t> numbers;
   std::size_t at = directives.find(name);
   if (at == std::string_view::npos) return numbers;
@@ -59,14 +59,14 @@ std::vector<std::uint32_t> numbers_behind(std::string_view directives, std::stri
 std::uint32_t registers_at_entry(const ptx::Module& module, const ptx::Function& kernel) {
   const ptx::TextRange& before = kernel.parameter_list.empty() ? kernel.name_text : kernel.parameter_list;
   const std::string_view directives = module.text({before.end, kernel.body_text.begin});
-  const std::vector<std::uint32_t> asked = numbers_behind(directives, ".maxnreg");
+  const std::vector<std::uint32_t> asked = values_after(directives, ".maxnreg");
   if (!asked.empty()) return asked.front();
-  std::vector<std::uint32_t> block = numbers_behind(directives, ".reqntid");
-  if (block.empty()) block = numbers_behind(directives, ".maxntid");
+  std::vector<std::uint32_t> block = values_after(directives, ".reqntid");
+  if (block.empty()) block = values_after(directives, ".maxntid");
   if (block.empty()) return most_of_thread;
   std::uint64_t threads = 1;
   for (const std::uint32_t each : block) threads *= std::max(1u, each);
-  const std::vector<std::uint32_t> blocks = numbers_behind(directives, ".minnctapersm");
+  const std::vector<std::uint32_t> blocks = values_after(directives, ".minnctapersm");
   threads *= blocks.empty() ? 1 : std::max(1u, blocks.front());
   const std::uint64_t each = registers_of_multiprocessor / std::max<std::uint64_t>(threads, 1) / 8 * 8;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 8, most_of_thread));
@@ -145,14 +145,14 @@ Needs needs_of(ptx::Module& module, ptx::Function& kernel) {
 
 }  // namespace
 
-Status check_register_budget(ptx::InstrumentationUnit& unit, const std::string& variant) {
+Status check_register_budget(const ptx::Module& module, const ptx::Function& kernel,
+                             const std::string& variant) {
   if (variant.find(opcode) == std::string::npos) return success();
-  const ptx::Function& original = *unit.reached.kernel().function;
-  Result<ptx::Module> before = ptx::parse_module(unit.module.source());
+  Result<ptx::Module> before = ptx::parse_module(module.source());
   Result<ptx::Module> after = ptx::parse_module(variant, "<instrumented>");
   if (!before || !after) return success();  // the loader reports the reason
-  ptx::Function* const was = before->find_function(original.name);
-  ptx::Function* const is = after->find_function(original.name);
+  ptx::Function* const was = before->find_function(kernel.name);
+  ptx::Function* const is = after->find_function(kernel.name);
   if (was == nullptr || is == nullptr || !ptx::parse_body(*before, *was, "<original>").ok() ||
       !ptx::parse_body(*after, *is, "<instrumented>").ok())
     return success();

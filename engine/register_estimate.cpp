@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/parser/parser.h"
+#include "ptx/passes/probes/routine_functions.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -13,14 +14,15 @@ std::uint32_t pressure_of(ptx::FunctionAnalyses& analyses) {
 
 }  // namespace
 
-Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, const std::string& variant) {
+Result<RegisterEstimate> estimate_registers(const ptx::ReachedFunctions& reached,
+                                            const std::string& variant) {
   RegisterEstimate estimate;
   Result<ptx::Module> module = ptx::parse_module(variant, "<instrumented>");
   if (!module) return module.error();
-  for (const ptx::FunctionUnit& function : unit.reached.instrumented())
+  for (const ptx::FunctionUnit& function : reached.instrumented())
     estimate.original = std::max(estimate.original, pressure_of(*function.analyses));
   for (ptx::Function& function : module->functions) {
-    const ptx::FunctionUnit* const original = unit.reached.find(function.name);
+    const ptx::FunctionUnit* const original = reached.find(function.name);
     const bool is_instrumented = original != nullptr && original->instrumented;
     const bool is_of_handlers = function.name.starts_with(ptx::routine_function_prefix);
     if (function.is_declaration() || (!is_instrumented && !is_of_handlers)) continue;

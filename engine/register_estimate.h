@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ptx/passes/unit.h"
+#include "ptx/passes/reached.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
@@ -17,6 +17,6 @@ struct RegisterEstimate {
 };
 
 /// Parses the variant's text again, which costs about as much as parsing the original.
-Result<RegisterEstimate> estimate_registers(ptx::InstrumentationUnit& unit, const std::string& variant);
+Result<RegisterEstimate> estimate_registers(const ptx::ReachedFunctions& reached, const std::string& variant);
 
 }  // namespace lynxpp::engine

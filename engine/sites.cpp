@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/access_facts.h"
-#include "engine/places.h"
+#include "engine/handler_sites.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -44,9 +44,10 @@ std::optional<cod::SiteGrouping> grouping_of(std::string_view value) {
 
 class SiteDescriber {
  public:
-  explicit SiteDescriber(const ptx::InstrumentationUnit& unit) : unit_(unit) {
-    table_.blocks.reserve(unit.reached.basic_blocks);
-    table_.instructions.reserve(unit.reached.instructions);
+  SiteDescriber(const ptx::Module& module, const ptx::ReachedFunctions& reached)
+      : module_(module), transfers_(reached.transfers) {
+    table_.blocks.reserve(reached.basic_blocks);
+    table_.instructions.reserve(reached.instructions);
   }
 
   void add(const ptx::FunctionUnit& function) {
@@ -104,8 +105,7 @@ class SiteDescriber {
   void add_call_sites(const ptx::Body& body, std::uint32_t first) {
     for (const ptx::CallSite& call : body.call_sites) {
       cod::SiteTable::CallSite& site = table_.call_sites.emplace_back();
-      if (const std::string* const file = unit_.module.find_file(call.file))
-        site.file = files_.index_of(*file);
+      if (const std::string* const file = module_.find_file(call.file)) site.file = files_.index_of(*file);
       site.line = call.line;
       if (call.outer != ptx::no_call_site) site.outer = first + call.outer;
     }
@@ -114,21 +114,22 @@ class SiteDescriber {
   cod::SiteTable::Instruction site_of(const ptx::Instruction& instruction) {
     cod::SiteTable::Instruction site;
     site.opcode = opcodes_.index_of(instruction.opcode);
-    site.labels = labels_of(unit_, instruction);
+    site.labels = labels_of(transfers_, instruction);
     site.ptx_line = instruction.line;
     if (instruction.traits.kind == ptx::OpcodeClass::call) {
-      const std::string_view callee = ptx::direct_callee(unit_.module, instruction);
+      const std::string_view callee = ptx::direct_callee(module_, instruction);
       if (!callee.empty())
         table_.callees.emplace(static_cast<std::uint32_t>(table_.instructions.size()), callee);
     }
-    if (const std::string* const file = unit_.module.find_file(instruction.source_file)) {
+    if (const std::string* const file = module_.find_file(instruction.source_file)) {
       site.file = files_.index_of(*file);
       site.line = instruction.source_line;
     }
     return site;
   }
 
-  const ptx::InstrumentationUnit& unit_;
+  const ptx::Module& module_;
+  const ptx::Transfers& transfers_;
   cod::SiteTable table_;
   Names opcodes_{table_.opcodes};
   Names files_{table_.files};
@@ -141,10 +142,10 @@ class SiteDescriber {
 std::optional<std::uint32_t> GroupedSites::value(std::string_view name, const ptx::Instruction& instruction) {
   const std::optional<cod::SiteGrouping> what = grouping_of(name);
   if (!what) return std::nullopt;
-  if (!table_) table_ = describe_sites(unit_);
+  if (!table_) table_ = describe_sites(module_, reached_);
   const auto [known, is_new] = first_.try_emplace(*what);
   if (is_new) known->second = cod::first_of_groups(*table_, *what);
-  for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
+  for (const ptx::FunctionUnit& function : reached_.instrumented()) {
     const std::vector<ptx::Instruction>& own = function.function->body->instructions;
     const bool is_here = !own.empty() && !std::less<>()(&instruction, &own.front()) &&
                          !std::less<>()(&own.back(), &instruction);
@@ -153,9 +154,9 @@ std::optional<std::uint32_t> GroupedSites::value(std::string_view name, const pt
   return 0;
 }
 
-cod::SiteTable describe_sites(const ptx::InstrumentationUnit& unit) {
-  SiteDescriber describer(unit);
-  for (const ptx::FunctionUnit& function : unit.reached.instrumented()) describer.add(function);
+cod::SiteTable describe_sites(const ptx::Module& module, const ptx::ReachedFunctions& reached) {
+  SiteDescriber describer(module, reached);
+  for (const ptx::FunctionUnit& function : reached.instrumented()) describer.add(function);
   return describer.take();
 }
 

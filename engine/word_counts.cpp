@@ -7,8 +7,6 @@
 
 #include "cod/word_map.h"
 #include "engine/elements.h"
-#include "engine/instrument.h"
-#include "engine/word_runs.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_addresses.h"
@@ -133,7 +131,7 @@ class ProbeSorter {
     if (!sorts_kinds_) return;
     // A thread that exits in a callee would lose the counts that it has kept.
     if (may_exit_in_calls(unit.reached)) return;
-    const std::vector<bool> together = ptx::functions_entered_together(unit);
+    const std::vector<bool> together = ptx::functions_entered_together(unit.module, unit.reached);
     for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
       const ptx::FunctionUnit& function = unit.reached.functions[i];
       analyses_.emplace(&function, ptx::WordSiteAnalysis(*function.analyses, together[i]));
@@ -196,7 +194,7 @@ class ProbeSorter {
     }
     const bool is_kept = site->loop != ptx::no_loop;
     const bool is_each = site->threads == ptx::WordSite::Threads::each;
-    ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.behind_loops : kinds.both);
+    ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.after_loops : kinds.both);
     unit_.words.sites[{function.first_instruction + index, side}] = *site;
   }
 
@@ -365,7 +363,7 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
     unit.notes.push_back(
         specification.name() + ": accesses in the code: " + std::to_string(kinds.fully_static) +
         " fully static, " + std::to_string(kinds.by_one_thread) + " invariant to the thread, " +
-        std::to_string(kinds.behind_loops) + " invariant to a loop, " + std::to_string(kinds.both) +
+        std::to_string(kinds.after_loops) + " invariant to a loop, " + std::to_string(kinds.both) +
         " to both, " + std::to_string(kinds.each_time) + " counted each time");
   }
 }
@@ -408,16 +406,16 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
   };
   using Kind = cod::Word::Kind;
   ptx::CountedWords counted;
-  counted.array_word = number_of({Kind::array_address, array});
+  counted.array_slot = number_of({Kind::array_address, array});
   counted.element_bytes = cod::size_of(specification.arrays()[array].type);
   counted.is_shared = is_of_shared_words(specification.arrays()[array]);
   if (counted.is_shared) {
-    counted.extent_word = number_of({Kind::extent, 0, cod::Extent::shared_words});
+    counted.extent_slot = number_of({Kind::extent, 0, cod::Extent::shared_words});
     if (request.words.scheme.shared_bits != 0)
-      counted.block_offset_word = number_of({Kind::shared_counters, array});
+      counted.block_offset_slot = number_of({Kind::shared_counters, array});
   } else {
-    counted.begin_word = number_of({Kind::word_map, cod::WordMap::part_window_begin});
-    counted.bytes_word = number_of({Kind::word_map, cod::WordMap::part_window_bytes});
+    counted.begin_slot = number_of({Kind::word_map, cod::WordMap::part_window_begin});
+    counted.bytes_slot = number_of({Kind::word_map, cod::WordMap::part_window_bytes});
     counted.margin_bytes = cod::WordMap::margin_bytes;
   }
   return counted;
@@ -428,7 +426,7 @@ std::set<std::string_view> probed_arrays(ptx::InstrumentationUnit& unit) {
   std::set<std::string_view> found;
   const ptx::Function& kernel = *unit.reached.kernel().function;
   const ptx::AffineAnalysis& affine = unit.reached.kernel().analyses->affine();
-  for (const auto& [number, words] : unit.spliced.counted_words) {
+  for (const auto& [number, words] : unit.words.counted) {
     const ptx::Probe& probe = unit.spliced.probes[number];
     if (!words.is_shared || !probe.enabled) continue;
     for (std::uint32_t i = 0; i < kernel.body->instructions.size(); ++i) {
@@ -473,7 +471,7 @@ void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordC
   if (!counters.window.empty() && counters.window_bytes != 0) return;
   counters.window.clear();
   counters.arrays.clear();
-  for (auto& [probe, words] : unit.spliced.counted_words) words.block_offset_word.reset();
+  for (auto& [probe, words] : unit.words.counted) words.block_offset_slot.reset();
 }
 
 void finish_elements(const cod::WordScheme& scheme, Elements elements) {
@@ -522,15 +520,16 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
       counting->predicted.push_back(
           counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
       if (counts && adds_in_line && handler.counted_words.size() == 1)
-        unit.spliced.counted_words.emplace(
-            next - 1,
-            counted_words(request, *request.specifications[i], handler.counted_words[0], probe.first.word));
+        unit.words.counted.emplace(next - 1, counted_words(request, *request.specifications[i],
+                                                           handler.counted_words[0], probe.first.slot));
     }
   }
   if (request.words.scheme.analysis == cod::WordScheme::Analysis::invariants)
     note_kinds(request, *counting, unit);
   note_textures(request, unit);
-  choose_runs(request, unit, *counting);
+  // GMProf's schemes count at each access, or after loops according to their own static analysis.
+  unit.words.records_runs =
+      !request.counting.wide && request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
   // Without a shared variable, no pointer refers to shared memory.
   if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();
@@ -543,8 +542,8 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays) {
-  using Place = std::pair<std::uint32_t, std::uint32_t>;  // specification, array
-  std::map<Place, RangeCounts> counts;
+  using ArrayKey = std::pair<std::uint32_t, std::uint32_t>;  // specification, array
+  std::map<ArrayKey, RangeCounts> counts;
   std::multimap<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
   for (const WordCounting::Use& use : counting.uses)
     uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
@@ -553,17 +552,17 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
         const auto [first, last] = uses.equal_range({access.function, access.instruction, access.side});
         for (auto use = first; use != last; ++use) {
           if (use->second->is_shared != access.is_shared) continue;
-          const Place place{use->second->specification, use->second->array};
+          const ArrayKey key{use->second->specification, use->second->array};
           const auto known =
-              counts.try_emplace(place, use->second->is_shared ? launch.shared : launch.device).first;
+              counts.try_emplace(key, use->second->is_shared ? launch.shared : launch.device).first;
           known->second.add(access);
         }
       });
   std::vector<std::uint64_t> outside(specifications.size());
-  for (auto& [place, each] : counts) {
-    const cod::GlobalArray& array = specifications[place.first]->arrays()[place.second];
-    Elements elements(arrays[place.first][place.second], cod::size_of(array.type));
-    outside[place.first] += each.outside();
+  for (auto& [key, each] : counts) {
+    const cod::GlobalArray& array = specifications[key.first]->arrays()[key.second];
+    Elements elements(arrays[key.first][key.second], cod::size_of(array.type));
+    outside[key.first] += each.outside();
     each.finish(
         [&](std::uint64_t element, std::uint64_t amount) { elements.add_up_to_most(element, amount); });
   }

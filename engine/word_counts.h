@@ -11,14 +11,12 @@
 #include <vector>
 
 #include "cod/specification.h"
-#include "ptx/passes/counting/refinements.h"
+#include "engine/request.h"
 #include "ptx/passes/unit.h"
 #include "ptx/replay/replay.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
-
-struct Request;
 
 struct WordCounting {
   cod::WordScheme scheme;
@@ -59,7 +57,7 @@ struct WordCounting {
   /// The number of accesses of each kind that the static analysis found; each access is of exactly one kind
   /// (cod::WordScheme::Analysis::invariants).
   struct Kinds {
-    std::uint32_t fully_static = 0, by_one_thread = 0, behind_loops = 0, both = 0, each_time = 0;
+    std::uint32_t fully_static = 0, by_one_thread = 0, after_loops = 0, both = 0, each_time = 0;
   };
   std::vector<Kinds> kinds;  ///< per specification
   /// An array whose words are also counted by runs (engine/word_runs.h).
@@ -87,9 +85,10 @@ struct WordCounting {
 std::uint32_t position_of_word(const cod::Specification& specification, const cod::Word& word);
 
 /// Returns null if no specification counts words or uses the addresses of arrays. Removes accesses that need
-/// no probe from unit.spliced.probes, and requests addresses in unit.words.shared.variables, in the order of
-/// shared_arrays. Requires that the probes are those of the request's handlers, in order, and that variables'
-/// addresses are known.
+/// no probe from unit.spliced.probes and sets the requests of unit.words; addresses are requested in the order
+/// of shared_arrays. Requires that the probes are those of the request's handlers, in order, and that
+/// variables' addresses are known. The caller sets `runs` once the
+/// word-plan pass has run.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 
 /// Memory whose words have contiguous elements.

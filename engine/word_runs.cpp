@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engine/elements.h"
-#include "engine/instrument.h"
 #include "ptx/passes/probes/words/word_run_sites.h"
 
 namespace lynxpp::engine {
@@ -64,8 +63,8 @@ class RunAdder {
     for (const Span& span : spans) all += span.words;
     if (all < words_of_window() / few) return;
     const auto outside = std::partition(spans.begin(), spans.end(), [&](const Span& span) {
-      const std::uint64_t behind = span.first - window_.begin;
-      return behind >= window_.bytes || (span.words - 1) * distance + word_bytes > window_.bytes - behind;
+      const std::uint64_t offset = span.first - window_.begin;
+      return offset >= window_.bytes || (span.words - 1) * distance + word_bytes > window_.bytes - offset;
     });
     const std::uint64_t step = distance / word_bytes;
     std::vector<std::int64_t> sums(words_of_window());
@@ -82,8 +81,8 @@ class RunAdder {
   }
 
   void add_word(std::uint64_t address, std::uint64_t times) {
-    const std::uint64_t behind = address - window_.begin;
-    if (behind < window_.bytes) return counts_.add_up_to_most(first_of_window + behind / word_bytes, times);
+    const std::uint64_t offset = address - window_.begin;
+    if (offset < window_.bytes) return counts_.add_up_to_most(first_of_window + offset / word_bytes, times);
     const std::optional<std::uint64_t> element = map_.element_of(address);
     if (!element) {
       outside_ += times;
@@ -129,90 +128,25 @@ std::uint64_t add_records(std::span<const ptx::RunRecord> records, const cod::Wo
 
 /// Returns the run that a thread recorded; nullopt: it did not enter the loop.
 std::optional<ptx::RunRecord> run_of(const ptx::WordRun& run, std::span<const std::byte> record) {
-  const auto number = [&](std::uint32_t place) {
+  const auto number = [&](std::uint32_t slot) {
     std::uint64_t value = 0;
-    std::memcpy(&value, record.data() + place, sizeof value);
+    std::memcpy(&value, record.data() + slot, sizeof value);
     return value;
   };
-  const std::uint64_t end = number(run.place->end);
+  const std::uint64_t end = number(run.record->end);
   if (end == 0) return std::nullopt;
-  const auto distance = static_cast<std::int64_t>(end - number(run.place->first));
+  const auto distance = static_cast<std::int64_t>(end - number(run.record->first));
   const std::uint64_t count = run.instructions.size();
   ptx::RunRecord found;
-  found.accesses = static_cast<std::uint64_t>(distance / run.place->step) * count;
+  found.accesses = static_cast<std::uint64_t>(distance / run.record->step) * count;
   found.distance = *run.distance;
   found.bytes = run.bytes;
-  found.first = number(run.place->own_end) + static_cast<std::uint64_t>(run.offsets[0]) -
+  found.first = number(run.record->own_end) + static_cast<std::uint64_t>(run.offsets[0]) -
                 found.accesses * static_cast<std::uint64_t>(found.distance);
   return found;
 }
 
-/// Finds the runs of each probe.
-class RunChooser {
- public:
-  RunChooser(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting)
-      : unit_(unit),
-        counting_(counting),
-        has_places_(request.launch.has_few_threads &&
-                    !unit.options.without.contains(ptx::Refinement::loop_records)),
-        has_runs_(!unit.options.without.contains(ptx::Refinement::word_runs)) {}
-
-  void choose(std::size_t probe, const WordCounting::RunArray& of) {
-    if (!unit_.spliced.probes[probe].enabled) return;
-    bool are_written = false;
-    for (const ptx::FunctionUnit& function : unit_.reached.instrumented())
-      are_written |= choose_in(function, probe, of);
-    if (!are_written) return;
-    const auto known = std::ranges::find(counting_.runs.arrays, of);
-    unit_.spliced.counted_words.at(probe).runs_word =
-        unit_.spliced.words + 2 * static_cast<std::uint32_t>(known - counting_.runs.arrays.begin());
-    if (known == counting_.runs.arrays.end()) counting_.runs.arrays.push_back(of);
-  }
-
- private:
-  /// Returns true if some run has no record slot.
-  bool choose_in(const ptx::FunctionUnit& function, std::size_t probe, const WordCounting::RunArray& of) {
-    const auto has_no_place = [](const ptx::WordRun& run) { return !run.place; };
-    std::vector<ptx::WordRun> runs = ptx::find_word_runs(*function.analyses, [&](std::uint32_t each) {
-      return unit_.spliced.probes[probe].matches(function.function->body->instructions[each]);
-    });
-    if (&function == &unit_.reached.kernel() && has_places_)
-      ptx::place_runs(*function.analyses, runs, counting_.runs.loop_record_bytes);
-    if (!has_runs_) std::erase_if(runs, has_no_place);
-    for (const ptx::WordRun& run : runs) {
-      if (run.place) counting_.runs.loops.push_back({of, run});
-    }
-    const bool are_written = std::ranges::any_of(runs, has_no_place);
-    const std::size_t position = unit_.reached.position_of(function);
-    if (!runs.empty()) unit_.words.runs.emplace(std::pair(probe, position), std::move(runs));
-    return are_written;
-  }
-
-  ptx::InstrumentationUnit& unit_;
-  WordCounting& counting_;
-  const bool has_places_, has_runs_;
-};
-
 }  // namespace
-
-void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
-  // GMProf's schemes count at each access, or after loops according to their own static analysis.
-  const bool is_default = request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
-  if (request.counting.wide || !is_default) return;
-  RunChooser chooser(request, unit, counting);
-  std::size_t next = 0;
-  for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
-    for (const cod::Handler& handler : request.specifications[i]->handlers()) {
-      const std::size_t number = next++;
-      const auto counted = unit.spliced.counted_words.find(number);
-      if (counted == unit.spliced.counted_words.end() || counted->second.is_shared) continue;
-      chooser.choose(number, {i, handler.counted_words[0]});
-    }
-  }
-  unit.spliced.words += 2 * static_cast<std::uint32_t>(counting.runs.arrays.size());
-  if (counting.runs.loop_record_bytes == 0) return;
-  unit.words.loop_records = {counting.runs.loop_record_bytes, unit.spliced.words++};
-}
 
 std::uint64_t bytes_of_runs(std::uint64_t runs) {
   return ptx::RunRecord::header_bytes + runs * sizeof(ptx::RunRecord);
@@ -248,10 +182,10 @@ bool word_runs_pay(std::span<const std::byte> runs, std::uint64_t most, std::spa
       element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(counts) : sum_of<std::uint32_t>(counts));
   if (all.written > all.records.size() && !all.records.empty()) {
     // Runs without a slot are part of `counts`; they are assumed to be as long as the others on average.
-    const double without_place = in_runs * static_cast<double>(all.written - all.records.size()) /
-                                 static_cast<double>(all.records.size());
-    in_runs += without_place;
-    one_by_one = std::max(0.0, one_by_one - without_place);
+    const double without_record = in_runs * static_cast<double>(all.written - all.records.size()) /
+                                  static_cast<double>(all.records.size());
+    in_runs += without_record;
+    one_by_one = std::max(0.0, one_by_one - without_record);
   }
   return 2 * in_runs >= one_by_one;
 }

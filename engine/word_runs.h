@@ -1,5 +1,5 @@
-// Memory words counted by runs (ptx/passes/probes/words/word_run_sites.h): selects the arrays that use runs,
-// and converts the recorded runs of a launch to counts.
+// Memory words counted by runs (ptx/passes/probes/words/word_run_sites.h): converts
+// the recorded runs of a launch to counts.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,8 @@
 
 #include "cod/word_map.h"
 #include "engine/word_counts.h"
-#include "ptx/passes/unit.h"
 
 namespace lynxpp::engine {
-
-/// Finds runs among the accesses that keep a probe, and fills in counting.runs. Allocates two parameter slots
-/// for each of `runs`, ProbeWord::Kind::runs and most_runs, and one slot for loop records, if any, after
-/// them. Does nothing with CountingChoices::wide. Requires that unit.spliced.counted_words is complete.
-void choose_runs(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting);
 
 /// Returns the device memory that this number of runs needs, in bytes.
 std::uint64_t bytes_of_runs(std::uint64_t runs);

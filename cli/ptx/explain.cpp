@@ -8,7 +8,7 @@
 #include "cli/ptx/ptx_input.h"
 #include "cli/specification_arguments.h"
 #include "cli/texts/texts.h"
-#include "engine/places.h"
+#include "engine/handler_sites.h"
 #include "instrumentors/catalogue.h"
 #include "support/text.h"
 
@@ -26,23 +26,23 @@ std::string handler_name(const cod::Handler& handler) {
   return std::string(cod::name_of(handler.target)) + " of line " + std::to_string(handler.location.line);
 }
 
-void print_text(const Explained& what, const engine::HandlerPlaces& found) {
+void print_text(const Explained& what, const engine::HandlerSites& found) {
   const cod::Handler& handler = what.specification.handlers()[found.handler];
   std::printf("%s: %s: %s: %s%s\n", what.file.path.c_str(), demangle(what.kernel).c_str(),
-              handler_name(handler).c_str(), counted(found.places.size(), "site").c_str(),
+              handler_name(handler).c_str(), counted(found.sites.size(), "site").c_str(),
               handler.is_counted ? ", counted on few edges of the control flow" : "");
-  for (const engine::Place& place : found.places) {
+  for (const engine::HandlerSite& site : found.sites) {
     const std::string source =
-        place.file.empty() ? std::string() : place.file + ":" + std::to_string(place.source_line);
-    const bool is_elsewhere = place.function != what.kernel;
-    const std::string function = is_elsewhere ? demangle(place.function) + ", " : std::string();
-    std::printf("  line %-6u %sblock %-4u %s%s%s\n", place.line, function.c_str(), place.block,
-                place.instruction.c_str(), source.empty() ? "" : "  // ", source.c_str());
+        site.file.empty() ? std::string() : site.file + ":" + std::to_string(site.source_line);
+    const bool is_elsewhere = site.function != what.kernel;
+    const std::string function = is_elsewhere ? demangle(site.function) + ", " : std::string();
+    std::printf("  line %-6u %sblock %-4u %s%s%s\n", site.line, function.c_str(), site.block,
+                site.instruction.c_str(), source.empty() ? "" : "  // ", source.c_str());
   }
   if (!found.hint.empty()) std::printf("  hint: %s\n", found.hint.c_str());
 }
 
-void print_json(const Explained& what, const engine::HandlerPlaces& found) {
+void print_json(const Explained& what, const engine::HandlerSites& found) {
   const cod::Handler& handler = what.specification.handlers()[found.handler];
   nlohmann::ordered_json object;
   object["spec"] = what.specification.name();
@@ -50,17 +50,17 @@ void print_json(const Explained& what, const engine::HandlerPlaces& found) {
   object["demangled"] = demangle(what.kernel);
   object["target"] = cod::name_of(handler.target);
   object["line"] = handler.location.line;
-  object["count"] = found.places.size();
+  object["count"] = found.sites.size();
   object["without_code"] = handler.is_counted;
   object["places"] = nlohmann::ordered_json::array();  // english: ok
-  for (const engine::Place& place : found.places) {
+  for (const engine::HandlerSite& site : found.sites) {
     nlohmann::ordered_json each;
-    each["function"] = place.function;
-    each["block"] = place.block;
-    each["ptx_line"] = place.line;
-    each["file"] = place.file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(place.file);
-    each["line"] = place.source_line;
-    each["instruction"] = place.instruction;
+    each["function"] = site.function;
+    each["block"] = site.block;
+    each["ptx_line"] = site.line;
+    each["file"] = site.file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(site.file);
+    each["line"] = site.source_line;
+    each["instruction"] = site.instruction;
     object["places"].push_back(std::move(each));  // english: ok
   }
   if (!found.hint.empty()) object["hint"] = found.hint;
@@ -80,14 +80,14 @@ bool explain_one(const instrumentors::LoadedSpecification& file, PtxInput& input
   }
   bool is_good = true;
   for (const std::string& kernel : input.functions) {
-    const auto places = engine::find_places(input.module, kernel, **specification);
-    if (!places) {
-      print(places.error().diagnostics, input.text);
+    const auto sites = engine::find_handler_sites(input.module, kernel, **specification);
+    if (!sites) {
+      print(sites.error().diagnostics, input.text);
       is_good = false;
       continue;
     }
     const Explained what{file, **specification, kernel};
-    for (const engine::HandlerPlaces& found : *places) {
+    for (const engine::HandlerSites& found : *sites) {
       as_json ? print_json(what, found) : print_text(what, found);
     }
   }

@@ -22,12 +22,13 @@ Failure named(Failure problem, std::string_view pass, std::string_view what) {
 
 }  // namespace
 
-Status PassManager::run(InstrumentationUnit& unit) {
-  timings_.clear();
-  for (const Pass& pass : passes_) {
+Status PassManager::run_through(std::string_view last, InstrumentationUnit& unit) {
+  while (next_ != passes_.size()) {
+    const Pass& pass = passes_[next_++];
     if (observer_.before) observer_.before(pass.name, unit);
     if (Status done = run_one(pass, unit); !done) return done;
     if (observer_.after) observer_.after(pass.name, unit);
+    if (pass.name == last) break;
   }
   return success();
 }
@@ -48,16 +49,6 @@ Status PassManager::run_one(const Pass& pass, InstrumentationUnit& unit) {
   }
   timings_.push_back(std::move(timing));
   return success();
-}
-
-std::string_view direct_callee(const Module& module, const Instruction& call) {
-  if (call.calls_register) return {};
-  for (const Operand& operand : call.operands) {
-    if (operand.kind != OperandKind::identifier) continue;
-    const Function* const function = module.find_function(operand.name);
-    return function != nullptr ? function->name : std::string_view{};
-  }
-  return {};
 }
 
 }  // namespace lynxpp::ptx

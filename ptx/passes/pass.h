@@ -1,6 +1,7 @@
 // Runs passes in order. The table in pipeline.cpp defines the passes and their order.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -36,8 +37,10 @@ class PassManager {
   }
   void observe_with(PassObserver observer) { observer_ = std::move(observer); }
 
-  /// Runs the passes in the order of add(). The first diagnostic of a failure names the pass.
-  Status run(InstrumentationUnit& unit);
+  /// Runs the remaining passes in the order of add(). The first diagnostic of a failure names the pass.
+  Status run(InstrumentationUnit& unit) { return run_through({}, unit); }
+  /// Runs the remaining passes up to and including `last`.
+  Status run_through(std::string_view last, InstrumentationUnit& unit);
   const std::vector<PassTiming>& timings() const { return timings_; }
 
  private:
@@ -49,6 +52,7 @@ class PassManager {
   Status run_one(const Pass& pass, InstrumentationUnit& unit);
 
   std::vector<Pass> passes_;
+  std::size_t next_ = 0;  ///< in `passes_`
   std::function<Status(const InstrumentationUnit&)> verifier_;
   PassObserver observer_;
   std::vector<PassTiming> timings_;

@@ -1,11 +1,14 @@
 #include "ptx/passes/pipeline.h"
 
+#include <memory>
+#include <utility>
+
 #include "ptx/passes/counting/emit/count.h"
-#include "ptx/passes/counting/plan.h"
 #include "ptx/passes/counting/plan_text.h"
+#include "ptx/passes/counting/planner.h"
 #include "ptx/passes/memory/index_checks.h"
 #include "ptx/passes/memory/lane_values.h"
-#include "ptx/passes/memory/sites.h"
+#include "ptx/passes/memory/site_plan.h"
 #include "ptx/passes/memory/word_plan.h"
 #include "ptx/passes/module/bit_tests.h"
 #include "ptx/passes/module/extract.h"
@@ -21,34 +24,107 @@
 namespace lynxpp::ptx {
 namespace {
 
+// Adapters: each selects what its pass reads and writes.
+
+Status word_plan(InstrumentationUnit& unit) {
+  plan_words(unit.reached, unit.spliced.probes, unit.options, unit.hidden, unit.words);
+  return success();
+}
+
+std::string text_of_word_plan(const InstrumentationUnit& unit) {
+  return word_plan_text(unit.words, unit.reached, unit.spliced.probes);
+}
+
+Status memory_sites(InstrumentationUnit& unit) {
+  unit.memory = find_memory_sites(unit.reached, unit.spliced.probes, !unit.counting.is_wide);
+  return success();
+}
+
+std::string text_of_memory_sites(const InstrumentationUnit& unit) {
+  return memory_sites_text(unit.memory, unit.reached);
+}
+
+Status count_plan(InstrumentationUnit& unit) {
+  KernelCounting& counting = unit.counting;
+  if (counting.request.uses.empty()) return success();
+  Result<std::shared_ptr<const CountPlan>> plan =
+      plan_counting({unit.module, unit.reached, unit.spliced.probes, unit.memory, unit.options.without,
+                     unit.variant.target.sm, counting.is_wide},
+                    counting.request);
+  if (!plan) return plan.error();
+  counting.plan = std::move(*plan);
+  if (counting.plan->slots_in_use != 0) counting.slot = unit.hidden.add({HiddenSlot::Kind::counters});
+  return success();
+}
+
+std::string text_of_count_plan(const InstrumentationUnit& unit) {
+  return unit.counting.plan == nullptr ? "" : count_plan_text(*unit.counting.plan, unit.reached);
+}
+
+Status share_variables(InstrumentationUnit& unit) {
+  replace_shared_variables(unit.module, unit.reached, unit.variant.shared_variables, unit.edits);
+  return success();
+}
+
+Status explicit_rounding(InstrumentationUnit& unit) {
+  keep_rounding(unit.module, unit.reached, unit.edits);
+  return success();
+}
+
+Status contraction(InstrumentationUnit& unit) {
+  if (unit.options.assembler_contracts) keep_contraction(unit.module, unit.reached, unit.edits);
+  return success();
+}
+
+Status bit_tests(InstrumentationUnit& unit) {
+  rewrite_bit_tests(unit.module, unit.reached, unit.edits);
+  return success();
+}
+
+Status shared_addresses(InstrumentationUnit& unit) {
+  store_shared_addresses(unit.reached, unit.words.shared, unit.edits);
+  return success();
+}
+
+Status shared_counters(InstrumentationUnit& unit) {
+  add_shared_counters(unit.reached.kernel(), unit.words.block, unit.edits);
+  return success();
+}
+
+Status hoist(InstrumentationUnit& unit) {
+  if (!unit.options.without.contains(Refinement::special_registers))
+    hoist_special_registers(unit.reached, unit.edits);
+  return success();
+}
+
+Status extract(InstrumentationUnit& unit) {
+  return extract_kernel(unit.module, unit.reached, unit.spliced, unit.variant, unit.edits);
+}
+
 // Order: planning passes, which add no code; addresses (see share_variables.h); counters and probes; the
 // extra call argument, inserted directly before each call; finally the removal of unreached items.
 constexpr PassDescription passes[] = {
-    {"word-plan", plan_words, "plan: how memory words are counted", word_plan_text},
-    {"memory-sites", find_memory_sites, "plan: accesses at which banks and sectors are measured",
-     memory_sites_text},
-    {"count-plan", plan_counting, "plan: the counters, and how all requested counts follow from them",
-     count_plan_text},
-    {"share-variables", replace_shared_variables,
-     "replaces names of the program's variables by their addresses"},
-    {"keep-rounding", keep_rounding,
+    {"word-plan", word_plan, "plan: how memory words are counted", text_of_word_plan},
+    {"memory-sites", memory_sites, "plan: accesses at which banks and sectors are measured",
+     text_of_memory_sites},
+    {"count-plan", count_plan, "plan: the counters, and how all requested counts follow from them",
+     text_of_count_plan},
+    {"share-variables", share_variables, "replaces names of the program's variables by their addresses"},
+    {"keep-rounding", explicit_rounding,
      "debug code: adds a rounding mode to sums and products, so none is fused"},
     {"count", write_counters, "adds counters to a few control-flow edges"},
     {"index-checks", write_index_checks, "marks launches in which an index wrapped around"},
     {"lane-values", write_lane_values, "computes the lanes' address differences once for many accesses"},
     {"splice", splice_probes, "copies the probes' routines to their sites"},
-    {"keep-contraction", keep_contraction,
-     "fuses products and sums that a probe separates, as in the original"},
-    {"bit-tests", rewrite_bit_tests,
-     "rewrites bit tests so that ptxas keeps a predicate register free for votes"},
-    {"shared-addresses", store_shared_addresses, "stores the addresses of the program's shared variables"},
-    {"shared-counters", add_shared_counters,
+    {"keep-contraction", contraction, "fuses products and sums that a probe separates, as in the original"},
+    {"bit-tests", bit_tests, "rewrites bit tests so that ptxas keeps a predicate register free for votes"},
+    {"shared-addresses", shared_addresses, "stores the addresses of the program's shared variables"},
+    {"shared-counters", shared_counters,
      "counters in shared memory: cleared at entry, flushed by the last lanes to exit"},
-    {"hoist", hoist_special_registers,
-     "reads special registers that added code uses in loops once, at the entry"},
+    {"hoist", hoist, "reads special registers that added code uses in loops once, at the entry"},
     {"hidden-parameter", add_hidden_parameter,
      "adds the kernel's hidden parameter and the frame of device functions"},
-    {"extract", extract_kernel, "removes unneeded items; sets the version, target and probes' variables"},
+    {"extract", extract, "removes unneeded items; sets the version, target and probes' variables"},
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "ptx/emitter/code_printer.h"
-#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/memory/lane_value_plan.h"
 #include "tests/cod/test_support.h"
 
 namespace lynxpp::cod {

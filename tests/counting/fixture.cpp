@@ -254,7 +254,7 @@ void CountedLaunch::order_counters() {
   for (std::uint32_t function = 0; function < functions.size(); ++function) {
     const auto is_of_it = [&](const auto& counted) { return counted.function == functions[function]; };
     if (std::ranges::any_of(counters_.blocks, is_of_it)) continue;
-    const auto is_behind = [&](const auto& counted) { return place(counted) > std::ptrdiff_t{function}; };
+    const auto is_after = [&](const auto& counted) { return place(counted) > std::ptrdiff_t{function}; };
     device::cpu::BlockCounters block;
     device::cpu::SiteCounters site;
     block.function = site.function = functions[function];
@@ -264,8 +264,8 @@ void CountedLaunch::order_counters() {
       ++blocks;
       instructions += each.instructions;
     }
-    counters_.blocks.insert(std::ranges::find_if(counters_.blocks, is_behind), blocks, block);
-    counters_.sites.insert(std::ranges::find_if(counters_.sites, is_behind), instructions, site);
+    counters_.blocks.insert(std::ranges::find_if(counters_.blocks, is_after), blocks, block);
+    counters_.sites.insert(std::ranges::find_if(counters_.sites, is_after), instructions, site);
   }
 }
 

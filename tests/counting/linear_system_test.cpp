@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
+#include <vector>
 
 namespace lynxpp::ptx {
 namespace {
@@ -15,10 +17,11 @@ TEST(LinearSystem, EvaluatesDefinitionsInAnyOrder) {
   const VariableId header = system.define({{launched, 1}, {body, 3}});
   const VariableId skipped = system.define({{launched, 1}, {body, minus_one}});
   system.redefine(body, {{launched, 2}});  // after its uses
-  ASSERT_TRUE(system.order());
-  std::vector<std::uint64_t> values(system.size());
+  const std::optional<SolvedSystem> solved = system.solve();
+  ASSERT_TRUE(solved);
+  std::vector<std::uint64_t> values(solved->size());
   values[launched] = 10;
-  system.evaluate(values);
+  solved->evaluate(values);
   EXPECT_EQ(values[header], 70u);
   EXPECT_EQ(values[skipped], static_cast<std::uint64_t>(-10));
 }
@@ -27,9 +30,9 @@ TEST(LinearSystem, DetectsCyclicDefinitions) {
   LinearSystem system;
   const VariableId first = system.measure();
   const VariableId second = system.define({{first, 1}});
-  EXPECT_TRUE(system.order());
+  EXPECT_TRUE(system.solve());
   system.redefine(first, {{second, 1}});
-  EXPECT_FALSE(system.order());
+  EXPECT_FALSE(system.solve());
 }
 
 TEST(LinearColumns, CancelAndExhaustTheBudget) {
@@ -38,16 +41,17 @@ TEST(LinearColumns, CancelAndExhaustTheBudget) {
   const VariableId other = system.measure();
   const VariableId twice = system.define({{counted, 2}, {other, 1}});
   const VariableId none = system.define({{twice, 1}, {counted, static_cast<std::uint64_t>(-2)}});
-  ASSERT_TRUE(system.order());
+  const std::optional<SolvedSystem> solved = system.solve();
+  ASSERT_TRUE(solved);
   const std::vector<LinearColumns::Use> uses = {{none, 0, 5}, {twice, 1, 3}};
-  LinearColumns columns(system, uses, 1000);
+  LinearColumns columns(*solved, uses, 1000);
   EXPECT_EQ(columns.column_of(counted), (LinearColumns::Column{{1, 6}}));
   EXPECT_EQ(columns.column_of(other), (LinearColumns::Column{{0, 5}, {1, 3}}));
   const std::vector<LinearColumns::Use> opposite = {{counted, 0, 2}, {twice, 0, minus_one}};
-  LinearColumns differences(system, opposite, 1000);
+  LinearColumns differences(*solved, opposite, 1000);
   EXPECT_EQ(differences.column_of(counted), LinearColumns::Column{}) << "no sum contains it";
   EXPECT_EQ(differences.column_of(other), (LinearColumns::Column{{0, minus_one}}));
-  LinearColumns poor(system, uses, 2);
+  LinearColumns poor(*solved, uses, 2);
   EXPECT_EQ(poor.column_of(counted), std::nullopt);
 }
 
@@ -64,7 +68,8 @@ TEST(LinearColumns, EqualTheDifferencesOfSums) {
         form.push_back({static_cast<VariableId>(random() % system.size()), random() % 5 - 2});
       system.define(std::move(form));
     }
-    ASSERT_TRUE(system.order());
+    const std::optional<SolvedSystem> solved = system.solve();
+    ASSERT_TRUE(solved);
     std::vector<LinearColumns::Use> uses;
     for (std::uint32_t sum = 0; sum < 3; ++sum) {
       for (int i = 0; i < 3; ++i)
@@ -72,12 +77,12 @@ TEST(LinearColumns, EqualTheDifferencesOfSums) {
     }
     const auto sums_of = [&](std::vector<std::uint64_t> values) {
       values.resize(system.size());
-      system.evaluate(values);
+      solved->evaluate(values);
       std::vector<std::uint64_t> sums(3);
       for (const LinearColumns::Use& use : uses) sums[use.sum] += use.factor * values[use.variable];
       return sums;
     };
-    LinearColumns columns(system, uses, 1'000'000);
+    LinearColumns columns(*solved, uses, 1'000'000);
     for (const VariableId variable : measured) {
       std::vector<std::uint64_t> values(system.size());
       for (const VariableId each : measured) values[each] = random() % 1000;

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/handler_sites.h"
 #include "engine/instrument.h"
-#include "engine/places.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/parser/parser.h"
 #include "tests/passes/splice_fixture.h"
@@ -114,10 +114,10 @@ TEST(Copies, FiltersSelectOneSide) {
 
   Result<ptx::Module> module = ptx::parse_module(text);
   ASSERT_TRUE(module);
-  const auto places = find_places(*module, "k", **specification);
-  ASSERT_TRUE(places);
+  const auto sites = find_handler_sites(*module, "k", **specification);
+  ASSERT_TRUE(sites);
   std::vector<std::uint64_t> explained;
-  for (const HandlerPlaces& each : *places) explained.push_back(each.places.size());
+  for (const HandlerSites& each : *sites) explained.push_back(each.sites.size());
   EXPECT_EQ(explained, result->sites_per_handler);
 }
 

@@ -23,7 +23,7 @@ constexpr const char* text =
 class PassPipeline : public ::testing::Test {
  protected:
   PassPipeline() : module_(std::move(*parse_module(text))), unit_(module_) {
-    EXPECT_TRUE(engine::find_reachable(module_, "k", unit_));
+    unit_.reached = std::move(*engine::find_reachable(module_, "k"));
   }
 
   std::uint32_t body_begin() const { return unit_.reached.kernel().function->body_text.begin + 1; }
@@ -126,7 +126,7 @@ TEST_F(PassPipeline, VerificationFindsLostTargetLists) {
       "ts: .branchtargets end;\n  mov.u32 %r1, 0;\n  brx.idx %r1, ts;\nend:\n  ret;\n}\n"));
   const auto complaint = [&](std::string_view old, const std::string& replacement) {
     InstrumentationUnit listed(module);
-    EXPECT_TRUE(engine::find_reachable(module, "k", listed));
+    listed.reached = std::move(*engine::find_reachable(module, "k"));
     PassManager manager;
     manager.verify_with(engine::verify);
     manager.add("spoil", [&](InstrumentationUnit& unit) -> Status {
@@ -177,7 +177,7 @@ TEST_F(PassPipeline, RegistersAreEstimatedBeforeAndAfter) {
       ".visible .entry k()\n{\n  .reg .b32 %r<3>;\n  .reg .b64 %x;\n  mov.u64 %x, %clock64;\n  mov.u32 %r1, "
       "%tid.x;\n"
       "  add.u32 %r2, %r1, %r1;\nend:\n  st.global.u64 [%x], %x;\n  ret;\n}\n";
-  const Result<engine::RegisterEstimate> estimate = engine::estimate_registers(unit_, variant);
+  const Result<engine::RegisterEstimate> estimate = engine::estimate_registers(unit_.reached, variant);
   ASSERT_TRUE(estimate);
   EXPECT_EQ(estimate->original, 1U);
   EXPECT_EQ(estimate->instrumented, 3U);

@@ -42,7 +42,7 @@ TEST(ProbeRoutine, FillsPlaceholdersPerSite) {
       "mov.b64 __lynxpp_state_1, %rd1;\nret;\n");
   ASSERT_TRUE(routine.ok());
   SiteBinding binding;
-  binding.first.word = 3;
+  binding.first.slot = 3;
   binding.first.state = 4;
   EXPECT_EQ(copy(*routine, binding),
             "\tld.param.b64 %lynxpp_rd0, [__lynxpp_probe+40];\n\tmov.b32 %lynxpp_r0, 7;\n"

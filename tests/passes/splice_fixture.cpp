@@ -65,7 +65,10 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
   // as in the engine: debug data does not survive
   unit.variant.target.text = "sm_" + std::to_string(module->target.sm);
   unit.variant.shared_variables = shared;
-  if (Status reached = engine::find_reachable(*module, kernel, unit); !reached) return reached.error();
+  Result<ReachedFunctions> reached = engine::find_reachable(*module, kernel);
+  if (!reached) return reached.error();
+  unit.reached = std::move(*reached);
+  unit.notes = unit.reached.notes;
   for (const NamedProbe& named : probes) {
     Result<ProbeRoutine> routine = routine_named(named.routine);
     if (!routine) return routine.error();
@@ -77,7 +80,7 @@ Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
     probe.routine = std::move(*routine);
     unit.spliced.probes.push_back(std::move(probe));
   }
-  unit.spliced.words = 2;
+  for (std::uint32_t word : {0u, 1u}) unit.hidden.add({HiddenSlot::Kind::specification, 0, word});
   unit.spliced.state_bytes = {8};
   PassManager passes = make_pipeline();
   passes.verify_with(engine::verify);

@@ -20,30 +20,30 @@ namespace lynxpp::ptx {
 inline constexpr std::uint32_t no_index = 0xffffffff;
 
 /// A program point of a function. `block` and `instruction` are indices in the function.
-struct Place {
+struct ProgramPoint {
   enum class Kind : std::uint8_t {
     entry,        ///< at the function's entry
     block_start,  ///< before the block's first instruction
     block_end,    ///< before the block's terminator, or after its last instruction
     before,       ///< before `instruction`
-    behind,       ///< on the fall-through path after `instruction`, the block's terminator
+    after,        ///< on the fall-through path after `instruction`, the block's terminator
   };
   Kind kind = Kind::block_start;
   std::uint32_t block = 0;
   std::uint32_t instruction = 0;
 
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const ProgramPoint&) const = default;
 };
 
 /// Which executions of a program point count.
 struct Condition {
   enum class Kind : std::uint8_t {
     always,
-    guard,          ///< by lanes for which the guard of Place::instruction holds
+    guard,          ///< by lanes for which the guard of ProgramPoint::instruction holds
     switch_target,  ///< by lanes that the block's brx.idx sends to block `target`
     none_takes,     ///< by warps none of whose launched lanes branches to block `target`
     diverges,       ///< by warps in which the guard holds for some lanes but not all
-    takes,          ///< by lanes that take part in the access of Place::instruction
+    takes,          ///< by lanes that take part in the access of ProgramPoint::instruction
   };
   Kind kind = Kind::always;
   std::uint32_t target = 0;
@@ -58,7 +58,7 @@ struct Increment {
     lane_maximum,  ///< the maximum over the warp's lanes: lane_maxima[index]
     surplus,       ///< the lane's bytes minus MemoryAccess::bytes; 64 bits, always kept in memory
   };
-  Place place;
+  ProgramPoint point;
   Condition condition;
   Amount amount = Amount::one;
   std::uint32_t index = 0;
@@ -132,8 +132,8 @@ struct TripCountReading {
 struct TripCount {
   std::uint32_t loop = 0;                 ///< in LoopNest::loops()
   std::uint32_t block = 0;                ///< in the loop; executed once per full iteration
-  std::optional<std::uint64_t> constant;  ///< nullopt: `reading` yields the count at `place`
-  Place place;
+  std::optional<std::uint64_t> constant;  ///< nullopt: `reading` yields the count at `point`
+  ProgramPoint point;
   TripCountReading reading;
   bool keeps_start = false;  ///< TripCountReading::start_reg is needed and set at `entries`
   /// The loop's entries; empty if the reading needs none.
@@ -149,7 +149,7 @@ struct TripCount {
 /// A divergent loop in which lanes count for the warp: the lanes that pass `begin` together combine their
 /// counts at the start of block `end`, where they have reconverged.
 struct LaneLoop {
-  Place begin;
+  ProgramPoint begin;
   std::uint32_t end = 0;
 };
 
@@ -166,7 +166,7 @@ struct LaneMaximum {
 /// The registers of one function's accumulators, and auxiliary registers.
 struct CounterRegisters {
   std::vector<VirtualRegister> numbers;     ///< by Accumulator::index of Storage::reg
-  std::vector<VirtualRegister> words;       ///< of single bits, 32 each
+  std::vector<VirtualRegister> bits;        ///< of single bits, 32 each
   std::vector<VirtualRegister> holds;       ///< of bit pairs: the guard holds
   std::vector<VirtualRegister> fails;       ///< of bit pairs: the guard does not hold
   std::optional<VirtualRegister> launched;  ///< the launched lanes, if needed

@@ -26,12 +26,12 @@ struct Tally {
 /// The count of one program point. Ids as in InstrumentationUnit.
 struct Quantity {
   enum class Kind : std::uint8_t {
-    thread_block,  ///< executions of block `place` by threads
-    warp_block,    ///< executions of block `place` by warps
-    thread_guard,  ///< threads for which the guard of instruction `place` holds
+    thread_block,  ///< executions of block `id` by threads
+    warp_block,    ///< executions of block `id` by warps
+    thread_guard,  ///< threads for which the guard of instruction `id` holds
     warp_guard,    ///< executions by warps with at least one such lane
-    divergence,    ///< executions of the guarded branch `place` by warps that diverge at it
-    // For the lane-selecting access of instruction `place` (memory/taking_lanes.h):
+    divergence,    ///< executions of the guarded branch `id` by warps that diverge at it
+    // For the lane-selecting access of instruction `id` (memory/taking_lanes.h):
     thread_taking,   ///< participating threads
     warp_taking,     ///< executions by warps with at least one participating lane
     thread_surplus,  ///< bytes of participating lanes minus MemoryAccess::bytes, modulo 2^64
@@ -39,7 +39,7 @@ struct Quantity {
     tally,           ///< the total of Quantity::tally
   };
   Kind kind = Kind::thread_block;
-  std::uint32_t place = 0;
+  std::uint32_t id = 0;
   Tally tally;
 
   auto operator<=>(const Quantity&) const = default;

@@ -17,46 +17,46 @@ namespace lynxpp::ptx {
 
 /// The program points and tallies requested in one function.
 struct FunctionDemand {
-  std::map<Quantity::Kind, std::set<std::uint32_t>> places;  ///< blocks or instructions of the function
+  std::map<Quantity::Kind, std::set<std::uint32_t>> sites;  ///< blocks or instructions of the function
   std::vector<Tally> tallies;
 };
 
 struct FunctionDraft {
   explicit FunctionDraft(CountedFunction f)
-      : function(std::move(f)), places(function), regions(function, places) {}
+      : function(std::move(f)), sites(function), regions(function, sites) {}
   FunctionDraft(const FunctionDraft&) = delete;
   FunctionDraft& operator=(const FunctionDraft&) = delete;
 
   const CountedFunction function;
-  const EdgePlaces places;
+  const EdgeSites sites;
   WarpRegions regions;
   FunctionDemand demand;
   FlowFacts facts;
-  std::vector<bool> once, whole;  ///< see WarpFlow; empty: unknown
+  std::vector<bool> once, converged;  ///< see WarpFlow; empty: unknown
   std::vector<CounterDraft> counters;
   FunctionCounters result;
 };
 
 struct PlanDraft {
-  PlanDraft(InstrumentationUnit& u, const CountRequest& r)
-      : unit(u), request(r), plan(std::make_shared<CountPlan>()) {
-    plan->is_wide = u.counting.is_wide;
-    plan->launched_threads = system().measure();
-    plan->launched_warps = system().measure();
+  PlanDraft(const CountInputs& i, const CountRequest& r)
+      : inputs(i), request(r), plan(std::make_shared<CountPlan>()) {
+    plan->is_wide = i.is_wide;
+    plan->launched_threads = system.measure();
+    plan->launched_warps = system.measure();
   }
 
-  InstrumentationUnit& unit;
+  const CountInputs& inputs;
   const CountRequest& request;
   std::deque<FunctionDraft> functions;  ///< callers before callees
+  LinearSystem system;                  ///< becomes CountPlan::system
   const std::shared_ptr<CountPlan> plan;
 
-  LinearSystem& system() { return plan->system; }
-  bool has(Refinement refinement) const { return !unit.options.without.contains(refinement); }
+  bool has(Refinement refinement) const { return !inputs.without.contains(refinement); }
   /// Returns the variable of a quantity, by id in the unit. It is measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {
-    const auto [place, is_new] = plan->quantities.try_emplace(quantity, no_variable);
-    if (is_new) place->second = system().measure();
-    return place->second;
+    const auto [entry, is_new] = plan->quantities.try_emplace(quantity, no_variable);
+    if (is_new) entry->second = system.measure();
+    return entry->second;
   }
 };
 

@@ -1,9 +1,5 @@
-// Selects the counters from which the host can compute every requested count.
-//
-// Every requested count is a linear form over few counters and launch properties (linear_system.h). Planning
-// builds the flow graphs of threads and of warps through each function, puts counters on the edges off a
-// spanning tree, and substitutes what trip counts, callers and other refinements (refinements.h) determine.
-// Counters with equal columns are merged; counters with empty columns are dropped.
+// The counters of a kernel's variant, and how the host computes every requested count from them
+// (ptx/passes/counting/planner.h).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +12,6 @@
 #include "ptx/passes/counting/counters.h"
 #include "ptx/passes/counting/demand.h"
 #include "ptx/passes/counting/linear_system.h"
-#include "ptx/passes/unit.h"
-#include "support/result.h"
 
 namespace lynxpp::ptx {
 
@@ -51,7 +45,7 @@ struct CountPlan {
   /// The counter of each tally: the function's position and the counter's position in it.
   std::map<Tally, std::pair<std::uint32_t, std::uint32_t>> tallies;
 
-  LinearSystem system;
+  SolvedSystem system;
   VariableId launched_threads = no_variable, launched_warps = no_variable;
   std::map<Quantity, VariableId> quantities;  ///< all requested quantities
 
@@ -76,8 +70,14 @@ struct CountPlan {
                                       const LaunchedGrid& launched) const;
 };
 
-/// Plans the counts that KernelCounting::demand requests: sets KernelCounting::plan, and `word` if the plan
-/// has slots. Fails if the counters cannot be placed.
-Status plan_counting(InstrumentationUnit& unit);
+/// How the kernel is counted.
+struct KernelCounting {
+  CountRequest request;                   ///< set once the measured accesses (MemorySites) are known
+  bool is_wide = false;                   ///< 64-bit registers; assumes nothing about index ranges
+  std::shared_ptr<const CountPlan> plan;  ///< null: no edge counters
+  /// By position in CountPlan::functions; empty before the count pass.
+  std::vector<CounterRegisters> registers;
+  std::uint32_t slot = 0;  ///< parameter slot with the address of the plan's slots
+};
 
 }  // namespace lynxpp::ptx

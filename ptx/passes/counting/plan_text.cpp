@@ -3,8 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "ptx/passes/counting/plan.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -14,7 +12,7 @@ std::string counted(std::uint32_t count, const std::string& noun) {
 
 class PlanText {
  public:
-  PlanText(const InstrumentationUnit& unit, const CountPlan& plan) : unit_(unit), plan_(plan) {
+  PlanText(const CountPlan& plan, const ReachedFunctions& reached) : plan_(plan), reached_(reached) {
     names_[plan.launched_threads] = "launched threads";
     names_[plan.launched_warps] = "launched warps";
     for (const FunctionCounters& function : plan.functions) {
@@ -33,7 +31,7 @@ class PlanText {
   // ---- device side
 
   void add_function(const FunctionCounters& counters) {
-    function_ = &unit_.reached.functions[counters.unit];
+    function_ = &reached_.functions[counters.unit];
     text_ += (counters.unit == 0 ? "kernel " : "function ") + function_->function->name + ": " +
              counted(counters.registers, "register") + ", " + counted(counters.bits, "bit") +
              (counters.bit_pairs == 0 ? "" : ", " + counted(counters.bit_pairs, "pair") + " of bits") +
@@ -59,7 +57,7 @@ class PlanText {
                                        ? "a" + std::to_string(maximum.accumulator)
                                        : reading_text(counters.trip_counts[maximum.trip_count]);
     text_ += "  m" + std::to_string(index) + "  " + counted_by + " of a lane, minus its value " +
-             place_text(loop.begin) + ", at the start of block " + std::to_string(loop.end) + "\n";
+             point_text(loop.begin) + ", at the start of block " + std::to_string(loop.end) + "\n";
   }
 
   static std::string accumulator_text(const Accumulator& accumulator) {
@@ -78,7 +76,7 @@ class PlanText {
   }
 
   std::string increment_text(const FunctionCounters& counters, const Increment& increment) const {
-    const std::string at = " " + place_text(increment.place) + condition_text(increment);
+    const std::string at = " " + point_text(increment.point) + condition_text(increment);
     const std::string index = std::to_string(increment.index);
     switch (increment.amount) {
       case Increment::Amount::one: return "one" + at;
@@ -89,16 +87,16 @@ class PlanText {
     return "the maximum of m" + index + at;
   }
 
-  std::string place_text(const Place& place) const {
-    const std::string block = "block " + std::to_string(place.block);
-    switch (place.kind) {
-      case Place::Kind::entry: return "at the entry";
-      case Place::Kind::block_start: return "at the start of " + block;
-      case Place::Kind::block_end: return "at the end of " + block;
-      case Place::Kind::before: return "before line " + line_of(place.instruction);
-      case Place::Kind::behind: break;
+  std::string point_text(const ProgramPoint& point) const {
+    const std::string block = "block " + std::to_string(point.block);
+    switch (point.kind) {
+      case ProgramPoint::Kind::entry: return "at the entry";
+      case ProgramPoint::Kind::block_start: return "at the start of " + block;
+      case ProgramPoint::Kind::block_end: return "at the end of " + block;
+      case ProgramPoint::Kind::before: return "before line " + line_of(point.instruction);
+      case ProgramPoint::Kind::after: break;
     }
-    return "after line " + line_of(place.instruction);
+    return "after line " + line_of(point.instruction);
   }
 
   std::string condition_text(const Increment& increment) const {
@@ -153,18 +151,17 @@ class PlanText {
   }
 
   std::string quantity_text(const Quantity& quantity) {
-    const std::string place = std::to_string(quantity.place);
+    const std::string id = std::to_string(quantity.id);
     switch (quantity.kind) {
-      case Quantity::Kind::thread_block: return "threads at block " + place;
-      case Quantity::Kind::warp_block: return "warps at block " + place;
-      case Quantity::Kind::thread_guard:
-        return "threads for which the guard of instruction " + place + " holds";
-      case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + place + " holds";
-      case Quantity::Kind::divergence: return "warps that diverge at instruction " + place;
-      case Quantity::Kind::thread_taking: return "threads that take part in instruction " + place;
-      case Quantity::Kind::warp_taking: return "warps that take part in instruction " + place;
-      case Quantity::Kind::thread_surplus: return "surplus bytes of instruction " + place;
-      case Quantity::Kind::warp_surplus: return "surplus bytes of the first lanes at instruction " + place;
+      case Quantity::Kind::thread_block: return "threads at block " + id;
+      case Quantity::Kind::warp_block: return "warps at block " + id;
+      case Quantity::Kind::thread_guard: return "threads for which the guard of instruction " + id + " holds";
+      case Quantity::Kind::warp_guard: return "warps in which the guard of instruction " + id + " holds";
+      case Quantity::Kind::divergence: return "warps that diverge at instruction " + id;
+      case Quantity::Kind::thread_taking: return "threads that take part in instruction " + id;
+      case Quantity::Kind::warp_taking: return "warps that take part in instruction " + id;
+      case Quantity::Kind::thread_surplus: return "surplus bytes of instruction " + id;
+      case Quantity::Kind::warp_surplus: return "surplus bytes of the first lanes at instruction " + id;
       case Quantity::Kind::tally: break;
     }
     const Tally& tally = quantity.tally;
@@ -201,8 +198,8 @@ class PlanText {
     return text.empty() ? "0" : text;
   }
 
-  const InstrumentationUnit& unit_;
   const CountPlan& plan_;
+  const ReachedFunctions& reached_;
   const FunctionUnit* function_ = nullptr;
   std::map<VariableId, std::string> names_;  ///< of measured variables
   std::map<VariableId, std::map<VariableId, std::uint64_t>> expanded_;
@@ -211,8 +208,8 @@ class PlanText {
 
 }  // namespace
 
-std::string count_plan_text(const InstrumentationUnit& unit) {
-  return unit.counting.plan == nullptr ? "" : PlanText(unit, *unit.counting.plan).run();
+std::string count_plan_text(const CountPlan& plan, const ReachedFunctions& reached) {
+  return PlanText(plan, reached).run();
 }
 
 }  // namespace lynxpp::ptx

@@ -9,11 +9,11 @@
 
 #include <string>
 
-#include "ptx/passes/unit.h"
+#include "ptx/passes/counting/plan.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
-/// Returns an empty string if nothing is counted. Requires that the count-plan pass has run.
-std::string count_plan_text(const InstrumentationUnit& unit);
+std::string count_plan_text(const CountPlan& plan, const ReachedFunctions& reached);
 
 }  // namespace lynxpp::ptx

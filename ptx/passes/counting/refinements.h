@@ -10,10 +10,8 @@
 
 namespace lynxpp::ptx {
 
-struct PlanDraft;
-
 enum class Refinement : std::uint8_t {
-#define PTX_REFINEMENT(name, summary, gain, apply) name,
+#define PTX_REFINEMENT(name, summary, gain) name,
 #include "ptx/passes/counting/refinements.def"
 #undef PTX_REFINEMENT
 };
@@ -22,7 +20,6 @@ struct RefinementDescription {
   Refinement refinement;
   std::string_view name;
   std::string_view summary;
-  void (*apply)(PlanDraft& plan) = nullptr;  ///< see refinements.def
 };
 
 /// In the order in which they are applied.
@@ -30,8 +27,5 @@ std::span<const RefinementDescription> refinement_table();
 
 /// Returns nullopt if the name is unknown.
 std::optional<Refinement> refinement_named(std::string_view name);
-
-/// Applies all refinements that the unit does not disable.
-void refine(PlanDraft& plan);
 
 }  // namespace lynxpp::ptx

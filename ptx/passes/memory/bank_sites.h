@@ -6,7 +6,12 @@
 // conflict, except in atomic operations.
 #pragma once
 
-#include "ptx/passes/unit.h"
+#include <cstdint>
+
+#include "ptx/ir/memory_access.h"
+#include "ptx/passes/memory/sites.h"
+#include "ptx/passes/probe.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
@@ -14,7 +19,8 @@ namespace lynxpp::ptx {
 /// cost the same.
 std::uint64_t bank_kind(const MemoryAccess& access);
 
-/// Fills in InstrumentationUnit::memory for the ProbeEffect::measures_banks probe with this index.
-void find_bank_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe);
+/// Adds the function's sites of a ProbeEffect::measures_banks probe, whose position is `number`.
+void find_bank_sites(const FunctionUnit& function, const Probe& probe, std::uint32_t number,
+                     MemorySites& memory);
 
 }  // namespace lynxpp::ptx

@@ -8,7 +8,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-Code code_of(const IndexCheck& check, const std::string& reg, const TallyPlace& mark,
+Code code_of(const IndexCheck& check, const std::string& reg, const TallyStorage& mark,
              const CountContext& context) {
   CodeBuilder code(context.unit.edits.names(*context.function.function));
   const VirtualRegister wraps =
@@ -31,7 +31,7 @@ Status write_index_checks(InstrumentationUnit& unit) {
     const auto found = marks.lower_bound(function.first_instruction);
     const auto end = function.first_instruction + function.function->body->instructions.size();
     if (found == marks.end() || found->first >= end) continue;
-    const TallyPlace mark = find_tally(unit, found->second);
+    const TallyStorage mark = find_tally(unit, found->second);
     const CountContext context = count_context(unit, number);
     for (const IndexCheck& check : checks) {
       const Instruction& widens = function.function->body->instructions[check.instruction];

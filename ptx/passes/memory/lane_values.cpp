@@ -8,6 +8,7 @@
 #include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/memory/bank_sites.h"
+#include "ptx/passes/memory/lane_value_plan.h"
 #include "ptx/passes/memory/sector_lanes.h"
 
 namespace lynxpp::ptx {
@@ -22,8 +23,8 @@ constexpr std::uint32_t deepest_loop = 6;
 constexpr double paying = 2;
 /// Holds if `mask` contains exactly the lowest lanes of the warp, and `also` holds.
 VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, CodeBuilder& code) {
-  const VirtualRegister behind = code.b32("add.u32", {mask, 1});
-  const VirtualRegister holes = code.b32("and.b32", {behind, mask});
+  const VirtualRegister first_hole = code.b32("add.u32", {mask, 1});
+  const VirtualRegister holes = code.b32("and.b32", {first_hole, mask});
   return code.pred("setp.eq.and.u32", {holes, 0, also});
 }
 
@@ -291,21 +292,6 @@ class FunctionLanes {
 };
 
 }  // namespace
-
-bool is_lane_value(std::string_view site_value) {
-  return site_value == sector_threshold_value || site_value == hoisted_banks_value;
-}
-
-const VirtualRegister* LaneValuePlan::find(const LaneSite& site, std::string_view value) const {
-  const auto found = registers.find(std::pair(site, std::string(value)));
-  return found == registers.end() ? nullptr : &found->second;
-}
-
-bool LaneValuePlan::serves(const LaneSite& site, const ProbeRoutine& routine) const {
-  return std::ranges::all_of(routine.site_values(), [&](const std::string& value) {
-    return !is_lane_value(value) || find(site, value) != nullptr;
-  });
-}
 
 Status write_lane_values(InstrumentationUnit& unit) {
   if (unit.spliced.lane_routines.empty() || unit.options.without.contains(Refinement::lane_values))

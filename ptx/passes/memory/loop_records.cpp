@@ -14,9 +14,9 @@ bool can_be_written_down(FunctionAnalyses& analyses, const Loop& loop, std::uint
   if (loop.parent != no_loop || loop.header == 0 || loop.latches.size() != 1 || loop.exiting != loop.latches)
     return false;
   const BasicBlock& latch = blocks[loop.latches[0]];
-  const bool is_left_behind = latch.fall_through != no_block && !latch.leaves_function &&
-                              !analyses.loops().contains(number, latch.fall_through);
-  if (!is_left_behind) return false;
+  const bool is_exited_after = latch.fall_through != no_block && !latch.leaves_function &&
+                               !analyses.loops().contains(number, latch.fall_through);
+  if (!is_exited_after) return false;
   return std::ranges::all_of(blocks[loop.header].predecessors, [&](std::uint32_t each) {
     const BasicBlock& before = blocks[each];
     if (before.size() == 0) return false;
@@ -47,7 +47,7 @@ std::int64_t step_of(const WordRun& run) {
 
 }  // namespace
 
-void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes) {
+void assign_records(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes) {
   constexpr std::uint32_t most = 128;  // per thread
   constexpr std::uint32_t alignment = 32;
   std::map<std::uint32_t, std::vector<WordRun*>> by_loop;
@@ -62,7 +62,7 @@ void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uin
     if (bytes + needed > most) continue;
     const auto end_of = [&](std::size_t i) { return static_cast<std::uint32_t>(bytes + 8 * i); };
     for (std::size_t i = 0; i < own.size(); ++i)
-      own[i]->place = {end_of(own.size()), end_of(0), step_of(*own[0]), end_of(i)};
+      own[i]->record = {end_of(own.size()), end_of(0), step_of(*own[0]), end_of(i)};
     bytes += needed;
   }
 }

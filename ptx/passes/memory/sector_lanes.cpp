@@ -4,7 +4,7 @@
 
 #include "ptx/analysis/values/cohorts.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/memory/lane_value_plan.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -104,7 +104,7 @@ void SectorLanes::add_before(const Instruction& instruction, CodeBuilder& code) 
   if (may_join_lanes(instruction)) add_comparisons(code);
 }
 
-void SectorLanes::add_behind(std::uint32_t instruction, CodeBuilder& code) {
+void SectorLanes::add_after(std::uint32_t instruction, CodeBuilder& code) {
   if (instruction == last_) add_comparisons(code);
 }
 
@@ -125,7 +125,7 @@ void SectorLanes::add_comparisons(CodeBuilder& code) {
         found = known.emplace(*access.group, Known{&access, code.fresh(RegisterType::b32)}).first;
         add_threshold(access, lanes, found->second.threshold, code);
       }
-      add_place(access, *found->second.access, found->second.threshold, code);
+      add_offset(access, *found->second.access, found->second.threshold, code);
     }
     code.append(access.increments);
     // A mask is stale where lanes may have joined.
@@ -207,12 +207,12 @@ void SectorLanes::add_threshold(const Access& access, Lanes& lanes, VirtualRegis
 }
 
 /// Emits the result of an access that shares the comparison of the access `known`.
-void SectorLanes::add_place(const Access& access, const Access& known, VirtualRegister threshold,
-                            CodeBuilder& code) {
+void SectorLanes::add_offset(const Access& access, const Access& known, VirtualRegister threshold,
+                             CodeBuilder& code) {
   const std::int64_t distance = (constant_of(access.instruction) - constant_of(known.instruction)) & 31;
   const VirtualRegister low = code.b32("cvt.u32.u64", {*known.address});
-  const VirtualRegister place = code.b32("add.u32", {low, distance});
-  const VirtualRegister in_sector = code.b32("and.b32", {place, 31});
+  const VirtualRegister offset = code.b32("add.u32", {low, distance});
+  const VirtualRegister in_sector = code.b32("and.b32", {offset, 31});
   code.emit("setp.lt.u32", {first(), in_sector, threshold});
 }
 
@@ -241,12 +241,12 @@ VirtualRegister SectorLanes::high_of(VirtualRegister address, Lanes& lanes, Code
 void SectorLanes::add_threshold_of(VirtualRegister address, VirtualRegister threshold, Lanes& lanes,
                                    Label known, CodeBuilder& code) {
   const VirtualRegister common_high = high_of(address, lanes, code);
-  const VirtualRegister place = code.b32("cvt.u32.u64", {address});
-  const VirtualRegister lower = code.b32("shfl.sync.idx.b32", {place, lanes.next, 31, lanes.mask});
-  code.emit("sub.u32", {threshold, place, lower});
+  const VirtualRegister low = code.b32("cvt.u32.u64", {address});
+  const VirtualRegister lower = code.b32("shfl.sync.idx.b32", {low, lanes.next, 31, lanes.mask});
+  code.emit("sub.u32", {threshold, low, lower});
   code.emit("min.u32", {threshold, threshold, 32});
   code.emit("selp.b32", {threshold, 32, threshold, lanes.lowest});
-  const VirtualRegister ascends = code.pred("setp.ge.u32", {place, lower});
+  const VirtualRegister ascends = code.pred("setp.ge.u32", {low, lower});
   const VirtualRegister high = upper_half(address, code);
   const VirtualRegister is_known = code.pred("setp.eq.and.u32", {high, common_high, ascends});
   code.branch_if(CodePredicate(holds_for_all(is_known, lanes.mask, code)), known);

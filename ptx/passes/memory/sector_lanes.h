@@ -36,7 +36,7 @@ class SectorLanes {
   /// Called before every other instruction of the block.
   void add_before(const Instruction& instruction, CodeBuilder& code);
   /// Called after every instruction of the block.
-  void add_behind(std::uint32_t instruction, CodeBuilder& code);
+  void add_after(std::uint32_t instruction, CodeBuilder& code);
 
   /// If the addresses of the active lanes ascend with their numbers, sets `threshold` as `sector_threshold`
   /// of the lane values (lane_values.h) and branches to `known`. `address` has 64 bits.
@@ -73,7 +73,7 @@ class SectorLanes {
   void add_far_match(VirtualRegister address, const Lanes& lanes, Label known, CodeBuilder& code);
   void add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code);
   void add_threshold(const Access& access, Lanes& lanes, VirtualRegister threshold, CodeBuilder& code);
-  void add_place(const Access& access, const Access& known, VirtualRegister threshold, CodeBuilder& code);
+  void add_offset(const Access& access, const Access& known, VirtualRegister threshold, CodeBuilder& code);
 
   static Lanes find_lanes(CodeBuilder& code);
   static VirtualRegister high_of(VirtualRegister address, Lanes& lanes, CodeBuilder& code);

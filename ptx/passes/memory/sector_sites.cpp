@@ -21,21 +21,22 @@ struct SectorKey {
   LanePattern pattern;
   std::uint32_t block = 0;
   /// the address modulo 32: coefficients and constant; empty if irrelevant
-  std::vector<Term> place;
+  std::vector<Term> offset;
   std::int64_t constant = 0;
   auto operator<=>(const SectorKey&) const = default;
 };
 
 class SectorSitesOfFunction {
  public:
-  SectorSitesOfFunction(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
-                        bool follows_indices)
-      : unit_(unit),
-        function_(function),
+  SectorSitesOfFunction(const FunctionUnit& function, std::uint32_t index, const Probe& probe,
+                        std::uint32_t number, bool follows_indices, MemorySites& memory)
+      : function_(function),
         analyses_(*function.analyses),
-        number_(probe),
-        probe_(unit.spliced.probes[probe]),
-        follows_indices_(follows_indices) {}
+        index_(index),
+        number_(number),
+        probe_(probe),
+        follows_indices_(follows_indices),
+        memory_(memory) {}
 
   void run() {
     const auto& instructions = function_.function->body->instructions;
@@ -52,7 +53,7 @@ class SectorSitesOfFunction {
     const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
     if (!pattern || pattern->bits != address_bits) return;
     const std::uint32_t id = function_.first_instruction + index;
-    MemorySite& site = unit_.memory.at(number_, id);
+    MemorySite& site = memory_.at(number_, id);
     site.pattern = *pattern;
     if (pattern->terms.empty()) {
       site.measured_at.reset();
@@ -61,7 +62,7 @@ class SectorSitesOfFunction {
     if (instruction.guarded()) return;
     SectorKey key{*pattern, function_.graph().block_of[index], {}, 0};
     site.is_even = lies_evenly(index, key);
-    if (!site.is_even && !find_place(index, key)) return;
+    if (!site.is_even && !find_offset(index, key)) return;
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) site.measured_at = first->second;
     if (is_new && follows_indices_ && is_once(key)) expect_rows(site, key, accesses.access[0].bytes);
@@ -85,13 +86,13 @@ class SectorSitesOfFunction {
       if (term.id == 0) rows.step = term.coefficient;
     }
     rows.is_anywhere = in_sector(rows.step) == 0;
-    rows.place = rows.is_anywhere ? 0 : static_cast<std::uint32_t>(key.constant);
+    rows.offset = rows.is_anywhere ? 0 : static_cast<std::uint32_t>(key.constant);
     // Odd values represent warps that are not rows; wider steps need not be computed here.
-    const bool is_even = rows.step % 2 == 0 && rows.place % 2 == 0 && bytes >= 2;
-    const bool has_place = rows.is_anywhere || !site.is_even;
-    if (!is_even || !has_place || rows.step > widest_step || rows.step < -widest_step) return;
+    const bool is_even = rows.step % 2 == 0 && rows.offset % 2 == 0 && bytes >= 2;
+    const bool has_offset = rows.is_anywhere || !site.is_even;
+    if (!is_even || !has_offset || rows.step > widest_step || rows.step < -widest_step) return;
     std::set<std::int64_t> sectors;
-    for (std::int64_t lane = 0; lane < 32; ++lane) sectors.insert((rows.place + lane * rows.step) >> 5);
+    for (std::int64_t lane = 0; lane < 32; ++lane) sectors.insert((rows.offset + lane * rows.step) >> 5);
     rows.sectors = static_cast<std::uint32_t>(sectors.size());
     site.rows = rows;
   }
@@ -102,7 +103,7 @@ class SectorSitesOfFunction {
         follows_indices_ ? patterns.of_index(index, address) : std::nullopt;
     if (!followed) return patterns.of_address(index, address);
     if (!followed->checks.empty()) {
-      std::set<IndexCheck>& checks = unit_.memory.index_checks[unit_.reached.position_of(function_)];
+      std::set<IndexCheck>& checks = memory_.index_checks[index_];
       checks.insert(followed->checks.begin(), followed->checks.end());
     }
     return followed->pattern;
@@ -119,11 +120,11 @@ class SectorSitesOfFunction {
     return address && address->bits == address_bits && std::ranges::all_of(address->terms, is_even);
   }
 
-  bool find_place(std::uint32_t index, SectorKey& key) {
+  bool find_offset(std::uint32_t index, SectorKey& key) {
     const std::optional<AffineForm> address = analyses_.affine().of_address(index);
     if (!address || address->bits != address_bits) return false;
     for (const Term& term : address->terms) {
-      if (in_sector(term.coefficient) != 0) key.place.push_back({term.product, in_sector(term.coefficient)});
+      if (in_sector(term.coefficient) != 0) key.offset.push_back({term.product, in_sector(term.coefficient)});
     }
     key.constant = in_sector(address->constant);
     return true;
@@ -146,20 +147,21 @@ class SectorSitesOfFunction {
     }
   }
 
-  InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   FunctionAnalyses& analyses_;
-  const std::uint32_t number_;
+  const std::uint32_t index_;   ///< of the function
+  const std::uint32_t number_;  ///< of the probe
   const Probe& probe_;
   const bool follows_indices_;
+  MemorySites& memory_;
   std::map<SectorKey, std::uint32_t> first_;
 };
 
 }  // namespace
 
-void find_sector_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
-                       bool follows_indices) {
-  SectorSitesOfFunction(unit, function, probe, follows_indices).run();
+void find_sector_sites(const FunctionUnit& function, std::uint32_t index, const Probe& probe,
+                       std::uint32_t number, bool follows_indices, MemorySites& memory) {
+  SectorSitesOfFunction(function, index, probe, number, follows_indices, memory).run();
 }
 
 }  // namespace lynxpp::ptx

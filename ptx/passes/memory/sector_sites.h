@@ -10,13 +10,18 @@
 // tracked through 32-bit indices on the condition that none overflows between two lanes (index_checks.h).
 #pragma once
 
-#include "ptx/passes/unit.h"
+#include <cstdint>
+
+#include "ptx/passes/memory/sites.h"
+#include "ptx/passes/probe.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
-/// Fills in InstrumentationUnit::memory for the ProbeEffect::measures_sectors probe with this index. With
-/// `follows_indices`, also tracks addresses through 32-bit indices.
-void find_sector_sites(InstrumentationUnit& unit, const FunctionUnit& function, std::uint32_t probe,
-                       bool follows_indices);
+/// Adds the function's sites of a ProbeEffect::measures_sectors probe, whose position is `number`. With
+/// `follows_indices`, also tracks addresses through 32-bit indices. `index` is the function's position in
+/// ReachedFunctions::functions.
+void find_sector_sites(const FunctionUnit& function, std::uint32_t index, const Probe& probe,
+                       std::uint32_t number, bool follows_indices, MemorySites& memory);
 
 }  // namespace lynxpp::ptx

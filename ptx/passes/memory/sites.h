@@ -7,24 +7,21 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "ptx/analysis/values/lane_pattern.h"
-#include "support/result.h"
 
 namespace lynxpp::ptx {
 
-struct InstrumentationUnit;
-struct LaneValuePlan;  // ptx/passes/memory/lane_values.h
+struct LaneValuePlan;  // ptx/passes/memory/lane_value_plan.h
 
 /// An access that a warp makes at most once: the number of sectors that 32 lanes of one row of the thread
-/// block touch if the address of lane 0 is at offset `place` of its sector. Only warps that differ from this,
+/// block touch if the address of lane 0 is at offset `offset` of its sector. Only warps that differ from this,
 /// and their number, are tallied (ptx/passes/memory/sector_sites.h).
 struct RowSectors {
   std::uint32_t sectors = 0;
   std::int64_t step = 0;     ///< between lanes, in bytes; even
-  std::uint32_t place = 0;   ///< below 32, even
+  std::uint32_t offset = 0;  ///< below 32, even
   bool is_anywhere = false;  ///< the number is the same at all offsets
 };
 
@@ -59,12 +56,5 @@ struct MemorySites {
     return site == nullptr ? std::optional(instruction) : site->measured_at;
   }
 };
-
-/// Plans where banks and sectors are measured (bank_sites.h, sector_sites.h): fills in
-/// InstrumentationUnit::memory for all probes that measure them.
-Status find_memory_sites(InstrumentationUnit& unit);
-
-/// Returns a line for each site with an entry, by probe and instruction.
-std::string memory_sites_text(const InstrumentationUnit& unit);
 
 }  // namespace lynxpp::ptx

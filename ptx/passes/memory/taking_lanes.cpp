@@ -15,13 +15,12 @@ std::optional<MemoryAccess> selecting_access(const Instruction& instruction) {
 VirtualRegister TakingLanes::size(const Instruction& instruction, const MemoryAccess& access,
                                   CodeBuilder& code) const {
   const VirtualRegister wide = code.b64("mov.b64", {0});
-  OperandReader(unit_, *function_.function->body, instruction, code).add_value(*access.size, 4, wide);
+  OperandReader(module_, shared_, *function_.body, instruction, code).add_value(*access.size, 4, wide);
   return code.b32("cvt.u32.u64", {wide});
 }
 
 bool TakingLanes::has_own_bytes(const Instruction& instruction, const MemoryAccess& access) const {
-  return access.size != nullptr &&
-         lane_size(*function_.function->body, instruction, access) == LaneSize::bytes;
+  return access.size != nullptr && lane_size(*function_.body, instruction, access) == LaneSize::bytes;
 }
 
 CodePredicate TakingLanes::predicate(const Instruction& instruction, const MemoryAccess& access,

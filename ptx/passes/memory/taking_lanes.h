@@ -3,7 +3,9 @@
 #pragma once
 
 #include "ptx/ir/code_builder.h"
-#include "ptx/passes/unit.h"
+#include "ptx/ir/memory_access.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/variant.h"
 
 namespace lynxpp::ptx {
 
@@ -14,8 +16,8 @@ std::optional<MemoryAccess> selecting_access(const Instruction& instruction);
 /// Emits code for one function's accesses.
 class TakingLanes {
  public:
-  TakingLanes(const InstrumentationUnit& unit, const FunctionUnit& function)
-      : unit_(unit), function_(function) {}
+  TakingLanes(const Module& module, const SharedVariables& shared, const Function& function)
+      : module_(module), shared_(shared), function_(function) {}
 
   /// Returns a predicate that holds in lanes that take part, and is arbitrary in lanes whose guard does not
   /// hold. Precondition: the access selects its lanes.
@@ -30,8 +32,9 @@ class TakingLanes {
  private:
   VirtualRegister size(const Instruction& instruction, const MemoryAccess& access, CodeBuilder& code) const;
 
-  const InstrumentationUnit& unit_;
-  const FunctionUnit& function_;
+  const Module& module_;
+  const SharedVariables& shared_;
+  const Function& function_;
 };
 
 }  // namespace lynxpp::ptx

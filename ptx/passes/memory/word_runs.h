@@ -31,13 +31,13 @@ struct WordRun {
 
   /// The slots where a thread records the run (LoopRecords); nullopt: the run is recorded if there is room,
   /// or counted access by access.
-  struct Place {
+  struct RecordSlots {
     /// u64: the loop's leading register at loop entry and exit
     std::uint32_t first = 0, end = 0;
     std::int64_t step = 0;      ///< growth of that register per iteration
     std::uint32_t own_end = 0;  ///< u64: the first access's register at loop exit
   };
-  std::optional<Place> place;
+  std::optional<RecordSlots> record;
 };
 
 /// The loop records of a launch: one record per thread, in thread order, with register values at loop entry
@@ -46,7 +46,7 @@ struct WordRun {
 ///   for (float *at = begin; at < end; ++at) sum += *at      first = begin, end = end, step 4
 struct LoopRecords {
   std::uint32_t bytes = 0;  ///< per thread, a multiple of 32; 0: no records
-  std::uint32_t word = 0;   ///< parameter slot: the address of the records
+  std::uint32_t slot = 0;   ///< parameter slot: the address of the records
 };
 
 /// By position in unit.spliced.probes and in unit.reached.functions.
@@ -60,6 +60,6 @@ std::vector<WordRun> find_word_runs(FunctionAnalyses& analyses,
 /// Assigns record slots to those runs of the kernel that can have one, and adds their size to `bytes`.
 /// Requires that a thread exits the loop where the last block falls through, at a register that every
 /// iteration changes by a constant.
-void place_runs(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes);
+void assign_records(FunctionAnalyses& analyses, std::vector<WordRun>& runs, std::uint32_t& bytes);
 
 }  // namespace lynxpp::ptx

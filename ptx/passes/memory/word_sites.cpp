@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ptx/passes/unit.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -91,10 +89,10 @@ bool WordSiteAnalysis::is_together(std::uint32_t instruction) const {
   const std::uint32_t block = analyses_.graph().block_of[instruction];
   if (!entered_together_ || analyses_.loops().is_irreducible(block)) return false;
   const Uniformity& uniformity = analyses_.uniformity();
-  const auto parts_block = [&](std::uint32_t branch) {
+  const auto diverges_in_block = [&](std::uint32_t branch) {
     return (uniformity.of_branch(branch) & in_block) != 0;
   };
-  if (std::ranges::any_of(deciding_[block], parts_block)) return false;
+  if (std::ranges::any_of(deciding_[block], diverges_in_block)) return false;
   const Instruction& read = analyses_.function().body->instructions[instruction];
   if (!read.guarded()) return true;
   const RegisterId guard = analyses_.registers().find(read.guard.predicate, instruction);
@@ -153,20 +151,20 @@ std::optional<WordSite> WordSiteAnalysis::find(std::uint32_t instruction, const 
   return site;
 }
 
-std::vector<bool> functions_entered_together(InstrumentationUnit& unit) {
-  std::vector<bool> together(unit.reached.functions.size(), !unit.reached.calls_indirectly);
+std::vector<bool> functions_entered_together(const Module& module, const ReachedFunctions& reached) {
+  std::vector<bool> together(reached.functions.size(), !reached.calls_indirectly);
   if (!together.empty()) together[0] = true;
   for (bool changed = true; changed;) {
     changed = false;
-    for (std::size_t i = 0; i < unit.reached.functions.size(); ++i) {
-      const Function& caller = *unit.reached.functions[i].function;
-      const WordSiteAnalysis analysis(*unit.reached.functions[i].analyses, together[i]);
+    for (std::size_t i = 0; i < reached.functions.size(); ++i) {
+      const Function& caller = *reached.functions[i].function;
+      const WordSiteAnalysis analysis(*reached.functions[i].analyses, together[i]);
       for (std::uint32_t at = 0; at < caller.body->instructions.size(); ++at) {
         const Instruction& call = caller.body->instructions[at];
         if (call.traits.kind != OpcodeClass::call) continue;
-        const FunctionUnit* const callee = unit.reached.find(direct_callee(unit.module, call));
+        const FunctionUnit* const callee = reached.find(direct_callee(module, call));
         if (callee == nullptr || analysis.is_together(at)) continue;
-        const std::uint32_t index = unit.reached.position_of(*callee);
+        const std::uint32_t index = reached.position_of(*callee);
         changed |= together[index];
         together[index] = false;
       }

@@ -17,10 +17,10 @@
 
 #include "ptx/analysis/analyses.h"
 #include "ptx/ir/memory_access.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
-
-struct InstrumentationUnit;
 
 struct WordSite {
   enum class Threads : std::uint8_t {
@@ -59,7 +59,7 @@ class WordSiteAnalysis {
   std::vector<std::set<std::uint32_t>> deciding_;
 };
 
-/// By position in unit.reached.functions: true if all threads of a block enter it together.
-std::vector<bool> functions_entered_together(InstrumentationUnit& unit);
+/// By position in ReachedFunctions::functions: true if all threads of a block enter it together.
+std::vector<bool> functions_entered_together(const Module& module, const ReachedFunctions& reached);
 
 }  // namespace lynxpp::ptx

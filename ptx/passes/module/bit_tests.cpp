@@ -46,7 +46,7 @@ std::optional<Register> register_of(const Operand& operand, const Instruction& u
 
 /// The mask may be a register, too, so tests count for both operands. It is harmless if a register has been
 /// redefined in between, because both tests are equivalent.
-void rewrite(const Body& body, InstrumentationUnit& unit) {
+void rewrite(const Body& body, const Module& module, EditList& edits) {
   std::map<Register, std::pair<Register, Register>>
       masked;  // the operands of the `and` that defined a register
   std::map<Register, std::uint32_t> tests;
@@ -73,19 +73,18 @@ void rewrite(const Body& body, InstrumentationUnit& unit) {
     const std::uint32_t first = count(found->second.first);
     const std::uint32_t second = count(found->second.second);
     if (std::max(first, second) > most_tests)
-      unit.edits.replace(body.opcode_range(instruction, unit.module.source()), ordered);
+      edits.replace(body.opcode_range(instruction, module.source()), ordered);
   }
 }
 
 }  // namespace
 
-Status rewrite_bit_tests(InstrumentationUnit& unit) {
-  const bool is_needed = std::ranges::any_of(unit.edits.edits(), [](const Edit& edit) {
+void rewrite_bit_tests(const Module& module, const ReachedFunctions& reached, EditList& edits) {
+  const bool is_needed = std::ranges::any_of(edits.edits(), [](const Edit& edit) {
     return edit.code() != nullptr && is_synchronizing(*edit.code());
   });
-  if (!is_needed) return success();
-  for (const FunctionUnit& function : unit.reached.functions) rewrite(*function.function->body, unit);
-  return success();
+  if (!is_needed) return;
+  for (const FunctionUnit& function : reached.functions) rewrite(*function.function->body, module, edits);
 }
 
 }  // namespace lynxpp::ptx

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "ptx/passes/unit.h"
-#include "support/result.h"
+#include "ptx/emitter/emitter.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
@@ -15,6 +16,6 @@ namespace lynxpp::ptx {
 /// "(C7600) Register allocation failed with register count of '7'". The seventh and later tests of a register
 /// are therefore replaced by equivalent tests that do not form an R2P. Runs after the passes that add probes;
 /// does nothing if no lanes wait for each other in the added code.
-Status rewrite_bit_tests(InstrumentationUnit& unit);
+void rewrite_bit_tests(const Module& module, const ReachedFunctions& reached, EditList& edits);
 
 }  // namespace lynxpp::ptx

@@ -10,7 +10,9 @@ namespace {
 
 class Extract {
  public:
-  explicit Extract(InstrumentationUnit& unit) : unit_(unit) {}
+  Extract(const Module& module, const ReachedFunctions& reached, const SplicedCode& spliced,
+          const VariantModule& variant, EditList& edits)
+      : module_(module), reached_(reached), spliced_(spliced), variant_(variant), edits_(edits) {}
 
   Status run() {
     collect();
@@ -18,13 +20,13 @@ class Extract {
       return failure("it may launch itself from the device, which does not pass the hidden parameter: '" +
                      std::string(*names_kernel_) + "' references it");
     }
-    for (const Item& item : unit_.module.items) {
-      if (!is_kept(item)) unit_.edits.erase(item.text);
+    for (const Item& item : module_.items) {
+      if (!is_kept(item)) edits_.erase(item.text);
     }
     declare_what_probes_name();
-    unit_.edits.replace(unit_.module.version_text, std::to_string(unit_.variant.version.major) + "." +
-                                                       std::to_string(unit_.variant.version.minor));
-    unit_.edits.replace(unit_.module.target_text, unit_.variant.target.text);
+    edits_.replace(module_.version_text,
+                   std::to_string(variant_.version.major) + "." + std::to_string(variant_.version.minor));
+    edits_.replace(module_.target_text, variant_.target.text);
     return success();
   }
 
@@ -32,8 +34,8 @@ class Extract {
   /// Declares the probes' own variables and functions before everything that may reference them.
   void declare_what_probes_name() {
     std::string text;
-    for (std::uint32_t i = 0; i < unit_.spliced.variables.size(); ++i) {
-      const ModuleVariable& variable = unit_.spliced.variables[i];
+    for (std::uint32_t i = 0; i < spliced_.variables.size(); ++i) {
+      const ModuleVariable& variable = spliced_.variables[i];
       if (variable.is_dynamic) text += ".extern .shared .align 16 .b8 " + variable_name(i) + "[];\n";
       if (variable.bytes == 0) continue;
       text += variable.space == StateSpace::shared ? ".shared" : ".global";
@@ -43,20 +45,20 @@ class Extract {
       }
       text += variable.initial.empty() ? ";\n" : "};\n";
     }
-    for (const Item& item : unit_.module.items) {
+    for (const Item& item : module_.items) {
       if (item.kind == ItemKind::directive)
         continue;  // .version, .target and other directives that must
                    // come first
-      if (!text.empty()) unit_.edits.insert_before(item.text.begin, text);
-      unit_.edits.insert_before(item.text.begin, unit_.spliced.routine_functions.definitions());
+      if (!text.empty()) edits_.insert_before(item.text.begin, text);
+      edits_.insert_before(item.text.begin, spliced_.routine_functions.definitions());
       return;
     }
   }
 
   void collect() {
-    for (const Variable& variable : unit_.module.variables) names_.insert(variable.name);
-    for (const Function& function : unit_.module.functions) names_.insert(function.name);
-    for (const FunctionUnit& function : unit_.reached.functions) {
+    for (const Variable& variable : module_.variables) names_.insert(variable.name);
+    for (const Function& function : module_.functions) names_.insert(function.name);
+    for (const FunctionUnit& function : reached_.functions) {
       functions_.insert(function.function->name);
       for (const Instruction& instruction : function.function->body->instructions) {
         for (const Operand& operand : instruction.operands) collect(operand);
@@ -70,30 +72,30 @@ class Extract {
     std::set<std::string_view> done;
     for (bool grown = true; grown;) {
       grown = false;
-      for (const Variable& variable : unit_.module.variables) {
+      for (const Variable& variable : module_.variables) {
         if (variable.has_initializer && variables_.contains(variable.name) &&
             done.insert(variable.name).second)
-          grown |= collect_words(variable.name, unit_.module.text(variable.initializer));
+          grown |= collect_words(variable.name, module_.text(variable.initializer));
       }
-      for (const Function& function : unit_.module.functions) {
+      for (const Function& function : module_.functions) {
         if (functions_.contains(function.name) && !function.is_declaration() &&
-            unit_.reached.find(function.name) == nullptr && done.insert(function.name).second)
-          grown |= collect_words(function.name, unit_.module.text(function.body_text));
+            reached_.find(function.name) == nullptr && done.insert(function.name).second)
+          grown |= collect_words(function.name, module_.text(function.body_text));
       }
     }
   }
 
   bool collect_name(std::string_view name) {
-    if (!names_.contains(name) || unit_.variant.shared_variables.contains(name)) return false;
-    if (const Variable* variable = unit_.module.find_variable(name)) return keep_declaration(*variable);
-    const Function* const function = unit_.module.find_function(name);
+    if (!names_.contains(name) || variant_.shared_variables.contains(name)) return false;
+    if (const Variable* variable = module_.find_variable(name)) return keep_declaration(*variable);
+    const Function* const function = module_.find_function(name);
     if (function->name != name) functions_.insert(function->name);  // through an alias
     return functions_.insert(name).second;
   }
 
   /// Also keeps the other names of `.global .u32 a, b;`.
   bool keep_declaration(const Variable& variable) {
-    const std::vector<Variable>& all = unit_.module.variables;
+    const std::vector<Variable>& all = module_.variables;
     const auto declares = [&](std::size_t index) { return all[index].text.begin == variable.text.begin; };
     auto index = static_cast<std::size_t>(&variable - all.data());
     while (index > 0 && declares(index - 1)) --index;
@@ -116,7 +118,7 @@ class Extract {
     while ((begin = text.find_first_of(name_characters, begin)) != std::string_view::npos) {
       const std::size_t end = std::min(text.find_first_not_of(name_characters, begin), text.size());
       const std::string_view name = text.substr(begin, end - begin);
-      if (name == unit_.reached.kernel().function->name) names_kernel_ = owner;
+      if (name == reached_.kernel().function->name) names_kernel_ = owner;
       grown |= collect_name(name);
       begin = end;
     }
@@ -125,26 +127,30 @@ class Extract {
 
   bool is_kept(const Item& item) const {
     switch (item.kind) {
-      case ItemKind::function: return functions_.contains(unit_.module.functions[item.index].name);
-      case ItemKind::variable: return variables_.contains(unit_.module.variables[item.index].name);
+      case ItemKind::function: return functions_.contains(module_.functions[item.index].name);
+      case ItemKind::variable: return variables_.contains(module_.variables[item.index].name);
       case ItemKind::directive: break;
     }
     // Other debug sections describe functions that are removed.
     if (item.name == ".section") {
-      return unit_.module.text(item.text).find(".debug_str") != std::string_view::npos;
+      return module_.text(item.text).find(".debug_str") != std::string_view::npos;
     }
     return item.name != ".alias" || names_kept_alias(item);
   }
 
   /// Keeps both names of an alias; otherwise it would reference a removed one.
   bool names_kept_alias(const Item& item) const {
-    return std::ranges::any_of(unit_.module.aliases, [&](const Alias& alias) {
-      const auto at = static_cast<std::size_t>(alias.name.data() - unit_.module.source().data());
+    return std::ranges::any_of(module_.aliases, [&](const Alias& alias) {
+      const auto at = static_cast<std::size_t>(alias.name.data() - module_.source().data());
       return at >= item.text.begin && at < item.text.end && functions_.contains(alias.name);
     });
   }
 
-  InstrumentationUnit& unit_;
+  const Module& module_;
+  const ReachedFunctions& reached_;
+  const SplicedCode& spliced_;
+  const VariantModule& variant_;
+  EditList& edits_;
   std::unordered_set<std::string_view> names_;  ///< all names of the module
   std::set<std::string_view> functions_;        ///< functions to keep
   std::set<std::string_view> variables_;
@@ -154,6 +160,9 @@ class Extract {
 
 }  // namespace
 
-Status extract_kernel(InstrumentationUnit& unit) { return Extract(unit).run(); }
+Status extract_kernel(const Module& module, const ReachedFunctions& reached, const SplicedCode& spliced,
+                      const VariantModule& variant, EditList& edits) {
+  return Extract(module, reached, spliced, variant, edits).run();
+}
 
 }  // namespace lynxpp::ptx

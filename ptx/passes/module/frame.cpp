@@ -26,29 +26,29 @@ void Frame::add_entry(CodeBuilder& code) const {
     return add_load(code);
   }
   code.emit("mov.u64", {frame, Name{std::string(frame_variable)}});
-  for (std::uint32_t i = 0; i < unit_.spliced.words; ++i) {
-    const VirtualRegister word = HiddenWords().load(i, code);
-    code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, word});
+  for (std::uint32_t i = 0; i < unit_.hidden.size(); ++i) {
+    const VirtualRegister slot = ParameterSlots().load(i, code);
+    code.emit("st.local.b64", {CodeAddress{frame, 8 * i}, slot});
   }
 }
 
 void Frame::add_store(CodeBuilder& code) const {
   if (!exists_) return;
   for (std::uint32_t i = 0; i < unit_.spliced.state_bytes.size(); ++i)
-    code.emit(opcode_of("st.local", i), {place_of(i), registers_.states[i]});
+    code.emit(opcode_of("st.local", i), {address_of(i), registers_.states[i]});
 }
 
 void Frame::add_load(CodeBuilder& code) const {
   if (!exists_) return;
   for (std::uint32_t i = 0; i < unit_.spliced.state_bytes.size(); ++i)
-    code.emit(opcode_of("ld.local", i), {registers_.states[i], place_of(i)});
+    code.emit(opcode_of("ld.local", i), {registers_.states[i], address_of(i)});
 }
 
 std::string Frame::opcode_of(const char* access, std::uint32_t index) const {
   return std::string(access) + ".b" + std::to_string(8 * unit_.spliced.state_bytes[index]);
 }
 
-CodeAddress Frame::place_of(std::uint32_t index) const {
+CodeAddress Frame::address_of(std::uint32_t index) const {
   return {*registers_.frame, unit_.frame_state_offset(index)};
 }
 

@@ -31,7 +31,7 @@ class Frame {
  private:
   /// For example "ld.local.b64", where state `index` is in the frame.
   std::string opcode_of(const char* access, std::uint32_t index) const;
-  CodeAddress place_of(std::uint32_t index) const;
+  CodeAddress address_of(std::uint32_t index) const;
 
   const InstrumentationUnit& unit_;
   const ThreadRegisters& registers_;

@@ -19,7 +19,7 @@ Status make_room(InstrumentationUnit& unit) {
   std::uint64_t bytes = 0;
   for (const Variable& parameter : unit.reached.kernel().function->parameters)
     bytes = aligned(bytes, std::max(1U, parameter.alignment)) + parameter.size_bytes();
-  const std::uint64_t together = aligned(bytes, 8) + std::uint64_t{8} * unit.spliced.words;
+  const std::uint64_t together = aligned(bytes, 8) + unit.hidden.bytes();
   if (together <= most_of_old_versions) return success();
   if (together > most || unit.variant.target.sm < large_parameters_sm) {
     return failure("no room for the hidden parameter: the kernel's own parameters take " +
@@ -69,10 +69,10 @@ void pass_frame(InstrumentationUnit& unit, const FunctionUnit& caller) {
 }  // namespace
 
 Status add_hidden_parameter(InstrumentationUnit& unit) {
-  if (unit.spliced.words != 0) {
+  if (unit.hidden.size() != 0) {
     if (Status fits = make_room(unit); !fits) return fits;
     const std::string parameter = ".param .align 8 .b8 " + std::string(probe_parameter) + "[" +
-                                  std::to_string(8 * unit.spliced.words) + "]";
+                                  std::to_string(unit.hidden.bytes()) + "]";
     for (const Function& function : unit.module.functions) {  // including forward declarations
       if (function.name == unit.reached.kernel().function->name) append_parameter(unit, function, parameter);
     }

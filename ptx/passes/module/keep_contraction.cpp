@@ -46,32 +46,32 @@ ValueType value_type(DataType type) {
 
 class KeepContraction {
  public:
-  explicit KeepContraction(InstrumentationUnit& unit) : unit_(unit) {}
+  KeepContraction(const Module& module, const ReachedFunctions& reached, EditList& edits)
+      : module_(module), reached_(reached), edits_(edits) {}
 
-  Status run() {
+  void run() {
     // Debug code was assembled without optimization, and already has explicit rounding (keep_rounding.h).
-    const bool is_debug = unit_.module.target.text.find("debug") != std::string::npos;
-    if (!unit_.options.assembler_contracts || is_debug) return success();
+    const bool is_debug = module_.target.text.find("debug") != std::string::npos;
+    if (is_debug) return;
     std::vector<std::uint32_t> probes;
-    for (const Edit& edit : unit_.edits.edits()) {
+    for (const Edit& edit : edits_.edits()) {
       if (may_end_block(edit)) probes.push_back(edit.range.begin);
     }
-    if (probes.empty()) return success();
+    if (probes.empty()) return;
     std::ranges::sort(probes);
-    for (const FunctionUnit& function : unit_.reached.functions) rewrite(function, probes);
-    return success();
+    for (const FunctionUnit& function : reached_.functions) rewrite(function, probes);
   }
 
  private:
   void rewrite(const FunctionUnit& function, const std::vector<std::uint32_t>& probes) {
     body_ = &*function.function->body;
-    names_ = &unit_.edits.names(*function.function);
-    const auto is_parted = [&](const std::pair<std::uint32_t, std::uint32_t>& pair) {
+    names_ = &edits_.names(*function.function);
+    const auto is_separated = [&](const std::pair<std::uint32_t, std::uint32_t>& pair) {
       const auto first = std::ranges::lower_bound(probes, at(pair.first).text.end);
       return first != probes.end() && *first <= at(pair.second).text.begin;
     };
     for (const ContractionStretch& stretch : find_contractions(*function.analyses)) {
-      if (std::ranges::any_of(stretch.pairs, is_parted)) rewrite(stretch);
+      if (std::ranges::any_of(stretch.pairs, is_separated)) rewrite(stretch);
     }
   }
 
@@ -88,8 +88,8 @@ class KeepContraction {
     for (const std::uint32_t open : stretch.open) {
       if (done.contains(open)) continue;
       const std::string_view opcode = at(open).opcode;
-      unit_.edits.insert_before(opcode_range(at(open)).begin + static_cast<std::uint32_t>(opcode.find('.')),
-                                ".rn");
+      edits_.insert_before(opcode_range(at(open)).begin + static_cast<std::uint32_t>(opcode.find('.')),
+                           ".rn");
     }
   }
 
@@ -103,7 +103,7 @@ class KeepContraction {
     CodeBuilder code(*names_);
     const VirtualRegister first = code.compute(type.reg, mov, {operand(instruction, 1)});
     const VirtualRegister second = code.compute(type.reg, mov, {operand(instruction, 2)});
-    unit_.edits.insert_before(instruction.text.begin, code.take());
+    edits_.insert_before(instruction.text.begin, code.take());
     return {first, second};
   }
 
@@ -118,7 +118,7 @@ class KeepContraction {
     if (subtracts && contraction.operand == 1) addend = negated(sum, addend, code);
     code.emit_if(predicate_of(sum.guard), "fma.rn" + std::string(sum.opcode.substr(3)),
                  {operand(sum, 0), first, factors.second, addend});
-    unit_.edits.replace(sum.text, code.take());
+    edits_.replace(sum.text, code.take());
   }
 
   /// Emits the negation of `value`.
@@ -129,19 +129,23 @@ class KeepContraction {
 
   const Instruction& at(std::uint32_t index) const { return body_->instructions[index]; }
   Name operand(const Instruction& instruction, std::size_t index) const {
-    return {std::string(unit_.module.text(instruction.operands[index].text))};
+    return {std::string(module_.text(instruction.operands[index].text))};
   }
   TextRange opcode_range(const Instruction& instruction) const {
-    return body_->opcode_range(instruction, unit_.module.source());
+    return body_->opcode_range(instruction, module_.source());
   }
 
-  InstrumentationUnit& unit_;
+  const Module& module_;
+  const ReachedFunctions& reached_;
+  EditList& edits_;
   const Body* body_ = nullptr;
   NameSource* names_ = nullptr;
 };
 
 }  // namespace
 
-Status keep_contraction(InstrumentationUnit& unit) { return KeepContraction(unit).run(); }
+void keep_contraction(const Module& module, const ReachedFunctions& reached, EditList& edits) {
+  KeepContraction(module, reached, edits).run();
+}
 
 }  // namespace lynxpp::ptx

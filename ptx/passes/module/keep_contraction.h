@@ -1,7 +1,8 @@
 #pragma once
 
-#include "ptx/passes/unit.h"
-#include "support/result.h"
+#include "ptx/emitter/emitter.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
@@ -13,7 +14,7 @@ namespace lynxpp::ptx {
 ///   add.f32 %f5, %f3, %f4;        fma.rn.f32 %f5, %lynxpp_r0, %lynxpp_r1, %f4;
 /// Other products and sums in the same stretch of code get the rounding modifier `.rn`. Stretches without
 /// such a probe are unchanged: the assembler treats them as in the original. Runs after the passes that add
-/// probes; does nothing unless unit.options.assembler_contracts.
-Status keep_contraction(InstrumentationUnit& unit);
+/// probes, if VariantOptions::assembler_contracts.
+void keep_contraction(const Module& module, const ReachedFunctions& reached, EditList& edits);
 
 }  // namespace lynxpp::ptx

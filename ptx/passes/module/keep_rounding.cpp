@@ -22,17 +22,16 @@ bool lacks_rounding(std::string_view opcode) {
 
 }  // namespace
 
-Status keep_rounding(InstrumentationUnit& unit) {
-  if (unit.module.target.text.find("debug") == std::string::npos) return success();
-  for (const FunctionUnit& function : unit.reached.functions) {
+void keep_rounding(const Module& module, const ReachedFunctions& reached, EditList& edits) {
+  if (module.target.text.find("debug") == std::string::npos) return;
+  for (const FunctionUnit& function : reached.functions) {
     const Body& body = *function.function->body;
     for (const Instruction& instruction : body.instructions) {
       if (!lacks_rounding(instruction.opcode)) continue;
-      const std::uint32_t begin = body.opcode_range(instruction, unit.module.source()).begin;
-      unit.edits.insert_before(begin + static_cast<std::uint32_t>(instruction.opcode.find('.')), ".rn");
+      const std::uint32_t begin = body.opcode_range(instruction, module.source()).begin;
+      edits.insert_before(begin + static_cast<std::uint32_t>(instruction.opcode.find('.')), ".rn");
     }
   }
-  return success();
 }
 
 }  // namespace lynxpp::ptx

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "ptx/passes/unit.h"
-#include "support/result.h"
+#include "ptx/emitter/emitter.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
@@ -11,6 +12,6 @@ namespace lynxpp::ptx {
 /// Without it, the assembler may contract a product and a sum into one operation with a single rounding. The
 /// program's own code was assembled without optimization and so without contraction; the variant is optimized
 /// (it lacks the debug data that `debug` requires), and its results would differ in the last bit.
-Status keep_rounding(InstrumentationUnit& unit);
+void keep_rounding(const Module& module, const ReachedFunctions& reached, EditList& edits);
 
 }  // namespace lynxpp::ptx

@@ -7,29 +7,24 @@ namespace {
 
 class ShareVariables {
  public:
-  explicit ShareVariables(InstrumentationUnit& unit) : unit_(unit) {}
+  ShareVariables(const Module& module, const SharedVariables& shared, EditList& edits)
+      : module_(module), shared_(shared), edits_(edits) {}
 
-  Status run() {
-    if (unit_.variant.shared_variables.empty()) return success();
-    for (const FunctionUnit& function : unit_.reached.functions) rewrite(function);
-    return success();
+  void rewrite(const Function& function) {
+    body_ = &*function.body;
+    names_ = &edits_.names(function);
+    for (const Instruction& instruction : body_->instructions) rewrite(instruction);
   }
 
  private:
   const std::uint64_t* address_of(const Operand& operand, std::uint32_t scope) const {
     if (operand.kind != OperandKind::identifier) return nullptr;
-    const auto found = unit_.variant.shared_variables.find(operand.name);
-    if (found == unit_.variant.shared_variables.end()) return nullptr;
+    const auto found = shared_.find(operand.name);
+    if (found == shared_.end()) return nullptr;
     // A register or local variable of the same name hides the module's variable.
     const bool is_hidden = body_->find_register(operand.name, scope) != nullptr ||
                            body_->find_variable(operand.name, scope) != nullptr;
     return is_hidden ? nullptr : &found->second;
-  }
-
-  void rewrite(const FunctionUnit& function) {
-    body_ = &*function.function->body;
-    names_ = &unit_.edits.names(*function.function);
-    for (const Instruction& instruction : body_->instructions) rewrite(instruction);
   }
 
   void rewrite(const Instruction& instruction) {
@@ -58,7 +53,7 @@ class ShareVariables {
   }
 
   void rewrite_opcode(const Instruction& instruction, const std::string& opcode) {
-    unit_.edits.replace(body_->opcode_range(instruction, unit_.module.source()), opcode);
+    edits_.replace(body_->opcode_range(instruction, module_.source()), opcode);
   }
 
   void rewrite_address(const Instruction& instruction, const Operand& operand, std::uint32_t scope) {
@@ -68,20 +63,20 @@ class ShareVariables {
     CodeBuilder code(*names_);
     const VirtualRegister target = code.fresh(RegisterType::b64);
     if (const auto element = array_element(operand)) {  // a[%r1]: the address itself if nothing is accessed
-      OperandReader(unit_, *body_, instruction, code).add_element_offset(*element, target);
+      OperandReader(module_, shared_, *body_, instruction, code).add_element_offset(*element, target);
       code.emit("add.s64", {target, target, *address});
       const bool accesses = instruction.traits.is_memory_access();
-      unit_.edits.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);
+      edits_.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);
     } else {
       code.mov(target, *address);
       const std::uint32_t begin = base.text.begin;
       if (begin == operand.text.begin) {  // a[1], without brackets around it
-        unit_.edits.replace(operand.text, CodeAddress{target, operand.offset});
+        edits_.replace(operand.text, CodeAddress{target, operand.offset});
       } else {
-        unit_.edits.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())}, target);
+        edits_.replace({begin, begin + static_cast<std::uint32_t>(base.name.size())}, target);
       }
     }
-    unit_.edits.insert_before(instruction.text.begin, code.take());
+    edits_.insert_before(instruction.text.begin, code.take());
   }
 
   bool rewrite_value(const Operand& operand, std::uint32_t scope) {
@@ -89,17 +84,24 @@ class ShareVariables {
     for (const Operand& element : operand.elements) rewritten |= rewrite_value(element, scope);
     const std::uint64_t* address = address_of(operand, scope);
     if (address == nullptr) return rewritten;
-    unit_.edits.replace(operand.text, CodeOperand(*address + static_cast<std::uint64_t>(operand.offset)));
+    edits_.replace(operand.text, CodeOperand(*address + static_cast<std::uint64_t>(operand.offset)));
     return true;
   }
 
-  InstrumentationUnit& unit_;
+  const Module& module_;
+  const SharedVariables& shared_;
+  EditList& edits_;
   const Body* body_ = nullptr;
   NameSource* names_ = nullptr;
 };
 
 }  // namespace
 
-Status replace_shared_variables(InstrumentationUnit& unit) { return ShareVariables(unit).run(); }
+void replace_shared_variables(const Module& module, const ReachedFunctions& reached,
+                              const SharedVariables& shared, EditList& edits) {
+  if (shared.empty()) return;
+  ShareVariables pass(module, shared, edits);
+  for (const FunctionUnit& function : reached.functions) pass.rewrite(*function.function);
+}
 
 }  // namespace lynxpp::ptx

@@ -1,11 +1,13 @@
 #pragma once
 
-#include "ptx/passes/unit.h"
-#include "support/result.h"
+#include "ptx/emitter/emitter.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
+#include "ptx/passes/variant.h"
 
 namespace lynxpp::ptx {
 
-/// Replaces the names in unit.variant.shared_variables by their addresses, so that the variant and the
+/// Replaces the names in `shared` by their addresses, so that the variant and the
 /// original module use the same storage. Constant-space accesses become global ones, because the driver
 /// reports a `.const` variable's address in the generic space.
 ///   ld.const.f32 %f1, [c+4];   ▶   mov.b64 %lynxpp_rd0, 140000000;
@@ -13,6 +15,7 @@ namespace lynxpp::ptx {
 ///   mov.u64 %rd1, counter;     ▶   mov.u64 %rd1, 140000512;
 /// Runs after the planning passes and before all passes that insert code, so that an instruction's address is
 /// in its register before any code inserted before the instruction.
-Status replace_shared_variables(InstrumentationUnit& unit);
+void replace_shared_variables(const Module& module, const ReachedFunctions& reached,
+                              const SharedVariables& shared, EditList& edits);
 
 }  // namespace lynxpp::ptx

@@ -4,13 +4,14 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/module/entry.h"
+#include "ptx/passes/module/parameter_slots.h"
 
 namespace lynxpp::ptx {
 namespace {
 
 /// Returns a position after the declarations of shared variables, because assemblers require a declaration
 /// before use.
-std::uint32_t behind_declarations(const Function& function) {
+std::uint32_t after_declarations(const Function& function) {
   std::uint32_t position = entry_position(function);
   for (const Variable& each : function.body->variables) {
     if (each.scope == 0 && each.space == StateSpace::shared) position = std::max(position, each.text.end);
@@ -27,28 +28,27 @@ void skip_all_but_one_thread(CodeBuilder& code, const Label& done) {
   code.branch_if(code.pred("setp.ne.u32", {any, 0}), done);
 }
 
-void add_to(InstrumentationUnit& unit, const Function& function) {
-  const auto is_here = [&](const SharedAddresses::Place& each) { return each.function == &function; };
-  if (std::ranges::none_of(unit.words.shared.variables, is_here)) return;
-  CodeBuilder code(unit.edits.names(function));
+void add_to(const Function& function, const SharedAddresses& shared, EditList& edits) {
+  const auto is_here = [&](const SharedAddresses::Variable& each) { return each.function == &function; };
+  if (std::ranges::none_of(shared.variables, is_here)) return;
+  CodeBuilder code(edits.names(function));
   const Label done = code.fresh_label();
   if (function.is_entry) skip_all_but_one_thread(code, done);
-  const VirtualRegister place = HiddenWords(function.is_entry, code).load(unit.words.shared.word, code);
-  for (std::size_t i = 0; i < unit.words.shared.variables.size(); ++i) {
-    if (!is_here(unit.words.shared.variables[i])) continue;
-    const Name variable{unit.words.shared.variables[i].name};
+  const VirtualRegister addresses = ParameterSlots(function.is_entry, code).load(shared.slot, code);
+  for (std::size_t i = 0; i < shared.variables.size(); ++i) {
+    if (!is_here(shared.variables[i])) continue;
+    const Name variable{shared.variables[i].name};
     const VirtualRegister address = code.b64("mov.u64", {variable});
-    code.emit("st.global.b64", {CodeAddress{place, static_cast<std::int64_t>(8 * i)}, address});
+    code.emit("st.global.b64", {CodeAddress{addresses, static_cast<std::int64_t>(8 * i)}, address});
   }
   if (function.is_entry) code.place(done);
-  unit.edits.insert_before(behind_declarations(function), code.take());
+  edits.insert_before(after_declarations(function), code.take());
 }
 
 }  // namespace
 
-Status store_shared_addresses(InstrumentationUnit& unit) {
-  for (const FunctionUnit& function : unit.reached.functions) add_to(unit, *function.function);
-  return success();
+void store_shared_addresses(const ReachedFunctions& reached, const SharedAddresses& shared, EditList& edits) {
+  for (const FunctionUnit& function : reached.functions) add_to(*function.function, shared, edits);
 }
 
 std::vector<const Variable*> addressable_shared_variables(const Module& module, const Function& function) {

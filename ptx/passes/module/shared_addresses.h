@@ -4,12 +4,16 @@
 // any thread may call it.
 #pragma once
 
-#include "ptx/passes/unit.h"
-#include "support/result.h"
+#include <vector>
+
+#include "ptx/emitter/emitter.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/memory/counted_words.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
-Status store_shared_addresses(InstrumentationUnit& unit);
+void store_shared_addresses(const ReachedFunctions& reached, const SharedAddresses& shared, EditList& edits);
 
 /// Returns the possible SharedAddresses variables of a function: shared variables that its body declares
 /// outside inner scopes and, for the kernel, those of the module. Requires a parsed body.

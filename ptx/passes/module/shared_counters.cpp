@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/passes/module/entry.h"
+#include "ptx/passes/module/parameter_slots.h"
 #include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
@@ -14,28 +15,27 @@ constexpr std::int64_t piece = 16;
 
 class SharedCountersPass {
  public:
-  explicit SharedCountersPass(InstrumentationUnit& unit)
-      : unit_(unit), counters_(unit.words.block), code_(unit.edits.names(*unit.reached.kernel().function)) {}
+  SharedCountersPass(const Function& kernel, const BlockCounters& counters, EditList& edits)
+      : kernel_(kernel), counters_(counters), edits_(edits), code_(edits.names(kernel)) {}
 
   void run() {
-    const Function& kernel = *unit_.reached.kernel().function;
     add_clearing();
-    unit_.edits.insert_before(entry_position(kernel), code_.take());
-    for (const Instruction& instruction : kernel.body->instructions) {
+    edits_.insert_before(entry_position(kernel_), code_.take());
+    for (const Instruction& instruction : kernel_.body->instructions) {
       if (instruction.traits.kind != OpcodeClass::exit) continue;
       add_flush(instruction);
-      unit_.edits.insert_before(instruction.text.begin, code_.take());
+      edits_.insert_before(instruction.text.begin, code_.take());
     }
   }
 
  private:
-  VirtualRegister word(std::uint32_t index) { return HiddenWords().load(index, code_); }
-  VirtualRegister low_word(std::uint32_t index) { return code_.b32("cvt.u32.u64", {word(index)}); }
+  VirtualRegister slot(std::uint32_t index) { return ParameterSlots().load(index, code_); }
+  VirtualRegister low_slot(std::uint32_t index) { return code_.b32("cvt.u32.u64", {slot(index)}); }
 
   /// Returns the address of an array's counters.
   VirtualRegister begin_of(const BlockCounters::Array& array) {
     const VirtualRegister dynamic = code_.b32("mov.u32", {Name{variable_name(counters_.variable)}});
-    return code_.b32("add.u32", {dynamic, low_word(array.offset_word)});
+    return code_.b32("add.u32", {dynamic, low_slot(array.offset_slot)});
   }
 
   VirtualRegister threads() {
@@ -54,7 +54,7 @@ class SharedCountersPass {
   CodeOperand bytes_of_array() {
     if (has_window()) return counters_.window_bytes;
     const VirtualRegister bytes =
-        code_.b32("mul.lo.u32", {low_word(counters_.extent_word), counters_.bits / 8});
+        code_.b32("mul.lo.u32", {low_slot(counters_.extent_slot), counters_.bits / 8});
     const VirtualRegister padded = code_.b32("add.u32", {bytes, 15});
     return code_.b32("and.b32", {padded, 0xfffffff0u});
   }
@@ -108,9 +108,9 @@ class SharedCountersPass {
     const std::uint32_t together = bytes * 8 / counters_.bits;
     const std::uint32_t array_bytes = (array.is_wide ? 8 : 4) * together;
     const VirtualRegister words =
-        has_window() ? code_.b32("mov.u32", {counters_.window_bytes / 4}) : low_word(counters_.extent_word);
+        has_window() ? code_.b32("mov.u32", {counters_.window_bytes / 4}) : low_slot(counters_.extent_slot);
     const VirtualRegister counter = code_.b32("mad.lo.u32", {rank, bytes, begin_of(array)});
-    VirtualRegister elements = word(array.array_word);
+    VirtualRegister elements = slot(array.array_slot);
     if (has_window()) {
       elements =
           code_.b64("mad.wide.u32", {begin_of_window(counters_, code_), array.is_wide ? 2 : 1, elements});
@@ -152,16 +152,16 @@ class SharedCountersPass {
 
   bool has_window() const { return !counters_.window.empty(); }
 
-  InstrumentationUnit& unit_;
+  const Function& kernel_;
   const BlockCounters& counters_;
+  EditList& edits_;
   CodeBuilder code_;
 };
 
 }  // namespace
 
-Status add_shared_counters(InstrumentationUnit& unit) {
-  if (!unit.words.block.arrays.empty()) SharedCountersPass(unit).run();
-  return success();
+void add_shared_counters(const FunctionUnit& kernel, const BlockCounters& counters, EditList& edits) {
+  if (!counters.arrays.empty()) SharedCountersPass(*kernel.function, counters, edits).run();
 }
 
 VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code) {
@@ -174,11 +174,11 @@ VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code
   return code.b32("and.b32", {begin, 0xfffffff0u});
 }
 
-std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
-  const FunctionUnit& kernel = unit.reached.kernel();
-  const auto falls_off = [&](const BasicBlock& block) { return kernel.falls_off_behind(block); };
+std::string obstacle_to_shared_counters(const ReachedFunctions& reached) {
+  const FunctionUnit& kernel = reached.kernel();
+  const auto falls_off = [&](const BasicBlock& block) { return kernel.falls_off_after(block); };
   if (std::ranges::any_of(kernel.graph().blocks, falls_off)) return "the kernel's code ends without a return";
-  for (const FunctionUnit& function : unit.reached.functions) {
+  for (const FunctionUnit& function : reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
       if (&function != &kernel && instruction.traits.is_thread_exit)
         return "a function that it calls exits the thread";
@@ -188,7 +188,7 @@ std::string obstacle_to_shared_counters(const InstrumentationUnit& unit) {
       }
     }
   }
-  return unit.reached.calls_indirectly ? "it calls functions through pointers" : "";
+  return reached.calls_indirectly ? "it calls functions through pointers" : "";
 }
 
 }  // namespace lynxpp::ptx

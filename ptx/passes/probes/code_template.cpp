@@ -32,8 +32,8 @@ class Copier {
       if (!operand && i == 0) return std::nullopt;
       copy.operands.push_back(operand ? std::move(*operand) : CodeOperand(0));
       const CodeTemplate::Placeholder* const value = placeholder(instruction.operands[i]);
-      const bool loads_word = value != nullptr && value->kind == Kind::word && !binding_.word;
-      if (loads_word) copy.opcode = binding_.words.opcode();
+      const bool loads_slot = value != nullptr && value->kind == Kind::slot && !binding_.slot;
+      if (loads_slot) copy.opcode = binding_.slots.opcode();
     }
     return copy;
   }
@@ -46,9 +46,9 @@ class Copier {
 
   std::optional<CodeOperand> value_of(const CodeTemplate::Placeholder& placeholder) const {
     switch (placeholder.kind) {
-      case Kind::word:
-        if (binding_.word) return binding_.word(placeholder.index);
-        return binding_.words.address(binding_.first.word + placeholder.index);
+      case Kind::slot:
+        if (binding_.slot) return binding_.slot(placeholder.index);
+        return binding_.slots.address(binding_.first.slot + placeholder.index);
       case Kind::state: return binding_.state(binding_.first.state + placeholder.index);
       case Kind::variable: return Name{variable_name(binding_.first.variable + placeholder.index)};
       case Kind::site_value: return binding_.site_value(placeholder.name);

@@ -31,9 +31,9 @@ std::map<std::uint32_t, std::uint32_t> text_of_loops(const FunctionUnit& functio
 }
 
 /// The registers of one function that hold the special registers its loops read.
-class KeptRegisters {
+class HoistedRegisters {
  public:
-  explicit KeptRegisters(NameSource& names) : names_(names) {}
+  explicit HoistedRegisters(NameSource& names) : names_(names) {}
 
   /// Replaces reads in code of a loop.
   void replace_in(Code& code) {
@@ -103,12 +103,12 @@ class KeptRegisters {
   std::map<VirtualRegister, VirtualRegister> copies_;  // by copy: the copied register
 };
 
-void hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
+void hoist(const FunctionUnit& function, EditList& edits) {
   const auto loops = text_of_loops(function, function.analyses->loops());
   const TextRange body = function.function->body_text;
-  KeptRegisters kept(unit.edits.names(*function.function));
+  HoistedRegisters kept(edits.names(*function.function));
   std::vector<Code*> codes;
-  for (Edit& edit : unit.edits.edits()) {
+  for (Edit& edit : edits.edits()) {
     auto* const code = std::get_if<Code>(&edit.content);
     if (code == nullptr || edit.range.begin < body.begin || edit.range.begin >= body.end) continue;
     codes.push_back(code);
@@ -119,15 +119,13 @@ void hoist(InstrumentationUnit& unit, const FunctionUnit& function) {
   Code reads = kept.reads();
   if (reads.empty()) return;
   kept.remove_copies(codes);
-  unit.edits.insert_before(entry_position(*function.function), std::move(reads));
+  edits.insert_before(entry_position(*function.function), std::move(reads));
 }
 
 }  // namespace
 
-Status hoist_special_registers(InstrumentationUnit& unit) {
-  if (unit.options.without.contains(Refinement::special_registers)) return success();
-  for (const FunctionUnit& function : unit.reached.functions) hoist(unit, function);
-  return success();
+void hoist_special_registers(const ReachedFunctions& reached, EditList& edits) {
+  for (const FunctionUnit& function : reached.functions) hoist(function, edits);
 }
 
 }  // namespace lynxpp::ptx

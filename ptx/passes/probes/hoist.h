@@ -6,12 +6,12 @@
 // the function.
 #pragma once
 
-#include "ptx/passes/unit.h"
-#include "support/result.h"
+#include "ptx/emitter/emitter.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 
 /// Runs after all passes that add code to bodies. The program's own instructions are unchanged.
-Status hoist_special_registers(InstrumentationUnit& unit);
+void hoist_special_registers(const ReachedFunctions& reached, EditList& edits);
 
 }  // namespace lynxpp::ptx

@@ -24,8 +24,8 @@ std::uint32_t loop_begun_by(const LoopNest& loops, std::uint32_t block) {
   return inner != no_loop && loops.loops()[inner].header == block ? inner : no_loop;
 }
 
-bool begins_behind(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,
-                   std::uint32_t block) {
+bool begins_after(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,
+                  std::uint32_t block) {
   return !loops.contains(loop, block) &&
          std::ranges::any_of(graph.blocks[block].predecessors,
                              [&](std::uint32_t each) { return loops.contains(loop, each); });

@@ -27,8 +27,8 @@ std::vector<LoopEdge> loop_edges(const ControlFlowGraph& graph, const LoopNest& 
 std::uint32_t loop_begun_by(const LoopNest& loops, std::uint32_t block);
 
 /// True if an edge to the block exits the loop.
-bool begins_behind(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,
-                   std::uint32_t block);
+bool begins_after(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,
+                  std::uint32_t block);
 
 /// True if the branch at the block's end may take a back edge of a loop around the block.
 bool leads_back(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t block);

@@ -51,7 +51,7 @@ void LoopSites::add_before_end(std::uint32_t block, const Instruction& last, Cod
   }
 }
 
-void LoopSites::add_behind_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const {
+void LoopSites::add_after_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const {
   if (!is_needed_) return;
   for (const LoopEdge& edge : loop_edges(function_.graph(), loops_, block)) {
     if (edge.falls_through || !jumps(last)) code.append(probes_of(edge, block));

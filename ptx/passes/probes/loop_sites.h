@@ -28,7 +28,7 @@ class LoopSites {
   void add_block_start(std::uint32_t block, CodeBuilder& code) const;
   /// Before the block's last instruction, `last`, and after it.
   void add_before_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const;
-  void add_behind_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const;
+  void add_after_end(std::uint32_t block, const Instruction& last, CodeBuilder& code) const;
 
  private:
   Code probes_of(const LoopEdge& edge, std::uint32_t block) const;

@@ -124,12 +124,12 @@ void OperandReader::add_address(const Operand* address, VirtualRegister target) 
   if (base.kind == OperandKind::integer) return code_.mov(target, base.integer + offset);
   const std::optional<ArrayElement> element = array_element(*address);
   if (!element || instruction_.traits.space == StateSpace::param) return add_base(base, offset, target);
-  const auto shared = unit_.variant.shared_variables.find(base.name);
-  if (shared != unit_.variant.shared_variables.end() && body_.find_variable(base.name, scope_) == nullptr) {
+  const auto shared = shared_.find(base.name);
+  if (shared != shared_.end() && body_.find_variable(base.name, scope_) == nullptr) {
     add_element_offset(*element, target);
     code_.emit("add.s64", {target, target, shared->second});
   } else {
-    code_.emit("mov.u64", {target, Name{std::string(unit_.module.text(address->text))}});
+    code_.emit("mov.u64", {target, Name{std::string(module_.text(address->text))}});
   }
 }
 
@@ -142,10 +142,10 @@ void OperandReader::add_base(const Operand& base, std::int64_t offset, VirtualRe
     const VirtualRegister sum = code_.b32("add.s32", {name, static_cast<std::int32_t>(offset)});
     return code_.emit("cvt.u64.u32", {target, sum});
   }
-  const auto shared = unit_.variant.shared_variables.find(base.name);
+  const auto shared = shared_.find(base.name);
   if (declared != nullptr) {
     code_.emit("mov.b64", {target, name});
-  } else if (shared != unit_.variant.shared_variables.end()) {
+  } else if (shared != shared_.end()) {
     code_.mov(target, shared->second);
   } else if (instruction_.traits.space == StateSpace::param) {
     code_.mov(target, 0);

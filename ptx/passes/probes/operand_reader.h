@@ -4,7 +4,8 @@
 
 #include "ptx/ir/array_element.h"
 #include "ptx/ir/code_builder.h"
-#include "ptx/passes/unit.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/variant.h"
 
 namespace lynxpp::ptx {
 
@@ -12,9 +13,10 @@ namespace lynxpp::ptx {
 class OperandReader {
  public:
   /// The references must outlive this object.
-  OperandReader(const InstrumentationUnit& unit, const Body& body, const Instruction& instruction,
-                CodeBuilder& code)
-      : unit_(unit),
+  OperandReader(const Module& module, const SharedVariables& shared, const Body& body,
+                const Instruction& instruction, CodeBuilder& code)
+      : module_(module),
+        shared_(shared),
         body_(body),
         instruction_(instruction),
         scope_(body.statements[instruction.statement].scope),
@@ -36,7 +38,8 @@ class OperandReader {
   void add_base(const Operand& base, std::int64_t offset, VirtualRegister target);
   bool add_named(const Operand& operand, std::uint32_t most_bytes, VirtualRegister target);
 
-  const InstrumentationUnit& unit_;
+  const Module& module_;
+  const SharedVariables& shared_;
   const Body& body_;
   const Instruction& instruction_;
   const std::uint32_t scope_;

@@ -56,7 +56,7 @@ class Signature {
     parameters_.push_back({reg, bytes, std::move(value), {}});
   }
   /// Passes a parameter slot to register `reg` of the function.
-  void add_word(VirtualRegister reg, std::uint32_t word) { parameters_.push_back({reg, 8, 0, word}); }
+  void add_slot(VirtualRegister reg, std::uint32_t slot) { parameters_.push_back({reg, 8, 0, slot}); }
   /// Returns register `reg` of the function to `value` at the site.
   void add_result(VirtualRegister reg, std::uint32_t bytes, CodeOperand value) {
     results_.push_back({reg, bytes, std::move(value), {}});
@@ -84,8 +84,8 @@ class Signature {
     code.open_scope();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       CodeOperand value = parameters_[i].value;
-      if (const std::optional<std::uint32_t> word = parameters_[i].word) {
-        value = binding.words.load(*word, code);
+      if (const std::optional<std::uint32_t> slot = parameters_[i].slot) {
+        value = binding.slots.load(*slot, code);
       }
       code.add_text(declaration(i) + ";");
       code.emit(type_of("st.param", parameters_[i].bytes), {CodeAddress{parameter(i)}, std::move(value)});
@@ -110,7 +110,7 @@ class Signature {
     VirtualRegister reg;
     std::uint32_t bytes = 4;
     CodeOperand value;
-    std::optional<std::uint32_t> word;  ///< instead of `value`
+    std::optional<std::uint32_t> slot;  ///< instead of `value`
   };
   static Name parameter(std::size_t index) { return {"__lynxpp_parameter_" + std::to_string(index)}; }
   static CodeAddress result(std::size_t index) {
@@ -156,7 +156,7 @@ class OutlinedCall {
     for (const Flushed& each : flushed_) code.mov(each.sum, 0);
     SiteBinding inner;
     inner.first.variable = binding_.first.variable;
-    inner.word = [&](std::uint32_t index) { return CodeOperand(inside_.words.at(index)); };
+    inner.slot = [&](std::uint32_t index) { return CodeOperand(inside_.slots.at(index)); };
     inner.state = [&](std::uint32_t index) { return CodeOperand(inside_.states.at(index)); };
     inner.site_value = [&](std::string_view name) { return inside_.site_values.find(name)->second; };
     code.append(routine_.copy(inner, made.names));
@@ -172,9 +172,9 @@ class OutlinedCall {
 
  private:
   void pass_words() {
-    for (const std::uint32_t word : routine_.words()) {
-      inside_.words.emplace(word, inside_.names.fresh(RegisterType::b64));
-      signature_.add_word(inside_.words.at(word), binding_.first.word + word);
+    for (const std::uint32_t slot : routine_.slots()) {
+      inside_.slots.emplace(slot, inside_.names.fresh(RegisterType::b64));
+      signature_.add_slot(inside_.slots.at(slot), binding_.first.slot + slot);
     }
   }
 
@@ -210,9 +210,9 @@ class OutlinedCall {
   void pass_tallies() {
     const std::uint32_t bytes = unit_.counting.plan != nullptr && unit_.counting.plan->is_wide ? 8 : 4;
     for (const SiteTally& tally : tallies_) {
-      const bool is_register = tally.place && !tally.place.is_shared();
-      key_ += tally.name + (is_register ? "=register;" : tally.place ? "=memory;" : "=none;");
-      if (!tally.place) {
+      const bool is_register = tally.storage && !tally.storage.is_shared();
+      key_ += tally.name + (is_register ? "=register;" : tally.storage ? "=memory;" : "=none;");
+      if (!tally.storage) {
         inside_.site_values.emplace(tally.name, std::nullopt);
         continue;
       }
@@ -224,17 +224,17 @@ class OutlinedCall {
         continue;
       }
       const VirtualRegister offset = fresh(8);
-      signature_.add_parameter(offset, 8, std::int64_t{8} * tally.place.counter->slot);
+      signature_.add_parameter(offset, 8, std::int64_t{8} * tally.storage.counter->slot);
       flushed_.push_back({inner, offset});
     }
     if (flushed_.empty()) return;
-    inside_.slots = fresh(8);
-    signature_.add_word(inside_.slots, unit_.counting.word);
+    inside_.counters = fresh(8);
+    signature_.add_slot(inside_.counters, unit_.counting.slot);
   }
 
   void add_flushes(CodeBuilder& code) const {
     for (const Flushed& each : flushed_) {
-      const VirtualRegister first = code.b64("add.u64", {each.offset, inside_.slots});
+      const VirtualRegister first = code.b64("add.u64", {each.offset, inside_.counters});
       const VirtualRegister slot = slots_of_warp(code, *unit_.counting.plan, first);
       append_flush_of_sum(code, count_context(unit_, 0), each.sum, at_slot(slot, 0));
     }
@@ -251,9 +251,9 @@ class OutlinedCall {
   /// The routine's registers inside the function.
   struct Inside {
     NameSource names;
-    std::map<std::uint32_t, VirtualRegister> words, states;
+    std::map<std::uint32_t, VirtualRegister> slots, states;
     std::map<std::string, std::optional<CodeOperand>, std::less<>> site_values;
-    VirtualRegister slots;
+    VirtualRegister counters;
   };
 
   InstrumentationUnit& unit_;
@@ -278,8 +278,8 @@ Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spl
 
 bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tallies) const {
   if (!outlined_[number_of(unit_, probe)]) return false;
-  const auto is_in_register = [](const SiteTally& tally) { return !tally.place.is_shared(); };
-  const auto is_bit = [](const SiteTally& tally) { return tally.place.is_bit(); };
+  const auto is_in_register = [](const SiteTally& tally) { return !tally.storage.is_shared(); };
+  const auto is_bit = [](const SiteTally& tally) { return tally.storage.is_bit(); };
   if (std::ranges::any_of(tallies, is_bit)) return false;
   return unit_.options.outline.instructions == 0 || tallies.empty() ||
          !std::ranges::all_of(tallies, is_in_register);

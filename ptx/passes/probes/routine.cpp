@@ -6,7 +6,7 @@
 #include "ptx/analysis/values/cohorts.h"
 #include "ptx/passes/probes/code_reader.h"
 #include "ptx/passes/probes/routine_invariants.h"
-#include "ptx/passes/unit.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -36,7 +36,7 @@ class RoutineBuilder {
       : module_(module), body_(*function.body), prefixes_(prefixes), functions_(functions) {}
 
   Result<ProbeRoutine> build() {
-    if (Status placed = place_variables(); !placed) return placed.error();
+    if (Status assigned = assign_depot(); !assigned) return assigned.error();
     if (Status added = add_callees(); !added) return added.error();
     for (const Instruction& instruction : body_.instructions) {
       if (Status noted = note_placeholders(instruction); !noted) return noted.error();
@@ -57,7 +57,7 @@ class RoutineBuilder {
   // ---- uses
 
   /// Assigns each local variable an offset in the depot; arguments and results of calls are kept.
-  Status place_variables() {
+  Status assign_depot() {
     for (const Variable& variable : body_.variables) {
       if (variable.space == StateSpace::param) {
         renamed_.emplace(variable.name, CodeReader::Renamed{Name{"__lynxpp_" + variable.name}});
@@ -76,7 +76,7 @@ class RoutineBuilder {
   }
 
   Status add_callees() {
-    const std::vector<std::string_view> placeholders{prefixes_.word, prefixes_.state, prefixes_.site,
+    const std::vector<std::string_view> placeholders{prefixes_.slot, prefixes_.state, prefixes_.site,
                                                      prefixes_.variable};
     for (const Instruction& instruction : body_.instructions) {
       if (instruction.traits.kind != OpcodeClass::call) continue;
@@ -96,12 +96,12 @@ class RoutineBuilder {
       const std::optional<Placeholder> value = placeholder_of(operand.name);
       if (!value) continue;
       switch (value->kind) {
-        case Placeholder::Kind::word:
+        case Placeholder::Kind::slot:
           if (instruction.opcode != "mov.b64" || i != 1) {
             return failure("a handler reads '" + std::string(operand.name) +
                            "' with an instruction other than mov.b64");
           }
-          routine_.words_.insert(value->index);
+          routine_.slots_.insert(value->index);
           break;
         case Placeholder::Kind::state:
           routine_.states_.insert(value->index);
@@ -120,7 +120,7 @@ class RoutineBuilder {
 
   std::optional<Placeholder> placeholder_of(std::string_view name) const {
     using Kind = Placeholder::Kind;
-    if (name.starts_with(prefixes_.word)) return Placeholder{Kind::word, number_at_end(name)};
+    if (name.starts_with(prefixes_.slot)) return Placeholder{Kind::slot, number_at_end(name)};
     if (name.starts_with(prefixes_.state)) return Placeholder{Kind::state, number_at_end(name)};
     if (name.starts_with(prefixes_.site))
       return Placeholder{Kind::site_value, 0, std::string(name.substr(prefixes_.site.size()))};
@@ -180,7 +180,7 @@ class RoutineBuilder {
 
   /// Adds the copy for loops, and the code that sets the registers it reads.
   Status add_invariants() {
-    const RoutineInvariants found = find_invariants(body_, prefixes_.word);
+    const RoutineInvariants found = find_invariants(body_, prefixes_.slot);
     if (found.values.empty()) return success();
     for (const RoutineInvariant& value : found.values) {
       if (Status added = add_invariant(value); !added) return added;

@@ -23,14 +23,14 @@
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/ir/module.h"
-#include "ptx/passes/module/hidden_words.h"
+#include "ptx/passes/module/parameter_slots.h"
 #include "ptx/passes/probes/routine_functions.h"
 #include "support/result.h"
 
 namespace lynxpp::ptx {
 
 struct PlaceholderPrefixes {
-  std::string_view word;
+  std::string_view slot;
   std::string_view state;
   std::string_view site;
   std::string_view variable = {};  ///< empty: no variables
@@ -38,21 +38,21 @@ struct PlaceholderPrefixes {
 
 /// The first parameter slot, state and variable of a specification. Its routines number their own from 0.
 struct FirstOfSpecification {
-  std::uint32_t word = 0;
+  std::uint32_t slot = 0;
   std::uint32_t state = 0;
   std::uint32_t variable = 0;
 };
 
 /// The operands that a routine reads and writes besides its own registers, at one site.
 struct SiteBinding {
-  HiddenWords words;           ///< the routine's slots start at first.word
+  ParameterSlots slots;        ///< the routine's slots start at first.slot
   FirstOfSpecification first;  ///< of the routine's specification
   /// By index over all specifications.
   std::function<CodeOperand(std::uint32_t)> state = {};
   /// By name. nullopt: the value is unused; reads yield 0 and writes are discarded.
   std::function<std::optional<CodeOperand>(std::string_view)> site_value = {};
   /// Returns an operand that replaces the parameter slot.
-  std::function<CodeOperand(std::uint32_t)> word = {};
+  std::function<CodeOperand(std::uint32_t)> slot = {};
   /// In a loop: the registers that hold the routine's invariants. Empty: the copy computes them itself.
   std::vector<VirtualRegister> invariants = {};
 };
@@ -60,8 +60,8 @@ struct SiteBinding {
 /// Code in which some registers are placeholders for the operands of a binding.
 struct CodeTemplate {
   struct Placeholder {
-    enum class Kind { word, state, variable, site_value, invariant };
-    Kind kind = Kind::word;
+    enum class Kind { slot, state, variable, site_value, invariant };
+    Kind kind = Kind::slot;
     std::uint32_t index = 0;
     std::string name = {};  ///< site_value
   };
@@ -101,7 +101,7 @@ class ProbeRoutine {
   /// True if lanes may wait for each other in it: it contains votes, shuffles or similar, or calls.
   bool may_join_lanes() const { return may_join_lanes_; }
   // Uses of a copy, for a call that replaces it (outline.h).
-  const std::set<std::uint32_t>& words() const { return words_; }
+  const std::set<std::uint32_t>& slots() const { return slots_; }
   const std::set<std::uint32_t>& states() const { return states_; }
   bool writes_state(std::uint32_t index) const { return written_states_.contains(index); }
   /// True if the routine reads the value as 64 bits, false for 32.
@@ -116,7 +116,7 @@ class ProbeRoutine {
   std::vector<RegisterType> invariant_types_;       ///< b32 or b64
   std::set<std::string, std::less<>> site_values_;  ///< names of the values that it reads
   std::set<std::string, std::less<>> wide_site_values_;
-  std::set<std::uint32_t> functions_, words_, states_, written_states_;
+  std::set<std::uint32_t> functions_, slots_, states_, written_states_;
   std::uint32_t instructions_ = 0;
   std::uint64_t depot_bytes_ = 0;
   bool may_join_lanes_ = false;

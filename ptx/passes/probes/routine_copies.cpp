@@ -17,7 +17,7 @@ RoutineCopies::RoutineCopies(InstrumentationUnit& unit, const FunctionUnit& func
       tallies_(unit, function),
       values_(unit, function),
       sectors_(unit, function),
-      kept_(unit, function) {}
+      entry_values_(unit, function) {}
 
 void RoutineCopies::begin_block(std::uint32_t block) { sectors_.begin_block(compared_in(block)); }
 
@@ -63,7 +63,7 @@ void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
   unit_.spliced.routine_functions.use(routine_at(probe, site).functions());
   SiteBinding binding;
   // Device functions without a frame have no parameter slots either.
-  if (!function_.function->is_entry && registers_.frame) binding.words = HiddenWords(*registers_.frame);
+  if (!function_.function->is_entry && registers_.frame) binding.slots = ParameterSlots(*registers_.frame);
   binding.first = probe.first;
   binding.state = [&](std::uint32_t index) { return CodeOperand(registers_.states[index]); };
   const std::optional<Label> in_row = add_skip_of_rows(probe, site, code);
@@ -96,7 +96,7 @@ void RoutineCopies::add_routine(const Probe& probe, const Site& site, SiteBindin
 void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& binding,
                              std::vector<SiteTally> tallies, CodeBuilder& code) {
   for (SiteTally& tally : tallies) {
-    if (tally.place.is_bit()) tally.reg = code.b32("mov.b32", {0});
+    if (tally.storage.is_bit()) tally.reg = code.b32("mov.b32", {0});
   }
   binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
     if (is_lane_value(name)) return *lane_register(site, name);
@@ -107,13 +107,14 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
     }
     if (!name.starts_with(tally_prefix)) return values_.operand(probe, name, site);
     const auto tally = std::ranges::find(tallies, name, &SiteTally::name);
-    if (tally == tallies.end() || !tally->place) return std::nullopt;
+    if (tally == tallies.end() || !tally->storage) return std::nullopt;
     return tally->reg;
   };
-  if (site.point != ProbePoint::kernel_entry) kept_.bind(routine_at(probe, site), site.block, binding);
+  if (site.point != ProbePoint::kernel_entry)
+    entry_values_.bind(routine_at(probe, site), site.block, binding);
   code.append(routine_at(probe, site).copy(binding, names_));
   for (const SiteTally& tally : tallies) {
-    if (tally.place.is_bit()) tallies_.add_bit(tally.place, tally.reg, code);
+    if (tally.storage.is_bit()) tallies_.add_bit(tally.storage, tally.reg, code);
   }
 }
 
@@ -138,7 +139,7 @@ std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const
     if (!instruction.traits.is_memory_access()) continue;
     const auto is_compared = [&](const Probe& probe) {
       return probe.effect == ProbeEffect::measures_sectors &&
-             stands_at(probe, ProbePoint::instruction, instruction) &&
+             is_at(probe, ProbePoint::instruction, instruction) &&
              !is_measured_elsewhere(probe, instruction) &&
              compares_sectors(probe, site_at(probe, block, instruction));
     };
@@ -151,7 +152,7 @@ void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std:
                                 CodeBuilder& code) {
   CodeBuilder increments(names_);
   for (const SiteTally& tally : tallies) {
-    if (tally.place) tallies_.add_one(tally.place, sectors_.first(), increments);
+    if (tally.storage) tallies_.add_one(tally.storage, sectors_.first(), increments);
   }
   tallies_.add_flushes(probe, site, increments);
   sectors_.add_access(index_of(function_, *site.instruction), values_.operand(probe, "memory_address", site),
@@ -167,12 +168,12 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
   if (site.instruction == nullptr) return std::nullopt;
   const MemorySite* const known = memory_site(probe, site);
   if (known == nullptr || !known->rows) return std::nullopt;
-  const TallyPlace exception = tallies_.exception_at(probe, site);
+  const TallyStorage exception = tallies_.exception_at(probe, site);
   if (!exception) return std::nullopt;
   const Label label = code.fresh_label();
   if (const VirtualRegister* const row = lane_register(site, lane_row_value)) {
-    const VirtualRegister place = place_in_row(probe, site, *known->rows, *row, code);
-    const VirtualRegister is_row = code.pred("setp.eq.u32", {place, 0});
+    const VirtualRegister offset = offset_in_row(probe, site, *known->rows, *row, code);
+    const VirtualRegister is_row = code.pred("setp.eq.u32", {offset, 0});
     code.branch_if(CodePredicate(is_row), label);
   }
   tallies_.add_mark(exception, code.elect_leader(code.active_mask()), code);
@@ -180,12 +181,12 @@ std::optional<Label> RoutineCopies::add_skip_of_rows(const Probe& probe, const S
 }
 
 /// Returns 0 if the warp is as expected.
-VirtualRegister RoutineCopies::place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
-                                            VirtualRegister row, CodeBuilder& code) {
+VirtualRegister RoutineCopies::offset_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
+                                             VirtualRegister row, CodeBuilder& code) {
   if (rows.is_anywhere) return code.b32("and.b32", {row, 1});
   const VirtualRegister low = code.b32("cvt.u32.u64", {values_.operand(probe, "memory_address", site)});
   const VirtualRegister of_first = code.b32("add.u32", {low, row});
-  const VirtualRegister distance = code.b32("add.u32", {of_first, 32 - rows.place});
+  const VirtualRegister distance = code.b32("add.u32", {of_first, 32 - rows.offset});
   return code.b32("and.b32", {distance, 31});
 }
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "ptx/ir/code_builder.h"
-#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/memory/lane_value_plan.h"
 #include "ptx/passes/memory/sector_lanes.h"
 #include "ptx/passes/memory/sites.h"
-#include "ptx/passes/probes/kept_values.h"
+#include "ptx/passes/probes/entry_values.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/site_values.h"
 #include "ptx/passes/probes/tallies.h"
@@ -30,7 +30,7 @@ class RoutineCopies {
   void add_before(const Instruction& instruction, CodeBuilder& code) {
     sectors_.add_before(instruction, code);
   }
-  void add_behind(std::uint32_t instruction, CodeBuilder& code) { sectors_.add_behind(instruction, code); }
+  void add_after(std::uint32_t instruction, CodeBuilder& code) { sectors_.add_after(instruction, code); }
 
   /// Returns the site of a probe at the instruction.
   Site site_at(const Probe& probe, std::uint32_t block, const Instruction& instruction) const;
@@ -44,7 +44,7 @@ class RoutineCopies {
   void add(Probe& probe, const Site& site, CodeBuilder& code);
 
   /// Called after everything else at the function's entry has been inserted.
-  void insert() { kept_.insert(); }
+  void insert() { entry_values_.insert(); }
 
  private:
   const MemorySite* memory_site(const Probe& probe, const Site& site) const;
@@ -57,8 +57,8 @@ class RoutineCopies {
                    CodeBuilder& code);
   std::optional<Label> add_skip_of_rows(const Probe& probe, const Site& site, CodeBuilder& code);
   const VirtualRegister* lane_register(const Site& site, std::string_view value) const;
-  VirtualRegister place_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
-                               VirtualRegister row, CodeBuilder& code);
+  VirtualRegister offset_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
+                                VirtualRegister row, CodeBuilder& code);
   std::optional<Label> add_skip_of_apart(const Probe& probe, const Site& site, VirtualRegister lanes,
                                          CodeBuilder& code);
   void add_banks_of_some(const Probe& probe, const Site& site, VirtualRegister lanes, SiteBinding binding,
@@ -73,7 +73,7 @@ class RoutineCopies {
   const Tallies tallies_;
   SiteValues values_;
   SectorLanes sectors_;
-  KeptValues kept_;
+  EntryValues entry_values_;
 };
 
 }  // namespace lynxpp::ptx

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ptx/passes/probes/code_reader.h"
-#include "ptx/passes/unit.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
 namespace {

@@ -27,7 +27,7 @@ inline const ProbeRoutine& routine_at(const Probe& probe, const Site& site) {
 }
 
 /// True if the probe is enabled and has a site at this point of the instruction.
-inline bool stands_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
+inline bool is_at(const Probe& probe, ProbePoint point, const Instruction& instruction) {
   return probe.enabled && probe.point == point && probe.matches(instruction);
 }
 

@@ -28,7 +28,7 @@ bool is_at_instruction(const Site& site) {
 }
 
 /// Destination operands are read after the instruction, source operands before it.
-bool is_read_behind(std::string_view operand_value, const Site& site) {
+bool is_read_after(std::string_view operand_value, const Site& site) {
   return site.point == ProbePoint::instruction_after &&
          number_at_end(operand_value) < site.instruction->traits.destinations;
 }
@@ -49,7 +49,10 @@ MemoryAccess access_of(const Site& site) {
 }  // namespace
 
 SiteValues::SiteValues(InstrumentationUnit& unit, const FunctionUnit& function)
-    : unit_(unit), function_(function), body_(*function.function->body), lanes_(unit, function) {
+    : unit_(unit),
+      function_(function),
+      body_(*function.function->body),
+      lanes_(unit.module, unit.variant.shared_variables, *function.function) {
   const auto want = [&](const ProbeRoutine& routine) {
     wanted_.insert(routine.site_values().begin(), routine.site_values().end());
   };
@@ -112,7 +115,7 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
       code.mov(wide(name), access.is_bulk ? access.bytes : 0);
     }
   } else if (name.starts_with(operand_prefix)) {
-    if (!is_read_behind(name, site)) add_operand(name, site, code);
+    if (!is_read_after(name, site)) add_operand(name, site, code);
   } else if (name.starts_with(stored_prefix)) {
     const std::uint32_t position = number_at_end(name);
     add_bits(name, site, stored_operand(instruction, position), position, size_of(instruction.traits.type),
@@ -124,7 +127,7 @@ void SiteValues::add_loaded_values(const Probe& probe, const Site& site, CodeBui
   const OpcodeTraits& traits = site.instruction->traits;
   const DataType result = result_type(*site.instruction);
   for (const std::string& name : routine_at(probe, site).site_values()) {
-    if (name.starts_with(operand_prefix) && is_read_behind(name, site)) add_operand(name, site, code);
+    if (name.starts_with(operand_prefix) && is_read_after(name, site)) add_operand(name, site, code);
     if (name.starts_with(result_prefix)) add_written(name, site, result != DataType::none, result, code);
     if (name.starts_with(loaded_prefix))
       add_written(name, site, traits.reads_memory && traits.destinations != 0, traits.type, code);

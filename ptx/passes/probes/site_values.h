@@ -55,7 +55,7 @@ class SiteValues {
   std::uint32_t inner_guarded(const BasicBlock& block) const;
   bool counts_guards(const BasicBlock& block) const;
   OperandReader reader_at(const Site& site, CodeBuilder& code) const {
-    return {unit_, body_, *site.instruction, code};
+    return {unit_.module, unit_.variant.shared_variables, body_, *site.instruction, code};
   }
   CodeOperand loop_operand(std::string_view name, const Site& site);
   CodeOperand block_operand(std::string_view name, const Site& site);

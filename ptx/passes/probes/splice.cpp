@@ -7,7 +7,7 @@
 #include "ptx/passes/memory/taking_lanes.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/frame.h"
-#include "ptx/passes/probes/kept_carry.h"
+#include "ptx/passes/probes/carry_flag.h"
 #include "ptx/passes/probes/loop_sites.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/routine_copies.h"
@@ -120,7 +120,7 @@ class FunctionSplicer {
       copies_.add_before(instruction, code);
       words_.add_before(block, instruction, code);
       add_instruction_probes(block, instruction, code);
-      Code behind = probes_behind(block, instruction, code);
+      Code after = probes_after(block, instruction, code);
       if (i + 1 == range.end && instruction.traits.ends_block()) {
         add_block_exit(block, &instruction, code);
         loops_.add_before_end(block, instruction, code);
@@ -129,29 +129,29 @@ class FunctionSplicer {
       } else {
         copies_.values().add_guard_count(block, instruction, code);
       }
-      unit_.edits.insert_before(instruction.text.begin, carry_.keep_before(i, code.take(), names_));
-      splice_behind(block, i, std::move(behind));
+      unit_.edits.insert_before(instruction.text.begin, carry_.preserve_before(i, code.take(), names_));
+      splice_after(block, i, std::move(after));
     }
   }
 
   /// After an instruction: its probes; after the last one, also the exit of a block, or what follows a call.
-  void splice_behind(std::uint32_t block, std::uint32_t index, Code probes) {
+  void splice_after(std::uint32_t block, std::uint32_t index, Code probes) {
     const BasicBlock& range = function_.graph().blocks[block];
     const Instruction& instruction = body_.instructions[index];
     CodeBuilder code(names_);
     if (frame_.is_passed_by(instruction)) frame_.add_load(code);
-    copies_.add_behind(index, code);
+    copies_.add_after(index, code);
     code.append(std::move(probes));
     if (index + 1 == range.end) {
       if (!instruction.traits.ends_block()) {
         add_block_exit(block, nullptr, code);
         words_.add_before_end(block, code);
       }
-      loops_.add_behind_end(block, instruction, code);
-      words_.add_behind_end(block, code);
-      if (may_run_off_behind(block, instruction)) add_fall_off(range, block, code);
+      loops_.add_after_end(block, instruction, code);
+      words_.add_after_end(block, code);
+      if (may_run_off_after(block, instruction)) add_fall_off(range, block, code);
     }
-    unit_.edits.insert_before(instruction.text.end, carry_.keep_behind(index, code.take(), names_));
+    unit_.edits.insert_before(instruction.text.end, carry_.preserve_after(index, code.take(), names_));
   }
 
   void add_block_exit(std::uint32_t block, const Instruction* terminator, CodeBuilder& code) {
@@ -164,7 +164,7 @@ class FunctionSplicer {
 
   /// True if threads may reach the end of the body after the block's last instruction: a branch whose guard
   /// fails, or a call that returns.
-  bool may_run_off_behind(std::uint32_t block, const Instruction& last) const {
+  bool may_run_off_after(std::uint32_t block, const Instruction& last) const {
     const bool goes_elsewhere = is_exit(last) || last.traits.kind == OpcodeClass::branch;
     return block + 1 == function_.graph().blocks.size() && (last.guarded() || !goes_elsewhere);
   }
@@ -201,7 +201,7 @@ class FunctionSplicer {
   void add_instruction_probes(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
     CodeBuilder probes(names_);
     for (Probe& probe : unit_.spliced.probes) {
-      if (!stands_at(probe, ProbePoint::instruction, instruction)) continue;
+      if (!is_at(probe, ProbePoint::instruction, instruction)) continue;
       if (copies_.is_measured_elsewhere(probe, instruction) || has_nothing_to_measure(probe, instruction)) {
         ++probe.sites;
         continue;
@@ -223,7 +223,8 @@ class FunctionSplicer {
                                       CodeBuilder& code) const {
     const std::optional<MemoryAccess> access = probe.access_at(instruction);
     if (!access || !access->selects_lanes()) return std::nullopt;
-    return TakingLanes(unit_, function_).predicate(instruction, *access, code);
+    return TakingLanes(unit_.module, unit_.variant.shared_variables, *function_.function)
+        .predicate(instruction, *access, code);
   }
 
   /// For threads that exit the function inside a loop.
@@ -235,11 +236,11 @@ class FunctionSplicer {
 
   /// Returns the probes after an instruction, and adds to `before` what they read before it. Empty for
   /// branches and exits.
-  Code probes_behind(std::uint32_t block, const Instruction& instruction, CodeBuilder& before) {
+  Code probes_after(std::uint32_t block, const Instruction& instruction, CodeBuilder& before) {
     if (instruction.traits.kind == OpcodeClass::branch || is_exit(instruction)) return {};
     CodeBuilder probes(names_);
     for (Probe& probe : unit_.spliced.probes) {
-      if (!stands_at(probe, ProbePoint::instruction_after, instruction)) continue;
+      if (!is_at(probe, ProbePoint::instruction_after, instruction)) continue;
       const Site site = copies_.site_at(probe, block, instruction);
       copies_.values().add_preparation(probe, site, before);
       CodeBuilder own(names_);
@@ -282,7 +283,7 @@ class FunctionSplicer {
   const ThreadRegisters& registers_;
   const bool is_kernel_;
   const Frame frame_;
-  KeptCarry carry_;
+  CarryFlag carry_;
   RoutineCopies copies_;
   WordProbes words_;
   LoopSites loops_;

@@ -18,8 +18,8 @@ inline constexpr std::string_view tally_prefix = "tally_";
 /// A tally of a routine at one site: its site value's name, and its storage.
 struct SiteTally {
   std::string name;
-  TallyPlace place;     ///< null: not needed
-  VirtualRegister reg;  ///< if it is not a bit
+  TallyStorage storage;  ///< null: not needed
+  VirtualRegister reg;   ///< if it is not a bit
 };
 
 /// The tallies of one function.
@@ -29,16 +29,16 @@ class Tallies {
 
   std::vector<SiteTally> at(const Probe& probe, const Site& site) const;
   /// Null: full-row warps are counted like all others (MemorySite::rows).
-  TallyPlace exception_at(const Probe& probe, const Site& site) const;
+  TallyStorage exception_at(const Probe& probe, const Site& site) const;
 
   /// Adds one in the lanes in which the predicate holds.
-  void add_one(const TallyPlace& tally, VirtualRegister predicate, CodeBuilder& code) const;
+  void add_one(const TallyStorage& tally, VirtualRegister predicate, CodeBuilder& code) const;
   /// Sets the mark (Tally::is_mark) or exception to a non-zero value where the predicate holds.
-  void add_mark(const TallyPlace& mark, VirtualRegister predicate, CodeBuilder& code) const {
+  void add_mark(const TallyStorage& mark, VirtualRegister predicate, CodeBuilder& code) const {
     set_mark(code, context(), mark, predicate);
   }
   /// Sets the tally's bit if `value` is 1; `value` is 0 or 1.
-  void add_bit(const TallyPlace& tally, VirtualRegister value, CodeBuilder& code) const {
+  void add_bit(const TallyStorage& tally, VirtualRegister value, CodeBuilder& code) const {
     set_bit_by(code, context(), tally, value);
   }
   /// After a routine: adds tallies without a register of their own to memory.
@@ -46,7 +46,7 @@ class Tallies {
 
  private:
   CountContext context() const { return count_context(unit_, unit_.reached.position_of(function_)); }
-  TallyPlace find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
+  TallyStorage find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;

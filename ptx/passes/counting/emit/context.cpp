@@ -22,7 +22,7 @@ std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& uni
     CounterRegisters& registers = all.emplace_back();
     const RegisterType number = unit.counting.plan->is_wide ? RegisterType::b64 : RegisterType::b32;
     registers.numbers = declare(names, number, function.registers);
-    registers.words = declare(names, RegisterType::b32, words_of(function.bits));
+    registers.bits = declare(names, RegisterType::b32, words_of(function.bits));
     registers.holds = declare(names, RegisterType::b32, words_of(function.bit_pairs));
     registers.fails = declare(names, RegisterType::b32, words_of(function.bit_pairs));
     if (function.converges_at_exit && !unit.options.launch.has_full_warps)
@@ -39,8 +39,8 @@ CountContext count_context(InstrumentationUnit& unit, std::uint32_t function) {
 }
 
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountContext& context) {
-  const HiddenWords words(context.is_kernel(), code);
-  return slots_of_warp(code, context.plan, words.load(context.unit.counting.word, code));
+  const ParameterSlots parameters(context.is_kernel(), code);
+  return slots_of_warp(code, context.plan, parameters.load(context.unit.counting.slot, code));
 }
 
 VirtualRegister slots_of_warp(CodeBuilder& code, const CountPlan& plan, VirtualRegister slots) {

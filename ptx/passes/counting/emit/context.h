@@ -26,8 +26,11 @@ struct CountContext {
   }
   VirtualRegister number(std::uint32_t index) const { return registers.numbers[index]; }
   /// Returns the register that contains an accumulator's bit.
-  VirtualRegister word(const Accumulator& bit) const { return registers.words[bit.index / 32]; }
+  VirtualRegister bits_of(const Accumulator& bit) const { return registers.bits[bit.index / 32]; }
 };
+
+/// Counters whose accumulators are incremented at one program point under one condition.
+using IncrementedCounters = std::vector<const Counter*>;
 
 /// Returns the context of the function with this index in the unit. Its registers must be declared.
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t function);

@@ -39,7 +39,7 @@ class FunctionCounting {
     for (std::uint32_t loop = 0; loop < counters_.lane_loops.size(); ++loop) append_lane_loop(loop);
     append_flushes();
     std::map<std::uint32_t, Code> together;
-    for (auto& [place, code] : codes_) together[place.first].append(code.take());
+    for (auto& [position, code] : codes_) together[position.first].append(code.take());
     for (auto& [position, code] : together) context_.unit.edits.insert_before(position, std::move(code));
   }
 
@@ -48,8 +48,8 @@ class FunctionCounting {
   enum class Rank : std::uint8_t {
     declaration,
     together,
-    behind,
-    loop_begin_behind,
+    after,
+    loop_begin_after,
     entry,
     start,
     loop_end,
@@ -62,21 +62,21 @@ class FunctionCounting {
   /// Appends to the code already inserted at `position`.
   CodeBuilder& at(const Position& position) { return codes_.try_emplace(position, names_).first->second; }
 
-  Position position_of(const Place& place) const {
-    const BasicBlock& block = blocks_[place.block];
+  Position position_of(const ProgramPoint& point) const {
+    const BasicBlock& block = blocks_[point.block];
     const Instruction* last = block.size() == 0 ? nullptr : &instructions_[block.end - 1];
     const std::uint32_t body_end = function_.body_text.end - 1;
-    switch (place.kind) {
-      case Place::Kind::entry: return {entry_position(function_), Rank::entry};
-      case Place::Kind::block_start:
+    switch (point.kind) {
+      case ProgramPoint::Kind::entry: return {entry_position(function_), Rank::entry};
+      case ProgramPoint::Kind::block_start:
         return {last == nullptr ? body_end : instructions_[block.begin].text.begin, Rank::start};
-      case Place::Kind::before: return {instructions_[place.instruction].text.begin, Rank::before};
-      case Place::Kind::behind: return {last->text.end, Rank::behind};
-      case Place::Kind::block_end: break;
+      case ProgramPoint::Kind::before: return {instructions_[point.instruction].text.begin, Rank::before};
+      case ProgramPoint::Kind::after: return {last->text.end, Rank::after};
+      case ProgramPoint::Kind::block_end: break;
     }
     if (last == nullptr) return {body_end, Rank::before};
     return last->traits.ends_block() ? Position(last->text.begin, Rank::before)
-                                     : Position(last->text.end, Rank::behind);
+                                     : Position(last->text.end, Rank::after);
   }
 
   /// Returns the bits of a register that are initially set.
@@ -107,7 +107,7 @@ class FunctionCounting {
     for (std::uint32_t i = 0; i < registers.numbers.size(); ++i) {
       if (!set_later.contains(i)) code.mov(registers.numbers[i], 0);
     }
-    for (std::uint32_t i = 0; i < registers.words.size(); ++i) code.mov(registers.words[i], first_bits(i));
+    for (std::uint32_t i = 0; i < registers.bits.size(); ++i) code.mov(registers.bits[i], first_bits(i));
     for (const auto* words : {&registers.holds, &registers.fails}) {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }
@@ -129,8 +129,8 @@ class FunctionCounting {
   }
 
   void append_increment_at(const Increment& increment, const IncrementedCounters& counters) {
-    const Place& place = increment.place;
-    const Position position = position_of(place);
+    const ProgramPoint& point = increment.point;
+    const Position position = position_of(point);
     CodeBuilder& code = at(position);
     if (increment.amount == Amount::trip_count) {
       const TripCountReading& reading = counters_.trip_counts[increment.index].reading;
@@ -138,13 +138,13 @@ class FunctionCounting {
     }
     switch (increment.condition.kind) {
       case Condition::Kind::always: return append_increments(code, context_, counters, elections_[position]);
-      case Condition::Kind::guard: return append_guarded(code, place, counters);
+      case Condition::Kind::guard: return append_guarded(code, point, counters);
       case Condition::Kind::diverges:
         return append_divergences(code, context_, counters,
-                                  *predicate_of(instructions_[place.instruction].guard));
+                                  *predicate_of(instructions_[point.instruction].guard));
       case Condition::Kind::switch_target:
         return append_guarded_increments(code, context_, counters,
-                                         goes_to(code, place, increment.condition.target));
+                                         goes_to(code, point, increment.condition.target));
       case Condition::Kind::none_takes: return append_none_takes(code, increment, counters);
       case Condition::Kind::takes: return append_taking(code, increment, counters);
     }
@@ -152,10 +152,11 @@ class FunctionCounting {
 
   /// Counts the lanes that take part in the access.
   void append_taking(CodeBuilder& code, const Increment& increment, const IncrementedCounters& counters) {
-    const Instruction& instruction = instructions_[increment.place.instruction];
+    const Instruction& instruction = instructions_[increment.point.instruction];
     const std::optional<MemoryAccess> access = selecting_access(instruction);
     if (!access) return;
-    const TakingLanes lanes(context_.unit, context_.function);
+    const TakingLanes lanes(context_.unit.module, context_.unit.variant.shared_variables,
+                            *context_.function.function);
     CodePredicate takes = lanes.predicate(instruction, *access, code);
     if (const std::optional<CodePredicate> guard = predicate_of(instruction.guard)) {
       const VirtualRegister holds =
@@ -172,27 +173,27 @@ class FunctionCounting {
   }
 
   /// Counts lanes for which a branch's guard holds, and with them the warps that take the branch as a whole.
-  void append_guarded(CodeBuilder& code, const Place& place, const IncrementedCounters& counters) {
-    const CodePredicate guard = *predicate_of(instructions_[place.instruction].guard);
-    const std::uint32_t next = blocks_[place.block].fall_through;
-    const auto whole = increments_.find({place, {Condition::Kind::none_takes, next}});
-    if (next == no_block || whole == increments_.end() || !are_in_memory(whole->second))
+  void append_guarded(CodeBuilder& code, const ProgramPoint& point, const IncrementedCounters& counters) {
+    const CodePredicate guard = *predicate_of(instructions_[point.instruction].guard);
+    const std::uint32_t next = blocks_[point.block].fall_through;
+    const auto converged = increments_.find({point, {Condition::Kind::none_takes, next}});
+    if (next == no_block || converged == increments_.end() || !are_in_memory(converged->second))
       return append_guarded_increments(code, context_, counters, guard);
-    append_guarded_increments(code, context_, counters, guard, {whole->second, lanes_here(place)});
+    append_guarded_increments(code, context_, counters, guard, {converged->second, lanes_here(point)});
   }
 
   void append_none_takes(CodeBuilder& code, const Increment& increment, const IncrementedCounters& counters) {
-    const Place& place = increment.place;
-    const CodePredicate takes_target = takes(place, increment.condition.target);
+    const ProgramPoint& point = increment.point;
+    const CodePredicate takes_target = takes(point, increment.condition.target);
     if (!are_in_memory(counters)) {
-      CodeBuilder& before = before_branch(place);
-      const VirtualRegister some = before.pred("vote.sync.any.pred", {takes_target, lanes_here(place)});
+      CodeBuilder& before = before_branch(point);
+      const VirtualRegister some = before.pred("vote.sync.any.pred", {takes_target, lanes_here(point)});
       return append_guarded_increments(before, context_, counters, !CodePredicate(some));
     }
-    const bool is_counted_with_guard = increment.condition.target == blocks_[place.block].fall_through &&
-                                       increments_.contains({place, {Condition::Kind::guard, 0}});
+    const bool is_counted_with_guard = increment.condition.target == blocks_[point.block].fall_through &&
+                                       increments_.contains({point, {Condition::Kind::guard, 0}});
     if (is_counted_with_guard) return;
-    append_guarded_increments(code, context_, {}, !takes_target, {counters, lanes_here(place)});
+    append_guarded_increments(code, context_, {}, !takes_target, {counters, lanes_here(point)});
   }
 
   bool are_in_memory(const IncrementedCounters& counters) const {
@@ -202,25 +203,27 @@ class FunctionCounting {
   }
 
   /// Before the branch and before any code there at which the warp may diverge.
-  CodeBuilder& before_branch(const Place& place) { return at({position_of(place).first, Rank::together}); }
+  CodeBuilder& before_branch(const ProgramPoint& point) {
+    return at({position_of(point).first, Rank::together});
+  }
 
   /// Returns the mask of active lanes.
-  CodeOperand lanes_here(const Place& place) {
+  CodeOperand lanes_here(const ProgramPoint& point) {
     if (context_.unit.options.launch.has_full_warps) return -1;
-    return before_branch(place).active_mask();
+    return before_branch(point).active_mask();
   }
 
   /// Holds for the lanes that branch to the target.
-  CodePredicate takes(const Place& place, std::uint32_t target) const {
-    const CodePredicate guard = *predicate_of(instructions_[place.instruction].guard);
-    return target == blocks_[place.block].fall_through ? !guard : guard;
+  CodePredicate takes(const ProgramPoint& point, std::uint32_t target) const {
+    const CodePredicate guard = *predicate_of(instructions_[point.instruction].guard);
+    return target == blocks_[point.block].fall_through ? !guard : guard;
   }
 
   /// Holds for the lanes that the brx.idx sends to the target. All targets are counted before the lanes
   /// diverge: code on one of two parallel edges to the same block would keep the lanes apart.
-  CodePredicate goes_to(CodeBuilder& code, const Place& place, std::uint32_t target) const {
-    const BasicBlock& block = blocks_[place.block];
-    const Instruction& branch = instructions_[place.instruction];
+  CodePredicate goes_to(CodeBuilder& code, const ProgramPoint& point, std::uint32_t target) const {
+    const BasicBlock& block = blocks_[point.block];
+    const Instruction& branch = instructions_[point.instruction];
     const Name index{std::string(context_.unit.module.text(branch.operands[0].text))};
     std::optional<VirtualRegister> goes;
     for (std::uint32_t i = 0; i < block.targets.size(); ++i) {
@@ -241,14 +244,14 @@ class FunctionCounting {
     if (!trips.is_used) return;
     // No lane has entered the loop yet.
     if (trips.above != no_block) {
-      at(position_of({Place::Kind::block_start, trips.above, 0}))
+      at(position_of({ProgramPoint::Kind::block_start, trips.above, 0}))
           .mov(context_.number(trips.reading.entered_reg), 0);
     }
     for (const Increment& entry : trips.entries) {
       const bool is_guarded = entry.condition.kind == Condition::Kind::guard;
       append_loop_entry(
-          at(position_of(entry.place)), context_, trips.reading,
-          is_guarded ? predicate_of(instructions_[entry.place.instruction].guard) : std::nullopt);
+          at(position_of(entry.point)), context_, trips.reading,
+          is_guarded ? predicate_of(instructions_[entry.point.instruction].guard) : std::nullopt);
     }
   }
 
@@ -258,9 +261,10 @@ class FunctionCounting {
     const auto is_of_loop = [&](const LaneMaximum& maximum) { return maximum.loop == index; };
     if (std::ranges::none_of(counters_.lane_maxima, is_of_loop)) return;
     const LaneLoop& loop = counters_.lane_loops[index];
-    const Rank begin = loop.begin.kind == Place::Kind::behind ? Rank::loop_begin_behind : Rank::loop_begin;
+    const Rank begin =
+        loop.begin.kind == ProgramPoint::Kind::after ? Rank::loop_begin_after : Rank::loop_begin;
     append_lane_loop_begin(at({position_of(loop.begin).first, begin}), context_, index);
-    const Place end{Place::Kind::block_start, loop.end, 0};
+    const ProgramPoint end{ProgramPoint::Kind::block_start, loop.end, 0};
     append_lane_loop_end(at({position_of(end).first, Rank::loop_end}), context_, index);
   }
 

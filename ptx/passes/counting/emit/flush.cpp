@@ -120,7 +120,7 @@ class Flush {
     std::set<VirtualRegister> found;
     for (const Counter* counter : counters_) {
       const Accumulator& each = accumulator(*counter);
-      if (each.is_bit()) found.insert(context_.word(each));
+      if (each.is_bit()) found.insert(context_.bits_of(each));
       if (each.storage == Storage::bit_pair) {
         found.insert(context_.registers.holds[each.index / word_bits]);
         found.insert(context_.registers.fails[each.index / word_bits]);
@@ -179,7 +179,7 @@ class Flush {
       const bool is_number = each.storage == Storage::reg;
       const VirtualRegister amount =
           is_number ? context_.number(each.index)
-                    : code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, 1});
+                    : code_.b32("bfe.u32", {context_.bits_of(each), each.index % word_bits, 1});
       append_flush_by_lane(code_, context_.plan.is_wide && is_number, amount,
                            at_slot(*warp_.slots, counter->slot),
                            counter->combine == Combine::lane_0 ? is_lane_0 : std::nullopt);
@@ -307,8 +307,8 @@ class Flush {
       case Totals::Kind::bits: break;
     }
     const std::int64_t distance = std::int64_t{totals.first_bit} - totals.first;
-    const VirtualRegister place = distance == 0 ? turn : code_.b32("add.s32", {turn, distance});
-    VirtualRegister bit = code_.b32("and.b32", {at(totals.value, place), 1});
+    const VirtualRegister index = distance == 0 ? turn : code_.b32("add.s32", {turn, distance});
+    VirtualRegister bit = code_.b32("and.b32", {at(totals.value, index), 1});
     if (totals.use == BitUse::lane_0 && !context_.counters.converges_at_exit)
       bit = code_.b32("and.b32", {bit, lane_0_is_here()});
     bit = totals.use == BitUse::uniform_sum ? code_.b32("mul.lo.u32", {bit, lanes_together()}) : once(bit);
@@ -404,7 +404,7 @@ class Flush {
   Totals total_of_group(const std::vector<const Counter*>& line, std::uint32_t first) {
     const Accumulator& each = accumulator(*line[first]);
     const std::uint32_t size = size_of_group(line, first);
-    const VirtualRegister bits = code_.b32("bfe.u32", {context_.word(each), each.index % word_bits, size});
+    const VirtualRegister bits = code_.b32("bfe.u32", {context_.bits_of(each), each.index % word_bits, size});
     if (size == 1) return {Totals::Kind::number, first, sum_over_lanes(bits)};
     const VirtualRegister bytes = code_.b32("mul.lo.u32", {bits, spread});
     const VirtualRegister sums = sum_over_lanes(code_.b32("and.b32", {bytes, one_of_each_byte}));
@@ -434,9 +434,9 @@ class Flush {
   /// Returns the bits that are set in any lane, or in all lanes.
   VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
     const auto any = [&](VirtualRegister word) {
-      const auto [place, is_new] = any_.try_emplace(word, word);
-      if (is_new) place->second = code_.b32("redux.sync.or.b32", {word, warp_.mask});
-      return place->second;
+      const auto [entry, is_new] = any_.try_emplace(word, word);
+      if (is_new) entry->second = code_.b32("redux.sync.or.b32", {word, warp_.mask});
+      return entry->second;
     };
     if (each.storage == Storage::bit_pair) {
       const std::uint32_t index = each.index / word_bits;
@@ -444,9 +444,9 @@ class Flush {
                        {any(context_.registers.holds[index]), any(context_.registers.fails[index])});
     }
     switch (use) {
-      case BitUse::any: return any(context_.word(each));
-      case BitUse::all: return code_.b32("redux.sync.and.b32", {context_.word(each), warp_.mask});
-      default: return context_.word(each);
+      case BitUse::any: return any(context_.bits_of(each));
+      case BitUse::all: return code_.b32("redux.sync.and.b32", {context_.bits_of(each), warp_.mask});
+      default: return context_.bits_of(each);
     }
   }
 

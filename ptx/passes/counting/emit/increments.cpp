@@ -47,16 +47,16 @@ void append_kept(CodeBuilder& code, const CountContext& context, const Kept& kep
   for (const std::uint32_t index : kept.numbers) add_to(code, context.number(index), amount, guard);
   for (const auto& [index, bits] : kept.words) {
     // Each increment runs once: it sets a Storage::bit and clears a Storage::cleared_bit.
-    const VirtualRegister word = context.registers.words[index];
+    const VirtualRegister word = context.registers.bits[index];
     code.emit_if(guard, "xor.b32", {word, word, static_cast<std::int32_t>(bits)});
   }
 }
 
-/// The warp's leader adds the number of lanes, or one per warp; for `whole` it adds one if every lane of
+/// The warp's leader adds the number of lanes, or one per warp; for `converged` it adds one if every lane of
 /// `here` takes the branch.
 void append_to_memory(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                      VirtualRegister mask, const WholeWarps& whole = {}) {
-  if (counters.empty() && whole.counters.empty()) return;
+                      VirtualRegister mask, const ConvergedWarps& converged = {}) {
+  if (counters.empty() && converged.counters.empty()) return;
   const VirtualRegister slots = slots_of_warp(code, context);
   std::optional<VirtualRegister> lanes, one;
   const auto get_one = [&] {
@@ -71,9 +71,9 @@ void append_to_memory(CodeBuilder& code, const CountContext& context, const Incr
     }
     code.emit("red.global.add.u64", {at_slot(slots, counter->slot), counts_lanes ? *lanes : get_one()});
   }
-  if (whole.counters.empty()) return;
-  const CodePredicate all = code.pred("setp.eq.b32", {mask, whole.here});
-  for (const Counter* counter : whole.counters)
+  if (converged.counters.empty()) return;
+  const CodePredicate all = code.pred("setp.eq.b32", {mask, converged.here});
+  for (const Counter* counter : converged.counters)
     code.emit_if(all, "red.global.add.u64", {at_slot(slots, counter->slot), get_one()});
 }
 
@@ -111,11 +111,11 @@ void append_increments(CodeBuilder& code, const CountContext& context, const Inc
 
 void append_guarded_increments(CodeBuilder& code, const CountContext& context,
                                const IncrementedCounters& counters, const CodePredicate& guard,
-                               const WholeWarps& whole) {
+                               const ConvergedWarps& converged) {
   const Group group = group_of(context, counters);
   append_kept(code, context, group.every, 1, guard);
-  if (!group.elects() && whole.counters.empty()) return;
-  if (group.memory.empty() && whole.counters.empty()) {
+  if (!group.elects() && converged.counters.empty()) return;
+  if (group.memory.empty() && converged.counters.empty()) {
     // Under the guard, activemask yields the lanes for which it holds; a vote would also wait for the others.
     const VirtualRegister mask = code.fresh(RegisterType::b32);
     code.emit_if(guard, "activemask.b32", {mask});
@@ -129,7 +129,7 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
   const CodePredicate leads = code.elect_leader(mask);
   append_kept(code, context, group.elected, 1, leads);
   code.branch_if(!leads, done);
-  append_to_memory(code, context, group.memory, mask, whole);
+  append_to_memory(code, context, group.memory, mask, converged);
   code.place(done);
 }
 

@@ -8,9 +8,6 @@
 
 namespace lynxpp::ptx {
 
-/// Counters whose accumulators are incremented at one program point under one condition.
-using IncrementedCounters = std::vector<const Counter*>;
-
 /// The active lanes at a program point and their leader, determined once for all counters there.
 class Election {
  public:
@@ -27,7 +24,7 @@ void append_increments(CodeBuilder& code, const CountContext& context, const Inc
 
 /// Counters in memory of warps whose lanes all reach a program point (mask `here`) and take the same side of
 /// its branch.
-struct WholeWarps {
+struct ConvergedWarps {
   IncrementedCounters counters;
   CodeOperand here = -1;
 };
@@ -35,7 +32,7 @@ struct WholeWarps {
 /// Adds one per execution in which the guard holds.
 void append_guarded_increments(CodeBuilder& code, const CountContext& context,
                                const IncrementedCounters& counters, const CodePredicate& guard,
-                               const WholeWarps& whole = {});
+                               const ConvergedWarps& converged = {});
 
 /// Adds one per warp for which the guard holds in some lanes but not in all.
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,

@@ -1,7 +1,5 @@
 #include "ptx/passes/counting/emit/loops.h"
 
-#include "ptx/passes/counting/emit/increments.h"
-
 namespace lynxpp::ptx {
 namespace {
 

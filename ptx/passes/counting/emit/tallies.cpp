@@ -5,22 +5,22 @@
 
 namespace lynxpp::ptx {
 
-TallyPlace find_tally(const InstrumentationUnit& unit, const Tally& tally) {
+TallyStorage find_tally(const InstrumentationUnit& unit, const Tally& tally) {
   if (unit.counting.plan == nullptr) return {};
   const auto found = unit.counting.plan->tallies.find(tally);
   if (found == unit.counting.plan->tallies.end()) return {};
   return {&unit.counting.plan->counter(found->second), &unit.counting.plan->accumulator(found->second)};
 }
 
-VirtualRegister register_of(const CountContext& context, const TallyPlace& tally) {
+VirtualRegister register_of(const CountContext& context, const TallyStorage& tally) {
   LYNXPP_CHECK(!tally.is_bit(), "a tally of one bit has no register of its own");
   return context.number(tally.accumulator->index);
 }
 
-void set_mark(CodeBuilder& code, const CountContext& context, const TallyPlace& mark,
+void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage& mark,
               const CodePredicate& predicate) {
   if (mark.is_bit()) {
-    const VirtualRegister word = context.word(*mark.accumulator);
+    const VirtualRegister word = context.bits_of(*mark.accumulator);
     code.emit_if(predicate, "or.b32", {word, word, static_cast<std::int32_t>(mark.accumulator->bit_mask())});
     return;
   }
@@ -33,14 +33,14 @@ void set_mark(CodeBuilder& code, const CountContext& context, const TallyPlace& 
   code.place(done);
 }
 
-void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyPlace& tally,
+void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
                 VirtualRegister value) {
-  const VirtualRegister word = context.word(*tally.accumulator);
+  const VirtualRegister word = context.bits_of(*tally.accumulator);
   const VirtualRegister bit = code.b32("shl.b32", {value, tally.accumulator->index % 32});
   code.emit("or.b32", {word, word, bit});
 }
 
-void flush_shared(CodeBuilder& code, const CountContext& context, const TallyPlace& tally, bool by_lane) {
+void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally, bool by_lane) {
   const VirtualRegister number = register_of(context, tally);
   const Label done = code.fresh_label();
   const VirtualRegister is_none =

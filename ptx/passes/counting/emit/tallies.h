@@ -6,7 +6,7 @@
 namespace lynxpp::ptx {
 
 /// The storage of a tally in one function. Null members: not requested.
-struct TallyPlace {
+struct TallyStorage {
   const Counter* counter = nullptr;
   const Accumulator* accumulator = nullptr;
 
@@ -18,21 +18,21 @@ struct TallyPlace {
   }
 };
 
-TallyPlace find_tally(const InstrumentationUnit& unit, const Tally& tally);
+TallyStorage find_tally(const InstrumentationUnit& unit, const Tally& tally);
 
 /// Returns the tally's register. Requires that it is not a bit.
-VirtualRegister register_of(const CountContext& context, const TallyPlace& tally);
+VirtualRegister register_of(const CountContext& context, const TallyStorage& tally);
 
 /// Sets a mark (Tally::is_mark) to a non-zero value in the lanes where the predicate holds.
-void set_mark(CodeBuilder& code, const CountContext& context, const TallyPlace& mark,
+void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage& mark,
               const CodePredicate& predicate);
 
 /// Sets the tally's bit if `value` (32 bits) is 1; `value` is 0 or 1.
-void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyPlace& tally,
+void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
                 VirtualRegister value);
 
 /// If any lane's shared register is non-zero, adds it to memory and zeroes it. `by_lane`: each lane adds its
 /// own, for registers that few lanes have set.
-void flush_shared(CodeBuilder& code, const CountContext& context, const TallyPlace& tally, bool by_lane);
+void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally, bool by_lane);
 
 }  // namespace lynxpp::ptx

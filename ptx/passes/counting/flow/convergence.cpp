@@ -10,13 +10,13 @@ namespace lynxpp::ptx {
 namespace {
 
 /// True if no function that the kernel may reach makes waiting at the exit unsafe.
-bool are_harmless(const InstrumentationUnit& unit) {
-  for (const FunctionUnit& function : unit.reached.functions) {
+bool are_harmless(const CountInputs& inputs) {
+  for (const FunctionUnit& function : inputs.reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
       if (instruction.traits.kind == OpcodeClass::call &&
-          unit.reached.find(direct_callee(unit.module, instruction)) == nullptr)
+          inputs.reached.find(direct_callee(inputs.module, instruction)) == nullptr)
         return false;
-      if (&function == &unit.reached.kernel()) continue;
+      if (&function == &inputs.reached.kernel()) continue;
       if (instruction.opcode == "exit" || may_join_lanes(instruction)) return false;
     }
   }
@@ -38,11 +38,11 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
     if (blocks[block].successors.size() < 2 ||
         (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
       continue;
-    const auto divide = [&](std::uint32_t next) {
+    const auto mark = [&](std::uint32_t next) {
       together[next] = false;
       return ++visits <= most_visits;
     };
-    if (!walk_blocks(kernel.graph(), blocks[block].successors, post_dominators[block], divide))
+    if (!walk_blocks(kernel.graph(), blocks[block].successors, post_dominators[block], mark))
       return std::vector<bool>(blocks.size(), false);
   }
   return together;
@@ -50,10 +50,10 @@ std::vector<bool> passed_together(const CountedFunction& kernel) {
 
 /// True if the probe may execute with a partial warp in the function. `together` is indexed by block of the
 /// kernel, as passed_together() returns it.
-bool stands_apart(const InstrumentationUnit& unit, std::uint32_t number, const FunctionUnit& function,
-                  const std::vector<bool>& together) {
-  const Probe& probe = unit.spliced.probes[number];
-  const bool is_kernel = &function == &unit.reached.kernel();
+bool may_be_partial(const CountInputs& inputs, std::uint32_t number, const FunctionUnit& function,
+                    const std::vector<bool>& together) {
+  const Probe& probe = inputs.probes[number];
+  const bool is_kernel = &function == &inputs.reached.kernel();
   switch (probe.point) {
     case ProbePoint::kernel_entry:
     case ProbePoint::kernel_exit: return false;  // all lanes reach it
@@ -65,35 +65,37 @@ bool stands_apart(const InstrumentationUnit& unit, std::uint32_t number, const F
   }
   const std::vector<Instruction>& instructions = function.function->body->instructions;
   for (std::uint32_t i = 0; i < instructions.size(); ++i) {
-    const bool is_apart = instructions[i].guarded() || !is_kernel || !together[function.graph().block_of[i]];
+    const bool is_partial =
+        instructions[i].guarded() || !is_kernel || !together[function.graph().block_of[i]];
     const std::uint32_t id = function.first_instruction + i;
-    if (is_apart && probe.matches(instructions[i]) && unit.memory.measured_at(number, id) == id) return true;
+    if (is_partial && probe.matches(instructions[i]) && inputs.memory.measured_at(number, id) == id)
+      return true;
   }
   return false;
 }
 
 /// True if a handler synchronizes lanes at a site that a partial warp may reach.
-bool joins_in_part(const InstrumentationUnit& unit, const std::vector<bool>& together) {
-  for (std::uint32_t number = 0; number < unit.spliced.probes.size(); ++number) {
-    const Probe& probe = unit.spliced.probes[number];
+bool joins_partial_warps(const CountInputs& inputs, const std::vector<bool>& together) {
+  for (std::uint32_t number = 0; number < inputs.probes.size(); ++number) {
+    const Probe& probe = inputs.probes[number];
     const bool may_join =
         probe.enabled && (probe.routine.may_join_lanes() ||
                           (probe.with_lane_values && probe.with_lane_values->may_join_lanes()));
     if (!may_join) continue;
     const auto is_in = [&](const FunctionUnit& function) {
-      return function.instrumented && stands_apart(unit, number, function, together);
+      return function.instrumented && may_be_partial(inputs, number, function, together);
     };
-    if (std::ranges::any_of(unit.reached.functions, is_in)) return true;
+    if (std::ranges::any_of(inputs.reached.functions, is_in)) return true;
   }
   return false;
 }
 
 }  // namespace
 
-bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& kernel) {
+bool converges_at_exit(const CountInputs& inputs, const CountedFunction& kernel) {
   const std::vector<Instruction>& instructions = kernel.instructions();
   const std::vector<BasicBlock>& blocks = kernel.graph().blocks;
-  if (std::ranges::count_if(instructions, is_exit) != 1 || !are_harmless(unit)) return false;
+  if (std::ranges::count_if(instructions, is_exit) != 1 || !are_harmless(inputs)) return false;
   const std::vector<bool> together = passed_together(kernel);
   for (std::uint32_t block = 0; block < blocks.size(); ++block) {
     const auto begin = instructions.begin() + blocks[block].begin;
@@ -105,7 +107,7 @@ bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& k
     if (exit == end && std::none_of(begin, end, may_join_lanes)) continue;
     if (!together[block]) return false;
   }
-  return !joins_in_part(unit, together);
+  return !joins_partial_warps(inputs, together);
 }
 
 }  // namespace lynxpp::ptx

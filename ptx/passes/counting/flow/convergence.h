@@ -11,7 +11,7 @@
 namespace lynxpp::ptx {
 
 /// True if the kernel has one exit that every launched lane reaches, no lane may wait for another one to
-/// exit, and lanes synchronize only in converged warps. Requires InstrumentationUnit::memory.
-bool converges_at_exit(const InstrumentationUnit& unit, const CountedFunction& kernel);
+/// exit, and lanes synchronize only in converged warps. Requires complete CountInputs::memory.
+bool converges_at_exit(const CountInputs& inputs, const CountedFunction& kernel);
 
 }  // namespace lynxpp::ptx

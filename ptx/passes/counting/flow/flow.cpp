@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ptx/passes/counting/refine/trip_counts.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -15,7 +13,7 @@ constexpr std::uint32_t short_end = 4;  // instructions
 
 }  // namespace
 
-EdgePlaces::EdgePlaces(const CountedFunction& function)
+EdgeSites::EdgeSites(const CountedFunction& function)
     : function_(function),
       graph_(function.graph()),
       instructions_(function.instructions()),
@@ -32,33 +30,33 @@ EdgePlaces::EdgePlaces(const CountedFunction& function)
   }
 }
 
-bool EdgePlaces::is_reachable(std::uint32_t block) const {
+bool EdgeSites::is_reachable(std::uint32_t block) const {
   return function_.analyses->dominators().is_reachable(block);
 }
 
-bool EdgePlaces::ends_in_call(std::uint32_t block) const {
+bool EdgeSites::ends_in_call(std::uint32_t block) const {
   const BasicBlock& range = graph_.blocks[block];
   return range.size() != 0 && instructions_[range.end - 1].traits.kind == OpcodeClass::call;
 }
 
 /// Returns the number of loops around the block.
-std::uint32_t EdgePlaces::depth(std::uint32_t block) const {
+std::uint32_t EdgeSites::depth(std::uint32_t block) const {
   const LoopNest& loops = function_.analyses->loops();
   return loops.depth_of(block) + (loops.is_irreducible(block) ? 1 : 0);
 }
 
-double EdgePlaces::frequency(std::uint32_t block) const {
+double EdgeSites::frequency(std::uint32_t block) const {
   return std::pow(iterations_of_a_loop, std::min(depth(block), deepest));
 }
 
-bool EdgePlaces::is_short_end(std::uint32_t block) const {
+bool EdgeSites::is_short_end(std::uint32_t block) const {
   return block == outside || (graph_.blocks[block].successors.empty() &&
                               graph_.blocks[block].size() <= short_end && !repeats(block));
 }
 
 /// Assumes that most threads have work to do, unless this requires two values to be equal. A loop exit does
 /// not count as an early exit.
-bool EdgePlaces::is_early_exit(std::uint32_t source, std::uint32_t target) const {
+bool EdgeSites::is_early_exit(std::uint32_t source, std::uint32_t target) const {
   if (repeats(source)) return false;
   const auto is_short = [&](std::uint32_t each) { return is_short_end(each); };
   const std::vector<std::uint32_t>& targets = targets_[source];
@@ -71,27 +69,27 @@ bool EdgePlaces::is_early_exit(std::uint32_t source, std::uint32_t target) const
   return is_short_end(target);
 }
 
-CounterDraft EdgePlaces::block_start(std::uint32_t block) const {
+CounterDraft EdgeSites::block_start(std::uint32_t block) const {
   CounterDraft counter;
-  counter.increments = {{{Place::Kind::block_start, block, 0}, {}}};
+  counter.increments = {{{ProgramPoint::Kind::block_start, block, 0}, {}}};
   counter.weight = frequency(block);
   counter.repeats = repeats(block);
   return counter;
 }
 
-CounterDraft EdgePlaces::block_end(std::uint32_t block) const {
+CounterDraft EdgeSites::block_end(std::uint32_t block) const {
   CounterDraft counter = block_start(block);
-  counter.increments[0].place.kind = Place::Kind::block_end;
+  counter.increments[0].point.kind = ProgramPoint::Kind::block_end;
   return counter;
 }
 
-CounterDraft EdgePlaces::entry() const {
+CounterDraft EdgeSites::entry() const {
   CounterDraft counter;
-  counter.increments = {{{Place::Kind::entry, 0, 0}, {}}};
+  counter.increments = {{{ProgramPoint::Kind::entry, 0, 0}, {}}};
   return counter;
 }
 
-CounterDraft EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const {
+CounterDraft EdgeSites::edge(std::uint32_t source, std::uint32_t target) const {
   CounterDraft counter;
   counter.increments = {increment(source, target)};
   const bool stays = target != outside;
@@ -105,13 +103,13 @@ CounterDraft EdgePlaces::edge(std::uint32_t source, std::uint32_t target) const 
 }
 
 /// On a critical edge, counts on the fall-through path, or before the branch under the branch's condition.
-Increment EdgePlaces::increment(std::uint32_t source, std::uint32_t target) const {
-  if (targets_[source].size() == 1) return {{Place::Kind::block_end, source, 0}, {}};
-  if (target != outside && has_one_source(target)) return {{Place::Kind::block_start, target, 0}, {}};
+Increment EdgeSites::increment(std::uint32_t source, std::uint32_t target) const {
+  if (targets_[source].size() == 1) return {{ProgramPoint::Kind::block_end, source, 0}, {}};
+  if (target != outside && has_one_source(target)) return {{ProgramPoint::Kind::block_start, target, 0}, {}};
   const BasicBlock& block = graph_.blocks[source];
   const std::uint32_t last = block.end - 1;
-  const Increment falls{{Place::Kind::behind, source, last}, {}};
-  const Increment jumps{{Place::Kind::before, source, last}, {Condition::Kind::guard, 0}};
+  const Increment falls{{ProgramPoint::Kind::after, source, last}, {}};
+  const Increment jumps{{ProgramPoint::Kind::before, source, last}, {Condition::Kind::guard, 0}};
   switch (instructions_[last].traits.kind) {
     case OpcodeClass::exit: return target == outside ? jumps : falls;
     case OpcodeClass::branch: break;
@@ -120,32 +118,7 @@ Increment EdgePlaces::increment(std::uint32_t source, std::uint32_t target) cons
   if (std::ranges::find(block.targets, target) == block.targets.end()) return falls;
   if (!instructions_[last].opcode.starts_with("brx"))
     return target == outside || target == block.fall_through ? falls : jumps;
-  return {{Place::Kind::before, source, last}, {Condition::Kind::switch_target, target}};
-}
-
-FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places,
-                      const std::vector<TripCount>& trip_counts, bool takes_constants) {
-  FlowGraph flow;
-  const auto blocks = static_cast<std::uint32_t>(function.graph().blocks.size());
-  flow.nodes = blocks;
-  CountedEdge entry{{blocks, 0}, places.entry(), true};
-  entry.flow.is_known = function.entry_is_known;
-  flow.edges.push_back(std::move(entry));
-  for (std::uint32_t block = 0; block < blocks; ++block) {
-    for (const std::uint32_t target : places.targets(block)) {
-      const bool leaves = target == EdgePlaces::outside;
-      CountedEdge edge{{block, leaves ? blocks : target}, {}, false};
-      edge.flow.can_count = !leaves || !function.call_may_exit[block];
-      if (edge.flow.can_count) edge.counter = places.edge(block, target);
-      edge.flow.weight = edge.counter.weight;
-      flow.edges.push_back(std::move(edge));
-    }
-  }
-  const auto use_of = [&](const TripCount& trips) {
-    return trips.constant && !takes_constants ? TripCountUse::none : TripCountUse::threads;
-  };
-  count_by_trips(function, places, trip_counts, use_of, flow);
-  return flow;
+  return {{ProgramPoint::Kind::before, source, last}, {Condition::Kind::switch_target, target}};
 }
 
 }  // namespace lynxpp::ptx

@@ -19,7 +19,7 @@ struct CounterDraft {
   double weight = 1;     ///< estimated increments per entry of the function
   bool repeats = false;  ///< perhaps more than one increment per entry of the function
   /// True if all launched lanes of a warp make each increment together.
-  bool is_whole = false;
+  bool is_converged = false;
   /// True if a warp makes at most one increment, and all lanes that ever make it do so together.
   bool is_once = false;
   VariableId variable = no_variable;  ///< the variable that it measures, once the counter is needed
@@ -51,9 +51,9 @@ struct FlowGraph {
 };
 
 /// The program points at which edges of a function can be counted, and estimated edge frequencies.
-class EdgePlaces {
+class EdgeSites {
  public:
-  explicit EdgePlaces(const CountedFunction& function);
+  explicit EdgeSites(const CountedFunction& function);
 
   static constexpr std::uint32_t outside = 0xffffffff;  ///< the target of edges out of the function
 
@@ -85,10 +85,5 @@ class EdgePlaces {
   std::vector<std::vector<std::uint32_t>> targets_;
   std::vector<std::uint32_t> sources_;  ///< per block: number of incoming edges
 };
-
-/// Returns the flow graph of threads: all control-flow edges, the entry, and the edges that trip counts
-/// define. Constant trip counts are used only with `takes_constants`.
-FlowGraph thread_flow(const CountedFunction& function, const EdgePlaces& places,
-                      const std::vector<TripCount>& trip_counts, bool takes_constants);
 
 }  // namespace lynxpp::ptx

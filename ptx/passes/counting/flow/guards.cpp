@@ -32,8 +32,8 @@ std::pair<std::uint32_t, ValueId> value_of_guard(const FunctionDraft& draft, std
 CounterDraft counter_of_guard(const FunctionDraft& draft, std::uint32_t instruction,
                               Condition::Kind condition, VariableId variable) {
   const std::uint32_t block = draft.function.graph().block_of[instruction];
-  CounterDraft counter = draft.places.block_start(block);
-  counter.increments = {{{Place::Kind::before, block, instruction}, {condition, 0}}};
+  CounterDraft counter = draft.sites.block_start(block);
+  counter.increments = {{{ProgramPoint::Kind::before, block, instruction}, {condition, 0}}};
   counter.variable = variable;
   return counter;
 }
@@ -92,13 +92,13 @@ CounterDraft counter_of_taking(const FunctionDraft& draft, Kind kind, std::uint3
 void plan_taking(PlanDraft& plan, FunctionDraft& draft) {
   std::map<TakingKey, VariableId> known;
   for (const Kind kind : {Kind::thread_taking, Kind::warp_taking, Kind::thread_surplus, Kind::warp_surplus}) {
-    for (const std::uint32_t instruction : draft.demand.places[kind]) {
+    for (const std::uint32_t instruction : draft.demand.sites[kind]) {
       const VariableId own =
           plan.variable_of({kind, draft.function.unit->first_instruction + instruction, {}});
       const std::optional<TakingKey> key = key_of_taking(draft, kind, instruction);
       const auto found = key ? known.find(*key) : known.end();
       if (found != known.end()) {
-        plan.system().redefine(own, {{found->second, 1}});
+        plan.system.redefine(own, {{found->second, 1}});
         continue;
       }
       if (key) known.emplace(*key, own);
@@ -112,8 +112,8 @@ void plan_taking(PlanDraft& plan, FunctionDraft& draft) {
 ThreadGuards find_thread_guards(FunctionDraft& draft) {
   ThreadGuards result;
   const ControlFlowGraph& graph = draft.function.graph();
-  const std::set<std::uint32_t>& guards = draft.demand.places[Kind::thread_guard];
-  std::set<std::uint32_t>& blocks = draft.demand.places[Kind::thread_block];
+  const std::set<std::uint32_t>& guards = draft.demand.sites[Kind::thread_guard];
+  std::set<std::uint32_t>& blocks = draft.demand.sites[Kind::thread_block];
   for (const std::uint32_t instruction : guards) {
     const std::uint32_t block = graph.block_of[instruction];
     const bool is_last = graph.blocks[block].end == instruction + 1;
@@ -159,20 +159,20 @@ void plan_guards(PlanDraft& plan, FunctionDraft& draft, const ThreadGuards& thre
     LinearForm form{{counted, 1}};
     if (guard.is_opposite)
       form = {{plan.variable_of({Kind::thread_block, block, {}}), 1}, {counted, minus_one}};
-    plan.system().redefine(own, std::move(form));
+    plan.system.redefine(own, std::move(form));
   }
-  for (const std::uint32_t instruction : draft.demand.places[Kind::warp_guard]) {
+  for (const std::uint32_t instruction : draft.demand.sites[Kind::warp_guard]) {
     draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::guard,
                                               variable(Kind::warp_guard, instruction)));
   }
-  for (const std::uint32_t instruction : draft.demand.places[Kind::divergence]) {
+  for (const std::uint32_t instruction : draft.demand.sites[Kind::divergence]) {
     const std::uint32_t block = unit.graph().block_of[instruction];
     const VariableId own = variable(Kind::divergence, instruction);
-    if (draft.places.is_reachable(block) && draft.regions.diverges(block)) {
+    if (draft.sites.is_reachable(block) && draft.regions.diverges(block)) {
       draft.counters.push_back(counter_of_warps(draft, instruction, Condition::Kind::diverges, own));
     } else {
       // Warps do not diverge at a branch with a warp-uniform condition.
-      plan.system().redefine(own, {});
+      plan.system.redefine(own, {});
     }
   }
   plan_taking(plan, draft);

@@ -10,8 +10,8 @@ LikelyBranches::LikelyBranches(const CountedFunction& function)
   for (const Instruction& instruction : function.instructions()) {
     if (!instruction.opcode.starts_with("setp.") && !instruction.opcode.ends_with(".pred")) continue;
     if (instruction.operands.empty()) continue;
-    const auto [place, is_new] = definitions_.try_emplace(instruction.operands[0].name, &instruction);
-    if (!is_new || instruction.guarded()) place->second = nullptr;
+    const auto [entry, is_new] = definitions_.try_emplace(instruction.operands[0].name, &instruction);
+    if (!is_new || instruction.guarded()) entry->second = nullptr;
   }
 }
 

@@ -15,7 +15,7 @@ class LikelyBranches {
   /// `function` must outlive this object.
   explicit LikelyBranches(const CountedFunction& function);
 
-  /// True if threads go from `block` to `target` (or exit, with EdgePlaces::outside) only if two values are
+  /// True if threads go from `block` to `target` (or exit, with EdgeSites::outside) only if two values are
   /// equal, while the other edge requires no equality. Requires that `block` has two targets.
   bool needs_equality(std::uint32_t block, std::uint32_t target) const;
   /// True if the branch at the block's end tests the bounds of an index that varies over thread blocks, and

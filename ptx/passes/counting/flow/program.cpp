@@ -12,12 +12,13 @@ constexpr std::uint32_t no_function = 0xffffffff;
 
 class FunctionFinder {
  public:
-  explicit FunctionFinder(InstrumentationUnit& unit) : unit_(unit) {}
+  FunctionFinder(const Module& module, const ReachedFunctions& reached)
+      : module_(module), reached_(reached) {}
 
   std::vector<CountedFunction> run() {
     for (const std::uint32_t index : callers_first()) {
       CountedFunction function;
-      function.unit = &unit_.reached.functions[index];
+      function.unit = &reached_.functions[index];
       function.analyses = function.unit->analyses.get();
       function.index = index;
       function.call_may_exit.assign(function.graph().blocks.size(), false);
@@ -30,15 +31,15 @@ class FunctionFinder {
 
  private:
   std::vector<std::uint32_t> callers_first() {
-    recursive_.assign(unit_.reached.functions.size(), false);
-    if (unit_.reached.functions.size() == 1) return {0};
-    const CallGraph calls(unit_.module);
+    recursive_.assign(reached_.functions.size(), false);
+    if (reached_.functions.size() == 1) return {0};
+    const CallGraph calls(module_);
     std::vector<std::uint32_t> order;
     for (const std::uint32_t each : calls.callees_first() | std::views::reverse) {
       const CallNode& node = calls.nodes()[each];
-      const FunctionUnit* const function = unit_.reached.find(node.function->name);
+      const FunctionUnit* const function = reached_.find(node.function->name);
       if (function == nullptr || function->function != node.function) continue;
-      const auto index = unit_.reached.position_of(*function);
+      const auto index = reached_.position_of(*function);
       recursive_[index] = node.is_recursive;
       if (function->instrumented) order.push_back(index);
     }
@@ -48,12 +49,12 @@ class FunctionFinder {
   /// Finds calls from which threads may not return because they exit the kernel. `trap` ends the launch, so
   /// it does not count as an exit.
   void find_exits() {
-    std::vector<bool> may_exit(unit_.reached.functions.size());
+    std::vector<bool> may_exit(reached_.functions.size());
     for (bool changed = true; changed;) {
       changed = false;
-      for (std::uint32_t index = 0; index < unit_.reached.functions.size(); ++index) {
+      for (std::uint32_t index = 0; index < reached_.functions.size(); ++index) {
         if (may_exit[index]) continue;
-        const auto& instructions = unit_.reached.functions[index].function->body->instructions;
+        const auto& instructions = reached_.functions[index].function->body->instructions;
         may_exit[index] = std::ranges::any_of(instructions, [&](const Instruction& instruction) {
           if (instruction.opcode == "exit") return true;
           const std::uint32_t callee = callee_of(instruction);
@@ -86,22 +87,22 @@ class FunctionFinder {
   /// Returns the index of the directly called function of the unit, or no_function.
   std::uint32_t callee_of(const Instruction& instruction) const {
     if (instruction.traits.kind != OpcodeClass::call) return no_function;
-    const FunctionUnit* const callee = unit_.reached.find(direct_callee(unit_.module, instruction));
-    return callee == nullptr ? no_function : unit_.reached.position_of(*callee);
+    const FunctionUnit* const callee = reached_.find(direct_callee(module_, instruction));
+    return callee == nullptr ? no_function : reached_.position_of(*callee);
   }
 
   /// If each call site of a function is counted by its block, the function's entry needs no counter.
   void find_callers() {
     std::vector<bool> is_counted = recursive_;
-    std::vector<std::vector<std::pair<std::size_t, std::uint32_t>>> callers(unit_.reached.functions.size());
-    std::vector<std::size_t> position(unit_.reached.functions.size(), functions_.size());
+    std::vector<std::vector<std::pair<std::size_t, std::uint32_t>>> callers(reached_.functions.size());
+    std::vector<std::size_t> position(reached_.functions.size(), functions_.size());
     for (std::size_t i = 0; i < functions_.size(); ++i) position[functions_[i].index] = i;
-    for (std::uint32_t index = 0; index < unit_.reached.functions.size(); ++index) {
+    for (std::uint32_t index = 0; index < reached_.functions.size(); ++index) {
       const auto note = [&](std::uint32_t block, const Instruction& call, std::uint32_t callee) {
         if (call.guarded() || position[index] == functions_.size()) is_counted[callee] = true;
         callers[callee].emplace_back(position[index], block);
       };
-      visit_calls(unit_.reached.functions[index], note);
+      visit_calls(reached_.functions[index], note);
     }
     for (CountedFunction& function : functions_) {
       function.entry_is_known = function.is_kernel() || !is_counted[function.index];
@@ -110,15 +111,16 @@ class FunctionFinder {
     }
   }
 
-  InstrumentationUnit& unit_;
+  const Module& module_;
+  const ReachedFunctions& reached_;
   std::vector<CountedFunction> functions_;
   std::vector<bool> recursive_;
 };
 
 }  // namespace
 
-std::vector<CountedFunction> find_counted_functions(InstrumentationUnit& unit) {
-  return FunctionFinder(unit).run();
+std::vector<CountedFunction> find_counted_functions(const Module& module, const ReachedFunctions& reached) {
+  return FunctionFinder(module, reached).run();
 }
 
 }  // namespace lynxpp::ptx

@@ -2,13 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "ptx/analysis/analyses.h"
-#include "ptx/passes/unit.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/counting/refinements.h"
+#include "ptx/passes/memory/sites.h"
+#include "ptx/passes/probe.h"
+#include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
+
+/// The inputs of counting, except the requested counts.
+struct CountInputs {
+  const Module& module;
+  const ReachedFunctions& reached;
+  const std::vector<Probe>& probes;
+  const MemorySites& memory;
+  const std::set<Refinement>& without;  ///< disabled refinements
+  int sm = 0;                           ///< compute capability × 10 of the variant
+  bool is_wide = false;                 ///< 64-bit registers
+};
 
 /// A function of the unit, for planning. Refers to the unit.
 struct CountedFunction {
@@ -31,6 +47,6 @@ struct CountedFunction {
 };
 
 /// Returns callers before their callees.
-std::vector<CountedFunction> find_counted_functions(InstrumentationUnit& unit);
+std::vector<CountedFunction> find_counted_functions(const Module& module, const ReachedFunctions& reached);
 
 }  // namespace lynxpp::ptx

@@ -17,9 +17,9 @@ bool may_spin(const Instruction& instruction) {
   return false;
 }
 
-WarpRegions::WarpRegions(const CountedFunction& function, const EdgePlaces& places)
+WarpRegions::WarpRegions(const CountedFunction& function, const EdgeSites& sites)
     : function_(function),
-      places_(places),
+      sites_(sites),
       graph_(function.graph()),
       loops_(function.analyses->loops()),
       dominators_(function.analyses->dominators()),
@@ -29,7 +29,7 @@ WarpRegions::WarpRegions(const CountedFunction& function, const EdgePlaces& plac
       waits_(graph_.blocks.size()),
       budget_(100000 + 64 * graph_.blocks.size()) {
   for (std::uint32_t block = 0; block < graph_.blocks.size(); ++block) {
-    if (places_.is_reachable(block)) look_at(block);
+    if (sites_.is_reachable(block)) look_at(block);
   }
 }
 
@@ -39,7 +39,7 @@ void WarpRegions::look_at(std::uint32_t block) {
   const auto holds = [&](bool (*property)(const Instruction&)) {
     return std::any_of(instructions.begin() + range.begin, instructions.begin() + range.end, property);
   };
-  diverges_[block] = places_.targets(block).size() > 1 &&
+  diverges_[block] = sites_.targets(block).size() > 1 &&
                      (function_.analyses->uniformity().of_branch(block) & varies_in_warp) != 0;
   joins_[block] = holds(may_join_lanes);
   const bool spins = holds(may_spin);
@@ -93,7 +93,7 @@ std::optional<std::vector<std::uint32_t>> WarpRegions::blocks_between(std::uint3
 std::vector<DivergentLoop> WarpRegions::divergent_loops() {
   std::vector<DivergentLoop> found;
   for (std::uint32_t loop = 0; loop < loops_.loops().size(); ++loop) {
-    if (std::optional<DivergentLoop> divided = divergent_loop(loop)) found.push_back(std::move(*divided));
+    if (std::optional<DivergentLoop> divergent = divergent_loop(loop)) found.push_back(std::move(*divergent));
   }
   return found;
 }
@@ -132,7 +132,7 @@ std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t loop) {
 std::uint32_t WarpRegions::only_entry(std::uint32_t loop) const {
   std::uint32_t preheader = no_block;
   for (const std::uint32_t before : graph_.blocks[loops_.loops()[loop].header].predecessors) {
-    if (loops_.contains(loop, before) || !places_.is_reachable(before)) continue;
+    if (loops_.contains(loop, before) || !sites_.is_reachable(before)) continue;
     if (preheader != no_block) return no_block;
     preheader = before;
   }
@@ -154,7 +154,7 @@ bool WarpRegions::passed_together(std::uint32_t loop) {
   const std::vector<std::uint32_t> blocks = loops_.blocks_of(loop);
   const bool is_left_by_branches = std::ranges::none_of(blocks, [&](std::uint32_t block) {
     return loops_.is_irreducible(block) || graph_.blocks[block].leaves_function || joins_[block] ||
-           places_.ends_in_call(block);
+           sites_.ends_in_call(block);
   });
   if (!is_left_by_branches) return false;
   // Without divergence, no lane waits for another lane of its warp.
@@ -188,10 +188,10 @@ bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) 
   const std::uint32_t above = dominators_.immediate(divergent.end);
   if (above == header || std::ranges::binary_search(divergent.blocks, above)) {
     const BasicBlock& block = graph_.blocks[preheader];
-    divergent.begin = place_behind(preheader);
-    if (places_.targets(preheader).size() == 1 || places_.ends_in_call(preheader)) return true;
-    divergent.begin = {Place::Kind::behind, preheader, block.end - 1};
-    divergent.begins_behind_branch = diverges_[preheader];
+    divergent.begin = point_after(preheader);
+    if (sites_.targets(preheader).size() == 1 || sites_.ends_in_call(preheader)) return true;
+    divergent.begin = {ProgramPoint::Kind::after, preheader, block.end - 1};
+    divergent.begins_after_branch = diverges_[preheader];
     return block.fall_through == header && std::ranges::find(block.targets, header) == block.targets.end();
   }
   if (above == no_block) return false;
@@ -199,15 +199,15 @@ bool WarpRegions::find_begin(DivergentLoop& divergent, std::uint32_t preheader) 
   while (meeting != no_block && meeting != divergent.end) meeting = post_dominators_[meeting];
   if (meeting == no_block) return false;
   const std::optional<std::vector<std::uint32_t>> region = region_of(above, divergent.end);
-  divergent.begin = place_behind(above);
+  divergent.begin = point_after(above);
   return region && std::ranges::binary_search(*region, header) && enters_once(divergent, *region);
 }
 
 /// Returns the program point where a block's lanes continue: after a call, some lanes may not return, or may
 /// return at different times.
-Place WarpRegions::place_behind(std::uint32_t block) const {
-  if (!places_.ends_in_call(block)) return {Place::Kind::block_end, block, 0};
-  return {Place::Kind::behind, block, graph_.blocks[block].end - 1};
+ProgramPoint WarpRegions::point_after(std::uint32_t block) const {
+  if (!sites_.ends_in_call(block)) return {ProgramPoint::Kind::block_end, block, 0};
+  return {ProgramPoint::Kind::after, block, graph_.blocks[block].end - 1};
 }
 
 /// True if the lanes of `begin` that enter the loop do so together rather than one after the other.

@@ -22,8 +22,8 @@ struct DivergentLoop {
   std::uint32_t loop = 0;  ///< in LoopNest::loops()
   std::uint32_t end = 0;   ///< block where all lanes have reconverged
   /// Executed once before the loop, by exactly the lanes that reach `end` together.
-  Place begin;
-  bool begins_behind_branch = false;  ///< some lanes of the preceding block do not reach `begin`
+  ProgramPoint begin;
+  bool begins_after_branch = false;   ///< some lanes of the preceding block do not reach `begin`
   std::vector<std::uint32_t> blocks;  ///< ascending: the loop's blocks, and those between it and its end
 };
 
@@ -34,7 +34,7 @@ bool may_spin(const Instruction& instruction);
 /// Analyses the blocks of one function.
 class WarpRegions {
  public:
-  WarpRegions(const CountedFunction& function, const EdgePlaces& places);
+  WarpRegions(const CountedFunction& function, const EdgeSites& sites);
 
   bool diverges(std::uint32_t block) const { return diverges_[block]; }
   /// True if lanes of the warp that arrived on different paths may reconverge at some instruction of the
@@ -63,13 +63,13 @@ class WarpRegions {
   bool lanes_iterate_together(std::uint32_t loop);
   bool stays_together(std::uint32_t divergence, std::uint32_t loop);
   bool find_begin(DivergentLoop& divergent, std::uint32_t preheader);
-  Place place_behind(std::uint32_t block) const;
+  ProgramPoint point_after(std::uint32_t block) const;
   bool enters_once(const DivergentLoop& divergent, const std::vector<std::uint32_t>& region);
   bool reaches(std::uint32_t from, std::uint32_t target, std::uint32_t barrier);
   bool spend();
 
   const CountedFunction& function_;
-  const EdgePlaces& places_;
+  const EdgeSites& sites_;
   const ControlFlowGraph& graph_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;

@@ -29,10 +29,10 @@ struct BlockFacts {
 
 class WarpFlowBuilder {
  public:
-  WarpFlowBuilder(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
+  WarpFlowBuilder(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
                   const FlowFacts& facts, bool takes_constants)
       : function_(function),
-        places_(places),
+        sites_(sites),
         regions_(regions),
         facts_(facts),
         takes_constants_(takes_constants),
@@ -46,21 +46,21 @@ class WarpFlowBuilder {
   WarpFlow run() {
     find_loop_exits();
     for (std::uint32_t block = 0; block < outside_; ++block)
-      blocks_[block].ends = places_.is_reachable(block) && places_.ends_in_call(block);
+      blocks_[block].ends = sites_.is_reachable(block) && sites_.ends_in_call(block);
     find_regions();
     find_sources();
     find_partial();
     find_once();
     connect();
-    if (facts_.counts_complements) count_complements(function_, places_, edges_);
+    if (facts_.counts_complements) count_complements(function_, sites_, edges_);
     WarpFlow flow;
     flow.graph.edges = std::move(edges_);
     flow.graph.nodes = outside_;
     const auto use = [&](const TripCount& trips) { return use_of(trips); };
-    count_by_trips(function_, places_, facts_.trip_counts, use, flow.graph);
+    count_by_trips(function_, sites_, facts_.trip_counts, use, flow.graph);
     for (const BlockFacts& block : blocks_) {
       flow.once.push_back(block.is_once);
-      flow.whole.push_back(function_.is_kernel() && !block.is_partial);
+      flow.converged.push_back(function_.is_kernel() && !block.is_partial);
     }
     return flow;
   }
@@ -71,7 +71,7 @@ class WarpFlowBuilder {
   TripCountUse use_of(const TripCount& trips) const {
     if (trips.constant && (!takes_constants_ || blocks_[trips.block].is_source)) return TripCountUse::none;
     if (!trips.constant && function_.is_kernel() && !blocks_[trips.block].is_partial &&
-        !blocks_[trips.place.block].is_partial)
+        !blocks_[trips.point.block].is_partial)
       return TripCountUse::lane_0;
     return trips.is_together ? TripCountUse::elected : TripCountUse::none;
   }
@@ -136,19 +136,19 @@ class WarpFlowBuilder {
   void find_sources() {
     const Uniformity& uniformity = function_.analyses->uniformity();
     for (std::uint32_t block = 0; block < outside_; ++block) {
-      if (!places_.is_reachable(block)) continue;
+      if (!sites_.is_reachable(block)) continue;
       if ((uniformity.of_join(block) & varies_in_warp) != 0 && !awaited_.contains(block))
         blocks_[block].is_source = true;
       if (blocks_[block].loop_left != no_loop) {
-        start_behind_loop(block);
+        start_after_loop(block);
       } else if (regions_.diverges(block) || blocks_[block].ends) {
-        start_behind(block);
+        start_after(block);
       }
     }
   }
 
   /// Lanes that exit a loop early execute the blocks between the loop and its end separately.
-  void start_behind_loop(std::uint32_t block) {
+  void start_after_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
     for (const std::uint32_t successor : graph().blocks[block].successors) {
       if (!is_in_loop(index, successor) && successor != loops()[index].end)
@@ -157,7 +157,7 @@ class WarpFlowBuilder {
   }
 
   /// Only some lanes of `block` reach its successors, or lanes may have diverged in it.
-  void start_behind(std::uint32_t block) {
+  void start_after(std::uint32_t block) {
     for (const std::uint32_t successor : graph().blocks[block].successors) {
       const auto end = awaited_.find(successor);
       const bool is_awaited =
@@ -187,14 +187,14 @@ class WarpFlowBuilder {
     for (const DivergentLoop& divergent : loops()) {
       for (const std::uint32_t block : divergent.blocks) mark(block);
       // Only lanes that enter the loop reach its end.
-      if (divergent.begins_behind_branch) mark(divergent.end);
+      if (divergent.begins_after_branch) mark(divergent.end);
     }
     while (!pending.empty()) {
       const std::uint32_t block = pending.back();
       pending.pop_back();
       if (regions_.may_join(block) && !blocks_[block].ends) {
         blocks_[block].ends = true;
-        start_behind(block);
+        start_after(block);
         for (const std::uint32_t successor : graph().blocks[block].successors) {
           if (blocks_[successor].is_source) mark(successor);
         }
@@ -221,45 +221,45 @@ class WarpFlowBuilder {
       while (above != no_block && nest().loop_of(above) != no_loop) above = dominators.immediate(above);
       if (blocks_[block].is_once || above == no_block || !blocks_[above].is_once || blocks_[above].ends)
         continue;
-      blocks_[block].is_once = (places_.has_one_source(block) && above == dominators.immediate(block)) ||
+      blocks_[block].is_once = (sites_.has_one_source(block) && above == dominators.immediate(block)) ||
                                regions_.region_of(above, block).has_value();
     }
   }
 
   bool is_once(const CounterDraft& counter) const {
     return !counter.repeats && counter.increments.size() == 1 &&
-           blocks_[counter.increments[0].place.block].is_once;
+           blocks_[counter.increments[0].point.block].is_once;
   }
 
-  CountedEdge& add(std::uint32_t source, std::uint32_t target, CounterDraft counter, bool is_whole) {
+  CountedEdge& add(std::uint32_t source, std::uint32_t target, CounterDraft counter, bool is_converged) {
     CountedEdge edge{{source, target}, std::move(counter), false};
     edge.counter.counts_warps = true;
-    edge.counter.is_whole = is_whole;
+    edge.counter.is_converged = is_converged;
     edge.counter.is_once = is_once(edge.counter);
-    edge.flow.weight = edge.counter.weight * (is_whole || edge.counter.is_once ? together_cost : 1);
+    edge.flow.weight = edge.counter.weight * (is_converged || edge.counter.is_once ? together_cost : 1);
     edges_.push_back(std::move(edge));
     return edges_.back();
   }
 
   void connect() {
     if (!blocks_[0].is_source) {
-      CountedEdge& entry = add(outside_, 0, places_.entry(), function_.is_kernel());
+      CountedEdge& entry = add(outside_, 0, sites_.entry(), function_.is_kernel());
       entry.is_entry = true;
       entry.flow.is_known = function_.entry_is_known;
     }
     for (std::uint32_t block = 0; block < outside_; ++block) {
-      if (!places_.is_reachable(block)) continue;
-      if (blocks_[block].is_source) add(outside_, block, places_.block_start(block), false);
-      const bool is_whole = !blocks_[block].is_partial;
+      if (!sites_.is_reachable(block)) continue;
+      if (blocks_[block].is_source) add(outside_, block, sites_.block_start(block), false);
+      const bool is_converged = !blocks_[block].is_partial;
       const std::uint32_t end = blocks_[block].end_of;
       if (blocks_[block].loop_left != no_loop) {
         leave_loop(block);
       } else if (end != no_block) {
-        add(block, blocks_[end].is_source ? outside_ : end, places_.block_end(block), is_whole);
+        add(block, blocks_[end].is_source ? outside_ : end, sites_.block_end(block), is_converged);
       } else if (regions_.diverges(block) || blocks_[block].ends) {
-        add(block, outside_, places_.block_end(block), is_whole);
+        add(block, outside_, sites_.block_end(block), is_converged);
       } else {
-        for (const std::uint32_t target : places_.targets(block)) go_on(block, target, is_whole);
+        for (const std::uint32_t target : sites_.targets(block)) go_on(block, target, is_converged);
       }
     }
     for (const auto& [block, header] : entered_anew_) enter_loop(block, header);
@@ -267,16 +267,16 @@ class WarpFlowBuilder {
 
   void enter_loop(std::uint32_t block, std::uint32_t header) {
     if (blocks_[header].is_source) return;
-    CounterDraft counter = places_.edge(block, header);
+    CounterDraft counter = sites_.edge(block, header);
     // Lanes may return from a call one after the other.
-    if (places_.ends_in_call(block))
-      counter.increments = {{{Place::Kind::behind, block, graph().blocks[block].end - 1}, {}}};
+    if (sites_.ends_in_call(block))
+      counter.increments = {{{ProgramPoint::Kind::after, block, graph().blocks[block].end - 1}, {}}};
     add(outside_, header, std::move(counter), false);
   }
 
-  void go_on(std::uint32_t block, std::uint32_t target, bool is_whole) {
-    const bool ends = target == EdgePlaces::outside || begins_anew(block, target);
-    CountedEdge& edge = add(block, ends ? outside_ : target, places_.edge(block, target), is_whole);
+  void go_on(std::uint32_t block, std::uint32_t target, bool is_converged) {
+    const bool ends = target == EdgeSites::outside || begins_anew(block, target);
+    CountedEdge& edge = add(block, ends ? outside_ : target, sites_.edge(block, target), is_converged);
     for (std::uint32_t index = 0; index < loops().size(); ++index) {
       if (is_in_every_iteration(index, block, target)) count_by_lanes(edge, index);
     }
@@ -286,7 +286,7 @@ class WarpFlowBuilder {
   /// its end are counted separately.
   void leave_loop(std::uint32_t block) {
     const std::uint32_t index = blocks_[block].loop_left;
-    for (const std::uint32_t target : places_.targets(block)) {
+    for (const std::uint32_t target : sites_.targets(block)) {
       if (is_in_loop(index, target)) go_on(block, target, false);
     }
     const std::uint32_t end = end_of_loop_[index];
@@ -313,12 +313,12 @@ class WarpFlowBuilder {
   void count_by_lanes(CountedEdge& edge, std::uint32_t index) {
     const std::uint32_t end = loops()[index].end;
     edge.flow.weight = edge.counter.weight * lane_cost;
-    const CounterDraft at_end = places_.block_start(end);
+    const CounterDraft at_end = sites_.block_start(end);
     edge.counter.increments[0].amount = Increment::Amount::lane_maximum;
     edge.counter.increments[0].index = index;
     edge.counter.weight = at_end.weight;
     edge.counter.repeats = at_end.repeats;
-    edge.counter.is_whole = !blocks_[end].is_partial;
+    edge.counter.is_converged = !blocks_[end].is_partial;
     edge.counter.is_once = blocks_[end].is_once;
   }
 
@@ -330,7 +330,7 @@ class WarpFlowBuilder {
   }
 
   const CountedFunction& function_;
-  const EdgePlaces& places_;
+  const EdgeSites& sites_;
   WarpRegions& regions_;
   const FlowFacts& facts_;
   const bool takes_constants_;
@@ -348,9 +348,9 @@ class WarpFlowBuilder {
 
 }  // namespace
 
-WarpFlow warp_flow(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
+WarpFlow warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
                    const FlowFacts& facts, bool takes_constants) {
-  return WarpFlowBuilder(function, places, regions, facts, takes_constants).run();
+  return WarpFlowBuilder(function, sites, regions, facts, takes_constants).run();
 }
 
 }  // namespace lynxpp::ptx

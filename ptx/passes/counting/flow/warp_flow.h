@@ -27,12 +27,12 @@ struct FlowFacts {
 
 struct WarpFlow {
   FlowGraph graph;
-  std::vector<bool> once;   ///< per block: CounterDraft::is_once for counters there
-  std::vector<bool> whole;  ///< per block: all launched lanes of a warp reach it together
+  std::vector<bool> once;       ///< per block: CounterDraft::is_once for counters there
+  std::vector<bool> converged;  ///< per block: all launched lanes of a warp reach it together
 };
 
 /// Constant trip counts are used only with `takes_constants`.
-WarpFlow warp_flow(const CountedFunction& function, const EdgePlaces& places, WarpRegions& regions,
+WarpFlow warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
                    const FlowFacts& facts, bool takes_constants);
 
 }  // namespace lynxpp::ptx

@@ -11,11 +11,12 @@ namespace {
 
 constexpr std::size_t most_terms = 20'000'000;  // visited terms of the system, for all columns together
 
+/// Requires an acyclic system. The columns are those before later changes of the system.
 LinearColumns columns_of(PlanDraft& plan) {
   std::vector<LinearColumns::Use> uses;
   for (const CountUse& use : plan.request.uses)
     uses.push_back({plan.variable_of(use.quantity), use.sum, use.factor});
-  return {plan.system(), uses, most_terms};
+  return {plan.system.solve().value(), uses, most_terms};
 }
 
 /// Counters of one function with the same program points.
@@ -36,7 +37,7 @@ class FunctionMerge {
       const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
                              !draft.amounts_to(Increment::Amount::surplus) &&
                              draft.increments[0].condition.kind != Condition::Kind::none_takes;
-      if (can_merge) groups[{draft.counts_warps && !draft.is_whole, draft.increments}].push_back(i);
+      if (can_merge) groups[{draft.counts_warps && !draft.is_converged, draft.increments}].push_back(i);
     }
     std::map<Meaning, std::vector<Sharing>> equal;
     for (auto& [key, group] : groups) {
@@ -45,9 +46,9 @@ class FunctionMerge {
         std::optional<LinearColumns::Column> column = columns_.column_of(counters_[index].variable);
         if (!column) return;
         const CounterDraft& counter = counters_[index];
-        meanings.emplace_back(
-            Meaning::value_type{counter.counts_warps, counter.is_whole, counter.first_in, std::move(*column)},
-            index);
+        meanings.emplace_back(Meaning::value_type{counter.counts_warps, counter.is_converged,
+                                                  counter.first_in, std::move(*column)},
+                              index);
       }
       std::ranges::sort(meanings);
       Meaning meaning;
@@ -78,7 +79,7 @@ class FunctionMerge {
         one.repeats = true;
         one.is_once = false;
         gone[groups[i][member]] = true;
-        plan_.system().redefine(other.variable, {});
+        plan_.system.redefine(other.variable, {});
       }
       std::ranges::sort(one.increments);
     }
@@ -97,7 +98,7 @@ void drop_unused_counters(PlanDraft& plan) {
     std::erase_if(function.counters, [&](const CounterDraft& counter) {
       const std::optional<LinearColumns::Column> column = columns.column_of(counter.variable);
       if (!column || !column->empty()) return false;
-      plan.system().redefine(counter.variable, {});
+      plan.system.redefine(counter.variable, {});
       return true;
     });
   }

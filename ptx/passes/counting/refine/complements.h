@@ -13,7 +13,7 @@ namespace lynxpp::ptx {
 /// Replaces the counters of warp-flow edges from the outside to such blocks (CountedEdge::is_complement).
 /// Only for branches that a converged warp reaches once, so that the vote has all lanes if the hardware
 /// reconverges them.
-void count_complements(const CountedFunction& function, const EdgePlaces& places,
+void count_complements(const CountedFunction& function, const EdgeSites& sites,
                        std::vector<CountedEdge>& edges);
 
 }  // namespace lynxpp::ptx

@@ -4,7 +4,7 @@
 
 namespace lynxpp::ptx {
 
-ExpectedPath::ExpectedPath(const CountedFunction& function, const EdgePlaces& places)
+ExpectedPath::ExpectedPath(const CountedFunction& function, const EdgeSites& sites)
     : function_(function),
       next_(function.graph().blocks.size(), no_block),
       is_on_path_(function.graph().blocks.size()) {
@@ -13,9 +13,9 @@ ExpectedPath::ExpectedPath(const CountedFunction& function, const EdgePlaces& pl
   while (block != no_block && !is_on_path_[block]) {
     is_on_path_[block] = true;
     const BasicBlock& range = function.graph().blocks[block];
-    const bool tests_bounds = places.targets(block).size() == 2 && range.fall_through != no_block &&
-                              places.likely().is_within_bounds(block, range.fall_through);
-    if (places.targets(block).size() == 1 && !range.successors.empty()) {
+    const bool tests_bounds = sites.targets(block).size() == 2 && range.fall_through != no_block &&
+                              sites.likely().is_within_bounds(block, range.fall_through);
+    if (sites.targets(block).size() == 1 && !range.successors.empty()) {
       next_[block] = range.successors.front();
     } else {
       next_[block] = tests_bounds ? range.fall_through : post_dominators[block];
@@ -25,12 +25,12 @@ ExpectedPath::ExpectedPath(const CountedFunction& function, const EdgePlaces& pl
 }
 
 bool ExpectedPath::includes(const Increment& increment) const {
-  const Place& place = increment.place;
-  if (!is_on_path_[place.block]) return false;
+  const ProgramPoint& point = increment.point;
+  if (!is_on_path_[point.block]) return false;
   if (increment.amount != Increment::Amount::one || increment.condition.kind != Condition::Kind::always)
     return false;
-  return place.kind != Place::Kind::behind ||
-         next_[place.block] == function_.graph().blocks[place.block].fall_through;
+  return point.kind != ProgramPoint::Kind::after ||
+         next_[point.block] == function_.graph().blocks[point.block].fall_through;
 }
 
 }  // namespace lynxpp::ptx

@@ -17,7 +17,7 @@ namespace lynxpp::ptx {
 class ExpectedPath {
  public:
   /// `function` must outlive this object.
-  ExpectedPath(const CountedFunction& function, const EdgePlaces& places);
+  ExpectedPath(const CountedFunction& function, const EdgeSites& sites);
 
   /// True if each thread on the path makes the increment.
   bool includes(const Increment& increment) const;

@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t most_visited = 10'000'000;  // visited blocks
 
 /// Returns the blocks in which lanes may wait for others.
-std::vector<bool> find_waits(const CountedFunction& kernel, const InstrumentationUnit& unit) {
+std::vector<bool> find_waits(const CountedFunction& kernel, const ReachedFunctions& reached) {
   const auto waits = [](const Instruction& instruction, bool repeats) {
     return instruction.traits.kind == OpcodeClass::barrier ||
            (instruction.traits.kind != OpcodeClass::call && repeats && may_spin(instruction));
   };
-  const auto callees = unit.reached.functions | std::views::drop(1);
+  const auto callees = reached.functions | std::views::drop(1);
   const bool callees_wait = std::ranges::any_of(callees, [&](const FunctionUnit& function) {
     return std::ranges::any_of(function.function->body->instructions,
                                [&](const Instruction& instruction) { return waits(instruction, true); });
@@ -37,11 +37,11 @@ std::vector<bool> find_waits(const CountedFunction& kernel, const Instrumentatio
 }
 
 /// Returns the blocks that a partial warp may reach because some lanes continued while others waited.
-std::vector<bool> find_divided_warps(const CountedFunction& kernel, const InstrumentationUnit& unit) {
+std::vector<bool> find_partial_warps(const CountedFunction& kernel, const ReachedFunctions& reached) {
   const ControlFlowGraph& graph = kernel.graph();
-  const std::vector<bool> waits = find_waits(kernel, unit);
-  std::vector<bool> divided(graph.blocks.size());
-  if (std::ranges::find(waits, true) == waits.end()) return divided;
+  const std::vector<bool> waits = find_waits(kernel, reached);
+  std::vector<bool> partial(graph.blocks.size());
+  if (std::ranges::find(waits, true) == waits.end()) return partial;
   std::size_t visits = 0;
   const auto goes_on = [&](std::uint32_t block) { return !waits[block] && ++visits <= most_visited; };
   for (std::uint32_t block = 0; block < graph.blocks.size(); ++block) {
@@ -52,16 +52,16 @@ std::vector<bool> find_divided_warps(const CountedFunction& kernel, const Instru
         (kernel.analyses->uniformity().of_branch(block) & varies_in_warp) == 0)
       continue;
     if (!walk_blocks(graph, successors, end, goes_on))
-      walk_blocks(graph, {end}, no_block, divided, [](std::uint32_t) { return true; });
+      walk_blocks(graph, {end}, no_block, partial, [](std::uint32_t) { return true; });
   }
-  if (visits > most_visited) divided.assign(divided.size(), true);
-  return divided;
+  if (visits > most_visited) partial.assign(partial.size(), true);
+  return partial;
 }
 
 /// Program points that the threads with a given index reach equally often in each block of the grid.
-class UniformPlaces {
+class UniformPoints {
  public:
-  explicit UniformPlaces(const FunctionDraft& kernel)
+  explicit UniformPoints(const FunctionDraft& kernel)
       : draft_(kernel),
         kernel_(kernel.function),
         graph_(kernel_.graph()),
@@ -70,7 +70,7 @@ class UniformPlaces {
         uniform_(graph_.blocks.size(), true) {
     std::vector<std::uint32_t> pending;
     for (std::uint32_t block = 0; block < uniform_.size(); ++block) {
-      if (varies_behind(block)) pending.push_back(block);
+      if (varies_after(block)) pending.push_back(block);
     }
     // If a block's execution count varies, so do the counts of blocks that depend on its branch.
     while (!pending.empty()) {
@@ -81,17 +81,17 @@ class UniformPlaces {
   }
 
   bool contain(const Increment& increment) const {
-    const std::uint32_t block = increment.place.block;
+    const std::uint32_t block = increment.point.block;
     if (increment.amount == Increment::Amount::trip_count) {
       return uniform_[block] && uniform_[draft_.facts.trip_counts[increment.index].block];
     }
     if (increment.amount == Increment::Amount::lane_maximum) {
       if (!contain(draft_.facts.divergent_loops[increment.index])) return false;
     }
-    if (increment.place.kind == Place::Kind::entry) return true;
-    const bool is_before_branch =
-        increment.place.kind == Place::Kind::behind || increment.condition.kind != Condition::Kind::always;
-    return uniform_[block] && (!is_before_branch || !varies_behind(block)) && has_uniform_guard(increment);
+    if (increment.point.kind == ProgramPoint::Kind::entry) return true;
+    const bool is_before_branch = increment.point.kind == ProgramPoint::Kind::after ||
+                                  increment.condition.kind != Condition::Kind::always;
+    return uniform_[block] && (!is_before_branch || !varies_after(block)) && has_uniform_guard(increment);
   }
 
  private:
@@ -101,7 +101,7 @@ class UniformPlaces {
   }
 
   /// True if threads with the same index may continue differently in different blocks of the grid.
-  bool varies_behind(std::uint32_t block) const {
+  bool varies_after(std::uint32_t block) const {
     return (uniformity_.of_branch(block) & varies_over_blocks) != 0 || kernel_.call_may_exit[block];
   }
 
@@ -110,7 +110,7 @@ class UniformPlaces {
         increment.condition.kind == Condition::Kind::switch_target)
       return true;
     if (increment.condition.kind == Condition::Kind::takes) return false;
-    const std::uint32_t instruction = increment.place.instruction;
+    const std::uint32_t instruction = increment.point.instruction;
     const Guard& guard = kernel_.instructions()[instruction].guard;
     if (guard.predicate.empty()) return true;
     const RegisterId reg = registers_.find(guard.predicate, instruction);
@@ -153,23 +153,23 @@ std::uint8_t counted_dimensions(std::string_view body) {
 void count_in_first_block(PlanDraft& plan) {
   FunctionDraft& kernel = plan.functions.front();
   if (!kernel.function.is_kernel()) return;
-  const UniformPlaces places(kernel);
-  const std::vector<bool> divided = find_divided_warps(kernel.function, plan.unit);
-  const auto is_divided = [&](const Increment& increment) {
+  const UniformPoints points(kernel);
+  const std::vector<bool> partial = find_partial_warps(kernel.function, plan.inputs.reached);
+  const auto is_partial = [&](const Increment& increment) {
     if (increment.amount == Increment::Amount::lane_maximum &&
-        divided[kernel.facts.divergent_loops[increment.index].end])
+        partial[kernel.facts.divergent_loops[increment.index].end])
       return true;
-    return divided[increment.place.block];
+    return partial[increment.point.block];
   };
-  const std::string_view body = plan.unit.module.text(kernel.function.unit->function->body_text);
+  const std::string_view body = plan.inputs.module.text(kernel.function.unit->function->body_text);
   const std::uint8_t dimensions = counted_dimensions(body);
   for (CounterDraft& counter : kernel.counters) {
     const std::vector<Increment>& increments = counter.increments;
     const bool is_uniform =
-        std::ranges::all_of(increments, [&](const Increment& each) { return places.contain(each); });
+        std::ranges::all_of(increments, [&](const Increment& each) { return points.contain(each); });
     if (!is_uniform) continue;
-    const bool may_divide = counter.counts_warps && !counter.is_whole;
-    if (!may_divide || std::ranges::none_of(increments, is_divided)) counter.first_in = dimensions;
+    const bool may_diverge = counter.counts_warps && !counter.is_converged;
+    if (!may_diverge || std::ranges::none_of(increments, is_partial)) counter.first_in = dimensions;
   }
 }
 

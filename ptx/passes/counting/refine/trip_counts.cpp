@@ -15,7 +15,7 @@ namespace {
 /// Relative to other counters of a flow, so that readings are preferred.
 constexpr double reading_cost = 0.5;
 /// Cost relative to an election; lane 0 needs none.
-constexpr double whole_cost = 0.25;
+constexpr double converged_cost = 0.25;
 constexpr std::size_t most_saved = 6;  // registers per function that keep a value across a loop
 constexpr std::size_t most_steps = 200'000;
 /// Puts edges in loops with a constant trip count into the spanning tree first, so that the number of entries
@@ -34,12 +34,12 @@ std::tuple<std::size_t, bool, bool> cost_of(const TripCount& trips) {
 
 class TripCountFinder {
  public:
-  TripCountFinder(const CountedFunction& function, const EdgePlaces& places, const TripCountKinds& kinds)
+  TripCountFinder(const CountedFunction& function, const EdgeSites& sites, const TripCountKinds& kinds)
       : function_(function),
         kinds_(kinds),
         graph_(function.graph()),
-        places_(places),
-        regions_(function, places),
+        sites_(sites),
+        regions_(function, sites),
         loops_(function.analyses->loops()),
         dominators_(function.analyses->dominators()),
         registers_(function.analyses->registers()),
@@ -101,7 +101,7 @@ class TripCountFinder {
     result.block = ssa_.values()[*changed].block;
     const std::uint32_t end = regions_.end_of_loop(variable.loop);
     if (end == no_block || graph_.blocks[end].size() == 0) return std::nullopt;
-    result.place = {Place::Kind::block_start, end, 0};
+    result.point = {ProgramPoint::Kind::block_start, end, 0};
     TripCountReading& reading = result.reading;
     reading.reg = registers_.registers()[variable.reg].name;
     reading.is_long = registers_.registers()[variable.reg].units == 2;
@@ -112,21 +112,21 @@ class TripCountFinder {
       reading.initial = static_cast<std::uint32_t>(reading.is_long ? initial >> reading.shift : initial);
     }
     result.is_together = regions_.passed_together(variable.loop);
-    if (const std::optional<Place> exit = common_exit(variable.loop))
+    if (const std::optional<ProgramPoint> exit = common_exit(variable.loop))
       return read_at_exit(variable, *changed, *exit, std::move(result));
     result.is_together = false;
     return read_at_end(variable, *changed, end, std::move(result));
   }
 
-  std::optional<TripCount> read_at_exit(const InductionVariable& variable, ValueId changed, const Place& exit,
-                                        TripCount result) {
-    result.place = exit;
+  std::optional<TripCount> read_at_exit(const InductionVariable& variable, ValueId changed,
+                                        const ProgramPoint& exit, TripCount result) {
+    result.point = exit;
     const BasicBlock& block = graph_.blocks[exit.block];
-    const bool is_behind = exit.kind == Place::Kind::behind;
+    const bool is_after = exit.kind == ProgramPoint::Kind::after;
     const bool is_read =
-        is_visible(variable.reg, is_behind ? block.end - 1 : block.begin) &&
+        is_visible(variable.reg, is_after ? block.end - 1 : block.begin) &&
         is_kept(variable.reg, ssa_.values()[changed].instruction, loops_.loops()[variable.loop].header,
-                is_behind ? block.fall_through : exit.block);
+                is_after ? block.fall_through : exit.block);
     if (!is_read || (result.keeps_start && !find_entries(variable, result))) return std::nullopt;
     return result;
   }
@@ -180,7 +180,7 @@ class TripCountFinder {
   }
 
   /// Returns the program point after the loop's only exit edge, if lanes exit together.
-  std::optional<Place> common_exit(std::uint32_t index) const {
+  std::optional<ProgramPoint> common_exit(std::uint32_t index) const {
     const Loop& loop = loops_.loops()[index];
     if (regions_.diverges_at_exit(index) || loop.exiting.size() != 1) return std::nullopt;
     const std::uint32_t block = loop.exiting[0];
@@ -189,11 +189,11 @@ class TripCountFinder {
       return std::nullopt;
     for (const std::uint32_t next : graph_.blocks[block].successors) {
       if (loops_.contains(index, next)) continue;
-      const Increment exit = places_.edge(block, next).increments[0];
-      const bool is_start = exit.place.kind == Place::Kind::block_start;
-      if (exit.place.kind != Place::Kind::behind && !is_start) return std::nullopt;
+      const Increment exit = sites_.edge(block, next).increments[0];
+      const bool is_start = exit.point.kind == ProgramPoint::Kind::block_start;
+      if (exit.point.kind != ProgramPoint::Kind::after && !is_start) return std::nullopt;
       if (is_start && graph_.blocks[next].size() == 0) return std::nullopt;
-      return exit.place;
+      return exit.point;
     }
     return std::nullopt;
   }
@@ -257,10 +257,10 @@ class TripCountFinder {
   bool find_entries(const InductionVariable& variable, TripCount& result) const {
     const std::uint32_t header = loops_.loops()[variable.loop].header;
     for (const std::uint32_t before : graph_.blocks[header].predecessors) {
-      if (loops_.contains(variable.loop, before) || !places_.is_reachable(before)) continue;
+      if (loops_.contains(variable.loop, before) || !sites_.is_reachable(before)) continue;
       const std::uint32_t last = graph_.blocks[before].end - 1;
       if (graph_.blocks[before].size() == 0 || !is_visible(variable.reg, last)) return false;
-      const Increment entry = places_.edge(before, header).increments[0];
+      const Increment entry = sites_.edge(before, header).increments[0];
       if (entry.condition.kind == Condition::Kind::switch_target) return false;
       result.entries.push_back(entry);
     }
@@ -270,7 +270,7 @@ class TripCountFinder {
   const CountedFunction& function_;
   const TripCountKinds kinds_;
   const ControlFlowGraph& graph_;
-  const EdgePlaces& places_;
+  const EdgeSites& sites_;
   WarpRegions regions_;
   const LoopNest& loops_;
   const DominatorTree& dominators_;
@@ -301,7 +301,7 @@ std::vector<ChosenTripCount> choose_trip_counts(const std::vector<TripCount>& al
 }
 
 /// Returns the edge from the block's front node to the block.
-CountedEdge trip_edge(const CountedFunction& function, const EdgePlaces& places, const TripCount& trips,
+CountedEdge trip_edge(const CountedFunction& function, const EdgeSites& sites, const TripCount& trips,
                       const ChosenTripCount& chosen, std::uint32_t front) {
   CountedEdge edge{{front, trips.block}, {}, false};
   if (trips.constant) {
@@ -310,15 +310,15 @@ CountedEdge trip_edge(const CountedFunction& function, const EdgePlaces& places,
     edge.loop = trips.loop;
     return edge;
   }
-  const bool is_behind = trips.place.kind == Place::Kind::behind;
-  edge.counter = is_behind
-                     ? places.edge(trips.place.block, function.graph().blocks[trips.place.block].fall_through)
-                     : places.block_start(trips.place.block);
-  edge.counter.increments = {{trips.place, {}, Increment::Amount::trip_count, chosen.index}};
+  const bool is_after = trips.point.kind == ProgramPoint::Kind::after;
+  edge.counter = is_after
+                     ? sites.edge(trips.point.block, function.graph().blocks[trips.point.block].fall_through)
+                     : sites.block_start(trips.point.block);
+  edge.counter.increments = {{trips.point, {}, Increment::Amount::trip_count, chosen.index}};
   edge.counter.repeats = true;
   edge.counter.counts_warps = chosen.use != TripCountUse::threads;
-  edge.counter.is_whole = chosen.use == TripCountUse::lane_0;
-  edge.flow.weight = edge.counter.weight * reading_cost * (edge.counter.is_whole ? whole_cost : 1);
+  edge.counter.is_converged = chosen.use == TripCountUse::lane_0;
+  edge.flow.weight = edge.counter.weight * reading_cost * (edge.counter.is_converged ? converged_cost : 1);
   return edge;
 }
 
@@ -336,12 +336,12 @@ std::vector<std::uint32_t> constant_loops_around(const LoopNest& loops, const st
 
 }  // namespace
 
-std::vector<TripCount> find_trip_counts(const CountedFunction& function, const EdgePlaces& places,
+std::vector<TripCount> find_trip_counts(const CountedFunction& function, const EdgeSites& sites,
                                         const TripCountKinds& kinds) {
-  return TripCountFinder(function, places, kinds).run();
+  return TripCountFinder(function, sites, kinds).run();
 }
 
-void count_by_trips(const CountedFunction& function, const EdgePlaces& places,
+void count_by_trips(const CountedFunction& function, const EdgeSites& sites,
                     const std::vector<TripCount>& all,
                     const std::function<TripCountUse(const TripCount&)>& use_of, FlowGraph& flow) {
   const std::vector<ChosenTripCount> chosen = choose_trip_counts(all, use_of);
@@ -363,22 +363,22 @@ void count_by_trips(const CountedFunction& function, const EdgePlaces& places,
     if (loop != no_loop) edge.flow.weight += constants[loop] * inside_constant_loop;
   }
   for (std::uint32_t i = 0; i < chosen.size(); ++i)
-    flow.edges.push_back(trip_edge(function, places, all[chosen[i].index], chosen[i], blocks + i));
+    flow.edges.push_back(trip_edge(function, sites, all[chosen[i].index], chosen[i], blocks + i));
 }
 
 std::map<std::uint32_t, std::vector<std::uint32_t>> entries_of_loops(const CountedFunction& function,
                                                                      const FlowGraph& flow) {
   const LoopNest& loops = function.analyses->loops();
   const auto blocks = static_cast<std::uint32_t>(flow.fronts.size());
-  std::map<std::uint32_t, std::uint32_t> loop_behind;  // by front node of the header
+  std::map<std::uint32_t, std::uint32_t> loop_after;  // by front node of the header
   std::map<std::uint32_t, std::vector<std::uint32_t>> entries;
   for (const CountedEdge& edge : flow.edges) {
-    if (edge.trips != 0) loop_behind[edge.flow.source] = edge.loop;
+    if (edge.trips != 0) loop_after[edge.flow.source] = edge.loop;
   }
   for (std::uint32_t index = 0; index < flow.edges.size(); ++index) {
     const FlowEdge& edge = flow.edges[index].flow;
-    const auto loop = loop_behind.find(edge.target);
-    if (loop == loop_behind.end()) continue;
+    const auto loop = loop_after.find(edge.target);
+    if (loop == loop_after.end()) continue;
     if (edge.source >= blocks || !loops.contains(loop->second, edge.source))
       entries[loop->second].push_back(index);
   }

@@ -30,7 +30,7 @@ struct TripCountKinds {
 };
 /// Returns at most one of each kind per loop, constants first: a flow that cannot use the constant, because
 /// the loop's header is a source, reads the register.
-std::vector<TripCount> find_trip_counts(const CountedFunction& function, const EdgePlaces& places,
+std::vector<TripCount> find_trip_counts(const CountedFunction& function, const EdgeSites& sites,
                                         const TripCountKinds& kinds);
 
 /// How a flow uses a trip count.
@@ -45,7 +45,7 @@ enum class TripCountUse : std::uint8_t {
 /// front node to its block. Uses the first usable trip count of each loop. A constant requires that every
 /// edge into the loop's header from outside is an edge of its own, which holds for headers that are not
 /// sources.
-void count_by_trips(const CountedFunction& function, const EdgePlaces& places,
+void count_by_trips(const CountedFunction& function, const EdgeSites& sites,
                     const std::vector<TripCount>& all,
                     const std::function<TripCountUse(const TripCount&)>& use_of, FlowGraph& flow);
 

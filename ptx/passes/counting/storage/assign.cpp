@@ -30,7 +30,7 @@ using Combine = Counter::Combine;
 /// Returns how the counter combines the lanes' values.
 Combine combine_of(const CounterDraft& draft) {
   if (!draft.counts_warps) return Combine::sum;
-  if (draft.is_whole) return Combine::lane_0;
+  if (draft.is_converged) return Combine::lane_0;
   if (!draft.is_once) return Combine::sum;
   return draft.amounts_to(Increment::Amount::lane_maximum) ? Combine::max : Combine::any;
 }
@@ -91,7 +91,7 @@ class FunctionStorage {
       LaneMaximum maximum{index, no_index, no_index, reading_of(inside, index)};
       if (maximum.trip_count == no_index) maximum.accumulator = number_of(Lanes::every, {inside});
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
-      const Place end{Place::Kind::block_start, result_.lane_loops[index].end, 0};
+      const ProgramPoint end{ProgramPoint::Kind::block_start, result_.lane_loops[index].end, 0};
       counter.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
       result_.lane_maxima.push_back(maximum);
     }
@@ -101,12 +101,12 @@ class FunctionStorage {
   /// does.
   std::uint32_t reading_of(const Increment& inside, std::uint32_t index) const {
     const DivergentLoop& loop = draft_.facts.divergent_loops[index];
-    const bool is_of_block =
-        inside.condition.kind == Condition::Kind::always &&
-        (inside.place.kind == Place::Kind::block_start || inside.place.kind == Place::Kind::block_end);
+    const bool is_of_block = inside.condition.kind == Condition::Kind::always &&
+                             (inside.point.kind == ProgramPoint::Kind::block_start ||
+                              inside.point.kind == ProgramPoint::Kind::block_end);
     const auto found = std::ranges::find_if(draft_.facts.trip_counts, [&](const TripCount& trips) {
-      return is_of_block && !trips.constant && trips.loop == loop.loop && trips.block == inside.place.block &&
-             trips.place == Place{Place::Kind::block_start, loop.end, 0};
+      return is_of_block && !trips.constant && trips.loop == loop.loop && trips.block == inside.point.block &&
+             trips.point == ProgramPoint{ProgramPoint::Kind::block_start, loop.end, 0};
     });
     return found == draft_.facts.trip_counts.end()
                ? no_index
@@ -122,7 +122,7 @@ class FunctionStorage {
         std::ranges::any_of(counters_, [](const auto& each) { return each.repeats && each.first_in == 0; });
     if (limit_ != 0 && !all_flush && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
         plan_.has(Refinement::expected_path))
-      expected_.emplace(draft_.function, draft_.places);
+      expected_.emplace(draft_.function, draft_.sites);
     const auto is_expected = [&](const CounterDraft& each) { return is_cleared_bit(each); };
     const bool is_rarely_flushed = !has_numbers && std::ranges::any_of(counters_, is_expected) &&
                                    std::ranges::all_of(counters_, [&](const CounterDraft& each) {
@@ -173,18 +173,19 @@ class FunctionStorage {
   /// Measures the launched threads or warps that are not counted, and defines the counter's variable from it.
   VariableId others_than(const CounterDraft& draft) {
     const CountPlan& plan = *plan_.plan;
-    const VariableId others = plan_.system().measure();
+    const VariableId others = plan_.system.measure();
     const VariableId launched = draft.counts_warps ? plan.launched_warps : plan.launched_threads;
-    plan_.system().redefine(draft.variable, {{launched, 1}, {others, minus_one}});
+    plan_.system.redefine(draft.variable, {{launched, 1}, {others, minus_one}});
     return others;
   }
 
   /// True if all launched lanes of a warp make the increment together.
   bool is_warp_uniform(const Increment& increment) const {
-    const std::uint32_t block = increment.place.block;
-    return !draft_.whole.empty() && draft_.whole[block] && increment.amount == Increment::Amount::one &&
+    const std::uint32_t block = increment.point.block;
+    return !draft_.converged.empty() && draft_.converged[block] &&
+           increment.amount == Increment::Amount::one &&
            increment.condition.kind == Condition::Kind::always &&
-           (increment.place.kind != Place::Kind::behind || !draft_.regions.diverges(block));
+           (increment.point.kind != ProgramPoint::Kind::after || !draft_.regions.diverges(block));
   }
 
   /// True for one-time increments if registers are flushed anyway, or if other blocks need no flush.
@@ -221,9 +222,9 @@ class FunctionStorage {
 
   /// Returns the register accumulator. Counters with the same increments share it.
   std::uint32_t number_of(Lanes lanes, const std::vector<Increment>& increments) {
-    const auto [place, is_new] = numbers_.try_emplace({lanes, increments}, no_index);
-    if (is_new) place->second = add_accumulator({increments, lanes, Storage::reg, result_.registers++});
-    return place->second;
+    const auto [entry, is_new] = numbers_.try_emplace({lanes, increments}, no_index);
+    if (is_new) entry->second = add_accumulator({increments, lanes, Storage::reg, result_.registers++});
+    return entry->second;
   }
 
   std::uint32_t add_accumulator(Accumulator accumulator) {
@@ -255,7 +256,7 @@ class FunctionStorage {
     const FunctionUnit& function = *draft_.function.unit;
     for (const Tally& tally : draft_.demand.tallies) {
       const std::uint32_t block = function.graph().block_of[tally.instruction - function.first_instruction];
-      wanted.push_back({tally, draft_.places.frequency(block), draft_.places.repeats(block)});
+      wanted.push_back({tally, draft_.sites.frequency(block), draft_.sites.repeats(block)});
     }
     std::ranges::stable_sort(wanted, comes_first);
     const std::size_t first = result_.accumulators.size();
@@ -278,7 +279,7 @@ class FunctionStorage {
     // At an exit, the registers have been flushed before the routine runs.
     const bool is_at_exit = draft_.function.instructions()[index].traits.kind == OpcodeClass::exit;
     if (limit_ == 0 || is_at_exit) return {};
-    const bool is_once = tally.is_mark || (!repeats && plan_.unit.spliced.probes[tally.probe].effect ==
+    const bool is_once = tally.is_mark || (!repeats && plan_.inputs.probes[tally.probe].effect ==
                                                            ProbeEffect::measures_sectors);
     if (is_once && !plan_.plan->is_wide && result_.bits < most_bits)
       return {{}, Lanes::every, Storage::bit, result_.bits++};

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "ptx/ir/code_builder.h"
-#include "ptx/passes/memory/lane_values.h"
+#include "ptx/passes/memory/lane_value_plan.h"
 #include "ptx/passes/unit.h"
 
 namespace lynxpp::ptx {

@@ -25,42 +25,42 @@ class WordCounters::Additions {
  public:
   Additions(const WordCounters& counters, std::size_t probe, bool in_block, CodeBuilder& code)
       : counters_(counters),
-        words_(counters.unit_.spliced.counted_words.at(probe)),
+        words_(counters.unit_.words.counted.at(probe)),
         kept_(counters.kept(probe, in_block, code)),
         code_(code) {}
 
   /// Counts the accesses if all their words have contiguous counts and `before` holds; returns this
   /// predicate.
-  VirtualRegister add_in_device(std::vector<Place> places, const CodeOperand& address,
+  VirtualRegister add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address,
                                 const std::optional<VirtualRegister>& before) {
-    const VirtualRegister behind = code_.b64("sub.u64", {base_of(places[0], address), *kept_.begin});
+    const VirtualRegister offset = code_.b64("sub.u64", {base_of(accesses[0], address), *kept_.begin});
     std::optional<VirtualRegister> also = before;
     // Between allocations there may be memory that does not belong to the device.
-    if (places[0].is_generic) also = code_.pred("isspacep.global", {address});
-    const VirtualRegister holds = also ? code_.pred("setp.lt.and.u64", {behind, kept_.bytes, *also})
-                                       : code_.pred("setp.lt.u64", {behind, kept_.bytes});
-    add_reductions(places, holds, counts_behind(whole_word(behind, RegisterType::b64, places[0])));
+    if (accesses[0].is_generic) also = code_.pred("isspacep.global", {address});
+    const VirtualRegister holds = also ? code_.pred("setp.lt.and.u64", {offset, kept_.bytes, *also})
+                                       : code_.pred("setp.lt.u64", {offset, kept_.bytes});
+    add_reductions(accesses, holds, counts_at(whole_word(offset, RegisterType::b64, accesses[0])));
     return holds;
   }
 
   /// Counts shared memory words in device memory; returns the same predicate.
-  VirtualRegister add_of_shared(std::vector<Place> places, const CodeOperand& address) {
-    const CodeOperand base = whole_word(base_of(places[0], address), RegisterType::b32, places[0]);
-    const VirtualRegister holds = is_inside(places, base);
-    add_reductions(places, holds, code_.b64("mad.wide.u32", {base, scale(), kept_.counts}));
+  VirtualRegister add_of_shared(std::vector<WordAddress> accesses, const CodeOperand& address) {
+    const CodeOperand base = whole_word(base_of(accesses[0], address), RegisterType::b32, accesses[0]);
+    const VirtualRegister holds = is_inside(accesses, base);
+    add_reductions(accesses, holds, code_.b64("mad.wide.u32", {base, scale(), kept_.counts}));
     return holds;
   }
 
   /// Adds to counters in the block's shared memory; branches to `done` if all words are counted. Equivalent
   /// to the routine without a window: if a 32-bit counter overflows, 2^32 is added in device memory.
-  void add_in_block(std::vector<Place> places, const CodeOperand& address, Label done) {
-    const CodeOperand base = whole_word(base_of(places[0], address), RegisterType::b32, places[0]);
-    const CodeOperand behind = kept_.begin ? code_.b32("sub.u32", {base, *kept_.begin}) : base;
-    const VirtualRegister holds = is_inside(places, behind);
-    const VirtualRegister counters = code_.b32("add.u32", {kept_.counts, behind});
+  void add_in_block(std::vector<WordAddress> accesses, const CodeOperand& address, Label done) {
+    const CodeOperand base = whole_word(base_of(accesses[0], address), RegisterType::b32, accesses[0]);
+    const CodeOperand offset = kept_.begin ? code_.b32("sub.u32", {base, *kept_.begin}) : base;
+    const VirtualRegister holds = is_inside(accesses, offset);
+    const VirtualRegister counters = code_.b32("add.u32", {kept_.counts, offset});
     std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
-    for (const Place& place : places) {
-      for (std::int64_t at = place.offset; at < place.offset + place.bytes; at += word_bytes) {
+    for (const WordAddress& word : accesses) {
+      for (std::int64_t at = word.offset; at < word.offset + word.bytes; at += word_bytes) {
         const CodeAddress counter{counters, at};
         if (has_wide_counts()) {
           before.emplace_back(code_.fresh(RegisterType::b32), at);
@@ -78,7 +78,7 @@ class WordCounters::Additions {
     const Label outside = code_.fresh_label();
     code_.branch_if(!CodePredicate(holds), outside);
     const VirtualRegister counts =
-        code_.b64("mad.wide.u32", {base, scale(), counters_.word(words_.array_word, code_)});
+        code_.b64("mad.wide.u32", {base, scale(), counters_.load_slot(words_.array_slot, code_)});
     for (const auto& [count, at] : before) {
       const VirtualRegister wrapped = code_.pred("setp.eq.u32", {count, last_count});
       code_.emit_if(CodePredicate(wrapped), "red.global.add.u64",
@@ -91,16 +91,16 @@ class WordCounters::Additions {
   /// See WordCounters::add_few().
   void add_few(const WordRun& run, const CodeOperand& first, const CodeOperand& accesses, std::int64_t most,
                Label elsewhere) {
-    const VirtualRegister behind = code_.b64("sub.u64", {first, *kept_.begin});
-    const VirtualRegister holds = code_.pred("setp.lt.u64", {behind, kept_.bytes});
+    const VirtualRegister offset = code_.b64("sub.u64", {first, *kept_.begin});
+    const VirtualRegister holds = code_.pred("setp.lt.u64", {offset, kept_.bytes});
     code_.branch_if(!CodePredicate(holds), elsewhere);
-    const VirtualRegister counts = counts_behind(behind);
+    const VirtualRegister counts = counts_at(offset);
     for (std::int64_t i = 0; i + 1 < most; ++i) {
       const VirtualRegister is_made = code_.pred("setp.gt.u64", {accesses, i});
-      Place place;
-      place.offset = i * *run.distance;
-      place.bytes = run.bytes;
-      add_reductions({place}, is_made, counts);
+      WordAddress word;
+      word.offset = i * *run.distance;
+      word.bytes = run.bytes;
+      add_reductions({word}, is_made, counts);
     }
   }
 
@@ -109,33 +109,33 @@ class WordCounters::Additions {
   std::int64_t scale() const { return words_.element_bytes / word_bytes; }
 
   /// Returns the base; of an address in shared memory, its low 32 bits.
-  CodeOperand base_of(const Place& place, const CodeOperand& address) {
-    const bool is_wide = !place.base || place.base->is_wide;
-    CodeOperand base = place.base ? CodeOperand(place.base->name) : address;
-    if (words_.is_shared && place.is_generic) base = code_.b64("cvta.to.shared.u64", {base});
+  CodeOperand base_of(const WordAddress& word, const CodeOperand& address) {
+    const bool is_wide = !word.base || word.base->is_wide;
+    CodeOperand base = word.base ? CodeOperand(word.base->name) : address;
+    if (words_.is_shared && word.is_generic) base = code_.b64("cvta.to.shared.u64", {base});
     if (words_.is_shared && is_wide) base = code_.b32("cvt.u32.u64", {base});
     return base;
   }
 
   /// Returns the start of the 4-byte word that contains a narrower access.
-  CodeOperand whole_word(CodeOperand base, RegisterType type, Place& place) {
-    if (place.bytes >= word_bytes) return base;
+  CodeOperand whole_word(CodeOperand base, RegisterType type, WordAddress& word) {
+    if (word.bytes >= word_bytes) return base;
     const std::string bits = type == RegisterType::b64 ? "64" : "32";
-    if (place.offset != 0) base = code_.compute(type, "add.s" + bits, {base, place.offset});
-    place.offset = 0;
+    if (word.offset != 0) base = code_.compute(type, "add.s" + bits, {base, word.offset});
+    word.offset = 0;
     return code_.compute(type, "and.b" + bits, {base, -std::int64_t{word_bytes}});
   }
 
   /// Returns the address of the count, apart from the margin, at `distance` bytes after the first word.
-  VirtualRegister counts_behind(CodeOperand distance) {
+  VirtualRegister counts_at(CodeOperand distance) {
     if (has_wide_counts()) distance = code_.b64("shl.b64", {distance, 1});
     return code_.b64("add.u64", {kept_.counts, distance});
   }
 
   /// Holds if all words have counts.
-  VirtualRegister is_inside(const std::vector<Place>& places, const CodeOperand& base) {
-    std::int64_t lowest = places[0].offset, highest = places[0].offset;
-    for (const Place& each : places) {
+  VirtualRegister is_inside(const std::vector<WordAddress>& accesses, const CodeOperand& base) {
+    std::int64_t lowest = accesses[0].offset, highest = accesses[0].offset;
+    for (const WordAddress& each : accesses) {
       lowest = std::min(lowest, each.offset);
       highest = std::max(highest, each.offset + std::max(each.bytes, word_bytes) - word_bytes);
     }
@@ -145,15 +145,16 @@ class WordCounters::Additions {
     };
     const VirtualRegister below = code_.pred("setp.lt.u32", {at(highest), kept_.bytes});
     // A single access is naturally aligned.
-    if (places.size() == 1) return below;
+    if (accesses.size() == 1) return below;
     return code_.pred("setp.lt.and.u32", {at(lowest), kept_.bytes, below});
   }
 
-  void add_reductions(const std::vector<Place>& places, const CodePredicate& holds, VirtualRegister counts) {
+  void add_reductions(const std::vector<WordAddress>& accesses, const CodePredicate& holds,
+                      VirtualRegister counts) {
     const auto margin = static_cast<std::int64_t>(words_.margin_bytes);
-    for (const Place& place : places) {
-      for (std::int64_t at = 0; at < place.bytes; at += word_bytes) {
-        const CodeAddress count{counts, scale() * (margin + place.offset + at)};
+    for (const WordAddress& word : accesses) {
+      for (std::int64_t at = 0; at < word.bytes; at += word_bytes) {
+        const CodeAddress count{counts, scale() * (margin + word.offset + at)};
         if (!has_wide_counts() && counters_.unit_.counting.is_wide) {
           add_saturating(holds, count);
         } else {
@@ -181,20 +182,20 @@ class WordCounters::Additions {
 WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {
   const std::size_t position = unit.reached.position_of(function);
-  for (const auto& [place, runs] : unit.words.runs) {
+  for (const auto& [key, runs] : unit.words.runs) {
     for (const WordRun& run : runs) {
       for (const std::uint32_t each : run.instructions) {
-        if (place.second == position) in_runs_.emplace(place.first, each);
+        if (key.second == position) in_runs_.emplace(key.first, each);
       }
     }
   }
-  for (const auto& [probe, words] : unit.spliced.counted_words) {
+  for (const auto& [probe, words] : unit.words.counted) {
     std::size_t sites[2] = {0, 0};
     bool is_in_loop[2] = {false, false};
     for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
       const BasicBlock& range = function.graph().blocks[block];
       for (std::uint32_t i = range.begin; i < range.end; ++i) {
-        if (in_runs_.contains({probe, i}) || !place_of({probe, i})) continue;
+        if (in_runs_.contains({probe, i}) || !address_of({probe, i})) continue;
         const bool in_block = counts_in_block(words, i);
         ++sites[in_block];
         is_in_loop[in_block] |= analyses_.loops().loop_of(block) != no_loop;
@@ -212,63 +213,62 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
 void WordCounters::begin_block(std::uint32_t block) {
   groups_.clear();
   batches_.clear();
-  for (const auto& [probe, words] : unit_.spliced.counted_words) {
+  for (const auto& [probe, words] : unit_.words.counted) {
     group(probe, block);
     if (!unit_.options.without.contains(Refinement::word_batches)) gather(probe, block);
   }
 }
 
-std::optional<WordCounters::Place> WordCounters::place_of(CountedAccess access) const {
+std::optional<WordCounters::WordAddress> WordCounters::address_of(CountedAccess access) const {
   const auto [probe, instruction] = access;
   const Probe& counting = unit_.spliced.probes[probe];
   const Instruction& at = body_.instructions[instruction];
   if (!counting.enabled || !at.traits.is_memory_access() || !counting.matches(at)) return std::nullopt;
   const std::optional<MemoryAccess> counted = counting.access_at(at);
-  const StateSpace space =
-      unit_.spliced.counted_words.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
+  const StateSpace space = unit_.words.counted.at(probe).is_shared ? StateSpace::shared : StateSpace::global;
   const bool is_generic = counted && counted->space == StateSpace::generic;
   if (!counted || (counted->space != space && !is_generic) || counted->address == nullptr ||
       counted->selects_lanes() || counted->is_bulk || !is_supported(counted->bytes))
     return std::nullopt;
-  Place place;
-  place.bytes = counted->bytes;
-  place.is_generic = is_generic;
-  if (is_generic) return place;
+  WordAddress word;
+  word.bytes = counted->bytes;
+  word.is_generic = is_generic;
+  if (is_generic) return word;
   const Operand& address = *counted->address;
-  if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return place;
+  if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return word;
   const Operand& base = address.elements[0];
   const RegisterId reg = analyses_.registers().find(base.name, instruction);
-  if (reg == no_register) return place;
+  if (reg == no_register) return word;
   const std::uint32_t bytes = size_of(analyses_.registers().registers()[reg].type);
   const std::int64_t offset = address.offset + base.offset;
   const bool is_usable = bytes == 8 || (bytes == 4 && space == StateSpace::shared);
-  if (!is_usable || std::abs(offset) > most_distance) return place;
-  place.base = {Name{std::string(base.name)}, reg, bytes == 8, analyses_.ssa().read_of(instruction, reg)};
-  place.offset = offset;
-  return place;
+  if (!is_usable || std::abs(offset) > most_distance) return word;
+  word.base = {Name{std::string(base.name)}, reg, bytes == 8, analyses_.ssa().read_of(instruction, reg)};
+  word.offset = offset;
+  return word;
 }
 
-std::vector<WordCounters::Place> WordCounters::places_of(
+std::vector<WordCounters::WordAddress> WordCounters::addresses_of(
     std::size_t probe, const std::vector<std::uint32_t>& instructions) const {
-  std::vector<Place> places;
-  for (const std::uint32_t each : instructions) places.push_back(*place_of({probe, each}));
-  return places;
+  std::vector<WordAddress> addresses;
+  for (const std::uint32_t each : instructions) addresses.push_back(*address_of({probe, each}));
+  return addresses;
 }
 
 void WordCounters::group(std::size_t probe, std::uint32_t block) {
   const BasicBlock& range = function_.graph().blocks[block];
   std::map<std::uint32_t, std::uint32_t> firsts;  // by value of the register
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
-    const std::optional<Place> place = place_of({probe, i});
-    if (!place || in_runs_.contains({probe, i})) continue;
+    const std::optional<WordAddress> word = address_of({probe, i});
+    if (!word || in_runs_.contains({probe, i})) continue;
     std::vector<std::uint32_t>& own = groups_[{probe, i}];
-    const bool can_share = place->base && place->base->value != no_value && place->bytes >= word_bytes &&
+    const bool can_share = word->base && word->base->value != no_value && word->bytes >= word_bytes &&
                            !body_.instructions[i].guarded();
     if (!can_share) {
       own.push_back(i);
       continue;
     }
-    const auto [first, is_new] = firsts.try_emplace(place->base->value, i);
+    const auto [first, is_new] = firsts.try_emplace(word->base->value, i);
     std::vector<std::uint32_t>& together = groups_.at({probe, first->second});
     if (!is_new && together.size() == most_together) {
       first->second = i;
@@ -282,13 +282,13 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
 /// Returns the address register of accesses to device memory that may be counted together with later ones;
 /// nullopt: they are counted at the first access.
 std::optional<RegisterId> WordCounters::gathered_base(CountedAccess first) const {
-  const std::optional<Place> place = place_of(first);
+  const std::optional<WordAddress> word = address_of(first);
   const Instruction& access = body_.instructions[first.second];
-  if (unit_.spliced.counted_words.at(first.first).is_shared || !place || !place->base || access.guarded())
+  if (unit_.words.counted.at(first.first).is_shared || !word || !word->base || access.guarded())
     return std::nullopt;
   const std::uint32_t scope = body_.statements[access.statement].scope;
-  if (body_.find_register(place->base->name.text, scope)->scope != 0) return std::nullopt;
-  return place->base->reg;
+  if (body_.find_register(word->base->name.text, scope)->scope != 0) return std::nullopt;
+  return word->base->reg;
 }
 
 /// A batch ends before the first instruction that overwrites one of its registers.
@@ -296,7 +296,7 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
   const BasicBlock& range = function_.graph().blocks[block];
   std::vector<std::uint32_t> firsts;  // first accesses of the batch's groups
   std::set<RegisterId> bases;
-  std::uint32_t behind = range.begin;  // the first instruction after its accesses
+  std::uint32_t after = range.begin;  // the first instruction after its accesses
   const auto close = [&](std::uint32_t before) {
     if (firsts.size() > 1) {
       Batch batch{probe, {}};
@@ -318,11 +318,11 @@ void WordCounters::gather(std::size_t probe, std::uint32_t block) {
     if (base && !overwrites(*base) && firsts.size() < most_together) {
       firsts.push_back(i);
       bases.insert(*base);
-      behind = i + 1;
+      after = i + 1;
     }
-    if (std::ranges::any_of(bases, overwrites)) close(i < behind ? i : behind);
+    if (std::ranges::any_of(bases, overwrites)) close(i < after ? i : after);
   }
-  close(std::min(behind, range.end - 1));
+  close(std::min(after, range.end - 1));
 }
 
 const std::vector<std::uint32_t>* WordCounters::counted_before(CountedAccess access) const {
@@ -331,20 +331,20 @@ const std::vector<std::uint32_t>* WordCounters::counted_before(CountedAccess acc
 }
 
 bool WordCounters::asks_for_address(CountedAccess access) const {
-  const std::optional<Place> place = place_of(access);
-  return !place || !place->base;
+  const std::optional<WordAddress> word = address_of(access);
+  return !word || !word->base;
 }
 
-VirtualRegister WordCounters::word(std::uint32_t index, CodeBuilder& code) const {
-  if (function_.function->is_entry) return HiddenWords().load(index, code);
-  return HiddenWords(*unit_.thread_registers(*function_.function).frame).load(index, code);
+VirtualRegister WordCounters::load_slot(std::uint32_t index, CodeBuilder& code) const {
+  if (function_.function->is_entry) return ParameterSlots().load(index, code);
+  return ParameterSlots(*unit_.thread_registers(*function_.function).frame).load(index, code);
 }
 
 /// Only the kernel resolves the names of the variables in the window. Accesses to other variables have no
 /// counter there.
 bool WordCounters::counts_in_block(const CountedWords& words, std::uint32_t instruction) const {
   const std::vector<std::string_view>& window = unit_.words.block.window;
-  if (!words.block_offset_word || window.empty()) return words.block_offset_word.has_value();
+  if (!words.block_offset_slot || window.empty()) return words.block_offset_slot.has_value();
   const std::optional<AffineForm> address = analyses_.affine().of_address(instruction);
   if (!function_.function->is_entry || !address) return false;
   return std::ranges::any_of(address->terms, [&](const Term& term) {
@@ -357,9 +357,9 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
   const auto low = [&](VirtualRegister wide) { return code.b32("cvt.u32.u64", {wide}); };
   Kept kept;
   if (!words.is_shared) {
-    kept.begin = word(words.begin_word, code);
-    kept.bytes = word(words.bytes_word, code);
-    kept.counts = word(words.array_word, code);
+    kept.begin = load_slot(words.begin_slot, code);
+    kept.bytes = load_slot(words.bytes_slot, code);
+    kept.counts = load_slot(words.array_slot, code);
     return kept;
   }
   const BlockCounters& counters = unit_.words.block;
@@ -367,27 +367,27 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
     kept.begin = begin_of_window(counters, code);
     kept.bytes = code.b32("mov.u32", {counters.window_bytes});
   } else {
-    kept.bytes = code.b32("shl.b32", {low(word(words.extent_word, code)), 2});
+    kept.bytes = code.b32("shl.b32", {low(load_slot(words.extent_slot, code)), 2});
   }
   if (!in_block) {
-    kept.counts = word(words.array_word, code);
+    kept.counts = load_slot(words.array_slot, code);
     return kept;
   }
   const Name dynamic{variable_name(unit_.words.block.variable)};
   kept.counts =
-      code.b32("add.u32", {code.b32("mov.u32", {dynamic}), low(word(*words.block_offset_word, code))});
+      code.b32("add.u32", {code.b32("mov.u32", {dynamic}), low(load_slot(*words.block_offset_slot, code))});
   return kept;
 }
 
 WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuilder& code) const {
   const auto found = kept_.find({probe, in_block});
-  return found == kept_.end() ? fill(unit_.spliced.counted_words.at(probe), in_block, code) : found->second;
+  return found == kept_.end() ? fill(unit_.words.counted.at(probe), in_block, code) : found->second;
 }
 
 void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
                        const CodeOperand& address, Code routines, CodeBuilder& code) {
-  const bool in_block = counts_in_block(unit_.spliced.counted_words.at(probe), instructions[0]);
-  add_places(probe, places_of(probe, instructions), in_block, address, std::move(routines), code);
+  const bool in_block = counts_in_block(unit_.words.counted.at(probe), instructions[0]);
+  add_words(probe, addresses_of(probe, instructions), in_block, address, std::move(routines), code);
 }
 
 std::span<const WordCounters::Batch> WordCounters::batches_before(const Instruction& instruction) const {
@@ -401,7 +401,7 @@ void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, Cod
   std::vector<VirtualRegister> holds;
   for (const std::vector<std::uint32_t>& group : batch.groups) {
     const std::optional<VirtualRegister> before = holds.empty() ? std::nullopt : std::optional(holds.back());
-    holds.push_back(additions.add_in_device(places_of(batch.probe, group), 0, before));
+    holds.push_back(additions.add_in_device(addresses_of(batch.probe, group), 0, before));
   }
   const Label done = code.fresh_label();
   code.branch_if(CodePredicate(holds.back()), done);
@@ -415,17 +415,17 @@ void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, Cod
 }
 
 void WordCounters::add_at(CountedAccess access, const CodeOperand& address, Code routine, CodeBuilder& code) {
-  Place place = *place_of(access);
-  place.base.reset();
-  place.offset = 0;
-  add_places(access.first, {place}, false, address, std::move(routine), code);
+  WordAddress word = *address_of(access);
+  word.base.reset();
+  word.offset = 0;
+  add_words(access.first, {word}, false, address, std::move(routine), code);
 }
 
-void WordCounters::add_places(std::size_t probe, std::vector<Place> places, bool in_block,
-                              const CodeOperand& address, Code routines, CodeBuilder& code) {
-  const CountedWords& words = unit_.spliced.counted_words.at(probe);
+void WordCounters::add_words(std::size_t probe, std::vector<WordAddress> accesses, bool in_block,
+                             const CodeOperand& address, Code routines, CodeBuilder& code) {
+  const CountedWords& words = unit_.words.counted.at(probe);
   std::optional<Label> elsewhere;
-  if (places[0].is_generic) {
+  if (accesses[0].is_generic) {
     elsewhere = code.fresh_label();
     // A generic address equals the device address unless it is in the shared window.
     CodeBuilder test(unit_.edits.names(*function_.function));
@@ -441,11 +441,11 @@ void WordCounters::add_places(std::size_t probe, std::vector<Place> places, bool
   Additions additions(*this, probe, in_block, code);
   const Label done = code.fresh_label();
   if (!words.is_shared) {
-    code.branch_if(additions.add_in_device(std::move(places), address, {}), done);
+    code.branch_if(additions.add_in_device(std::move(accesses), address, {}), done);
   } else if (in_block) {
-    additions.add_in_block(std::move(places), address, done);
+    additions.add_in_block(std::move(accesses), address, done);
   } else {
-    code.branch_if(additions.add_of_shared(std::move(places), address), done);
+    code.branch_if(additions.add_of_shared(std::move(accesses), address), done);
   }
   code.append(std::move(routines));
   code.place(done);

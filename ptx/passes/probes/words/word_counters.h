@@ -69,7 +69,7 @@ class WordCounters {
   void add_at(CountedAccess access, const CodeOperand& address, Code routine, CodeBuilder& code);
 
   /// Loads a parameter slot.
-  VirtualRegister word(std::uint32_t index, CodeBuilder& code) const;
+  VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
 
   /// Counts fewer than `most` accesses to device memory, `run.distance` apart. Branches to `elsewhere` if
   /// they do not begin in the window.
@@ -88,7 +88,7 @@ class WordCounters {
     std::uint32_t value = 0;  ///< the value it holds
   };
   /// How the words of an access are addressed.
-  struct Place {
+  struct WordAddress {
     std::optional<Base> base;  ///< nullopt: the address is computed at the site
     std::int64_t offset = 0;
     std::uint32_t bytes = 4;
@@ -103,13 +103,14 @@ class WordCounters {
   class Additions;
 
   bool counts_in_block(const CountedWords& words, std::uint32_t instruction) const;
-  std::optional<Place> place_of(CountedAccess access) const;
-  std::vector<Place> places_of(std::size_t probe, const std::vector<std::uint32_t>& instructions) const;
+  std::optional<WordAddress> address_of(CountedAccess access) const;
+  std::vector<WordAddress> addresses_of(std::size_t probe,
+                                        const std::vector<std::uint32_t>& instructions) const;
   void group(std::size_t probe, std::uint32_t block);
   void gather(std::size_t probe, std::uint32_t block);
   std::optional<RegisterId> gathered_base(CountedAccess first) const;
-  void add_places(std::size_t probe, std::vector<Place> places, bool in_block, const CodeOperand& address,
-                  Code routines, CodeBuilder& code);
+  void add_words(std::size_t probe, std::vector<WordAddress> accesses, bool in_block,
+                 const CodeOperand& address, Code routines, CodeBuilder& code);
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
 

@@ -14,7 +14,7 @@ void WordProbes::add_entry(CodeBuilder& code) const {
 void WordProbes::add_block_start(std::uint32_t block, CodeBuilder& code) {
   counters_.begin_block(block);
   for (const auto& [id, kept] : sites_.kept()) {
-    if (begins_behind(function_.graph(), function_.analyses->loops(), kept.site.loop, block))
+    if (begins_after(function_.graph(), function_.analyses->loops(), kept.site.loop, block))
       add_kept(kept, block, code);
   }
   runs_.add_left(block, routine_of_run(block), code);
@@ -109,8 +109,8 @@ void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block,
   CodeOperand number = kept.executions;
   if (is_of_block) number = code.b32("mul.lo.u32", {kept.executions, sites_.threads()});
   for (Probe& probe : unit_.spliced.probes) {
-    const bool counts = probe.effect == ProbeEffect::counts_words &&
-                        stands_at(probe, ProbePoint::instruction, *kept.instruction);
+    const bool counts =
+        probe.effect == ProbeEffect::counts_words && is_at(probe, ProbePoint::instruction, *kept.instruction);
     if (!counts) continue;
     Site site = copies_.site_at(probe, block, *kept.instruction);
     if (site.access != kept.access) continue;

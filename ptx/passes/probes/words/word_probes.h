@@ -41,7 +41,7 @@ class WordProbes {
   void add_before_exit(std::uint32_t block, CodeBuilder& code);
   /// At the block's end, before its branch and after it.
   void add_before_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_before_end(block, code); }
-  void add_behind_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_behind_end(block, code); }
+  void add_after_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_after_end(block, code); }
   /// Called after everything else at the function's entry has been inserted.
   void insert() { counters_.insert(); }
 

@@ -33,7 +33,7 @@ VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
     return code.b32("mad.lo.u32",
                     {code.special("%ctaid.x"), code.special("%ntid.x"), code.special("%tid.x")});
   }
-  const auto place = [&](const std::string& index, const std::string& extent) {
+  const auto position_in = [&](const std::string& index, const std::string& extent) {
     const VirtualRegister plane = code.b32(
         "mad.lo.u32", {code.special(index + ".z"), code.special(extent + ".y"), code.special(index + ".y")});
     return code.b32("mad.lo.u32", {plane, code.special(extent + ".x"), code.special(index + ".x")});
@@ -41,7 +41,7 @@ VirtualRegister thread_number(const LaunchShape& launch, CodeBuilder& code) {
   const VirtualRegister threads = code.b32(
       "mul.lo.u32",
       {code.b32("mul.lo.u32", {code.special("%ntid.x"), code.special("%ntid.y")}), code.special("%ntid.z")});
-  return code.b32("mad.lo.u32", {place("%ctaid", "%nctaid"), threads, place("%tid", "%ntid")});
+  return code.b32("mad.lo.u32", {position_in("%ctaid", "%nctaid"), threads, position_in("%tid", "%ntid")});
 }
 
 }  // namespace
@@ -50,17 +50,17 @@ WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& functi
     : unit_(unit), function_(function), counters_(counters) {
   const std::size_t position = unit.reached.position_of(function);
   NameSource& names = unit.edits.names(*function.function);
-  for (const auto& [place, runs] : unit.words.runs) {
-    if (place.second != position) continue;
+  for (const auto& [key, runs] : unit.words.runs) {
+    if (key.second != position) continue;
     for (const WordRun& each : runs) {
-      if (each.place) {
-        place_run(place.first, each);
+      if (each.record) {
+        add_recorded(key.first, each);
         continue;
       }
-      Run run{place.first, &each, names.fresh(RegisterType::b64), {}};
+      Run run{key.first, &each, names.fresh(RegisterType::b64), {}};
       if (!each.distance) run.distance = names.fresh(RegisterType::b64);
       for (std::size_t i = 0; i < each.instructions.size(); ++i)
-        accesses_[{place.first, each.instructions[i]}] = {runs_.size(), i};
+        accesses_[{key.first, each.instructions[i]}] = {runs_.size(), i};
       const auto [kept, is_new] = kept_.try_emplace(each.block);
       if (is_new) kept->second = {each.loop, names.fresh(RegisterType::b32), {}};
       kept->second.runs.push_back(runs_.size());
@@ -69,33 +69,33 @@ WordRunSites::WordRunSites(InstrumentationUnit& unit, const FunctionUnit& functi
   }
 }
 
-void WordRunSites::place_run(std::size_t probe, const WordRun& run) {
+void WordRunSites::add_recorded(std::size_t probe, const WordRun& run) {
   if (!record_) record_ = unit_.edits.names(*function_.function).fresh(RegisterType::b64);
   const Instruction& first = function_.function->body->instructions[run.instructions[0]];
   const Operand& base = memory_accesses(first).access[0].address->elements[0];
-  std::vector<Placed>& own = placed_[run.loop];
-  const bool leads = run.place->own_end == run.place->end;
+  std::vector<Recorded>& own = recorded_[run.loop];
+  const bool leads = run.record->own_end == run.record->end;
   own.insert(leads ? own.begin() : own.end(), {&run, Name{std::string(base.name)}});
   for (const std::uint32_t each : run.instructions) accesses_[{probe, each}] = std::nullopt;
 }
 
 void WordRunSites::add_before_end(std::uint32_t block, CodeBuilder& code) const {
   const LoopNest& loops = function_.analyses->loops();
-  for (const auto& [loop, runs] : placed_) {
+  for (const auto& [loop, runs] : recorded_) {
     const std::uint32_t header = loops.loops()[loop].header;
     const bool leads_there = std::ranges::count(function_.graph().blocks[block].successors, header) != 0;
     if (leads_there && !loops.contains(loop, block))
-      code.emit("st.global.b64", {CodeAddress{*record_, runs.front().run->place->first}, runs.front().reg});
+      code.emit("st.global.b64", {CodeAddress{*record_, runs.front().run->record->first}, runs.front().reg});
   }
 }
 
-void WordRunSites::add_behind_end(std::uint32_t block, CodeBuilder& code) const {
+void WordRunSites::add_after_end(std::uint32_t block, CodeBuilder& code) const {
   const LoopNest& loops = function_.analyses->loops();
-  for (const auto& [loop, runs] : placed_) {
+  for (const auto& [loop, runs] : recorded_) {
     if (loops.loops()[loop].latches[0] != block) continue;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      const std::uint32_t at = runs[i].run->place->own_end;
-      const bool are_two = at % 16 == 0 && i + 1 < runs.size() && runs[i + 1].run->place->own_end == at + 8;
+      const std::uint32_t at = runs[i].run->record->own_end;
+      const bool are_two = at % 16 == 0 && i + 1 < runs.size() && runs[i + 1].run->record->own_end == at + 8;
       if (are_two) {
         const CodeList both{CodeList::Kind::vector, {runs[i].reg, runs[i + 1].reg}};
         code.emit("st.global.v2.b64", {CodeAddress{*record_, at}, both});
@@ -117,7 +117,7 @@ void WordRunSites::add_entry(CodeBuilder& code) const {
   const LoopRecords& records = unit_.words.loop_records;
   const VirtualRegister thread = thread_number(unit_.options.launch, code);
   code.emit("mad.wide.u32",
-            {*record_, thread, std::int64_t{records.bytes}, counters_.word(records.word, code)});
+            {*record_, thread, std::int64_t{records.bytes}, counters_.load_slot(records.slot, code)});
 }
 
 bool WordRunSites::add_execution(CountedAccess access, CodeBuilder& code) const {
@@ -141,7 +141,7 @@ bool WordRunSites::add_execution(CountedAccess access, CodeBuilder& code) const 
 void WordRunSites::add_left(std::uint32_t block, const Routine& routine, CodeBuilder& code) const {
   const LoopNest& loops = function_.analyses->loops();
   for (const auto& [at, kept] : kept_) {
-    if (begins_behind(function_.graph(), loops, kept.loop, block)) add_kept(kept, routine, code);
+    if (begins_after(function_.graph(), loops, kept.loop, block)) add_kept(kept, routine, code);
   }
 }
 
@@ -199,9 +199,9 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
     extent.distance = code.b64("selp.b64", {std::int64_t{run.run->bytes}, *run.distance, is_one});
   }
   const CodeOperand length = product_of(extent.accesses, extent.distance, code);
-  const CodeOperand behind_last =
+  const CodeOperand after_last =
       sum_of(sum_of(run.last, run.run->offsets[0], code), product_of(extent.distance, count, code), code);
-  extent.first = code.b64("sub.s64", {behind_last, length});
+  extent.first = code.b64("sub.s64", {after_last, length});
   return extent;
 }
 
@@ -209,8 +209,8 @@ WordRunSites::Extent WordRunSites::extent_of(const Run& run, const Kept& kept, C
 void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewhere,
                               CodeBuilder& code) const {
   constexpr std::int64_t greatest = 0xffffff00;  // exceeds any capacity, leaves room for a warp
-  const std::uint32_t runs_word = *unit_.spliced.counted_words.at(run.probe).runs_word;
-  const VirtualRegister records = counters_.word(runs_word, code);
+  const std::uint32_t runs_slot = *unit_.words.counted.at(run.probe).runs_slot;
+  const VirtualRegister records = counters_.load_slot(runs_slot, code);
   const VirtualRegister mask = code.active_mask();
   const VirtualRegister rank = code.b32("popc.b32", {code.lanes_below(mask)});
   const VirtualRegister leader = code.b32("clz.b32", {code.b32("brev.b32", {mask})});
@@ -221,11 +221,11 @@ void WordRunSites::add_record(const Run& run, const Extent& extent, Label elsewh
   const VirtualRegister bounded = code.b64("min.u64", {taken, greatest});
   const VirtualRegister first = code.b32("cvt.u32.u64", {bounded});
   const VirtualRegister of_warp = code.b32("shfl.sync.idx.b32", {first, leader, 31, mask});
-  const VirtualRegister place = code.b32("add.u32", {of_warp, rank});
-  const VirtualRegister capacity = code.b32("cvt.u32.u64", {counters_.word(runs_word + 1, code)});
-  const VirtualRegister is_full = code.pred("setp.ge.u32", {place, capacity});
+  const VirtualRegister index = code.b32("add.u32", {of_warp, rank});
+  const VirtualRegister capacity = code.b32("cvt.u32.u64", {counters_.load_slot(runs_slot + 1, code)});
+  const VirtualRegister is_full = code.pred("setp.ge.u32", {index, capacity});
   code.branch_if(CodePredicate(is_full), elsewhere);
-  const VirtualRegister record = code.b64("mad.wide.u32", {place, std::int64_t{sizeof(RunRecord)}, records});
+  const VirtualRegister record = code.b64("mad.wide.u32", {index, std::int64_t{sizeof(RunRecord)}, records});
   const auto in_register = [&](const CodeOperand& value) -> CodeOperand {
     if (!constant_of(value)) return value;
     return code.b64("mov.b64", {value});

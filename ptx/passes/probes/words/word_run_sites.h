@@ -52,7 +52,7 @@ class WordRunSites {
   /// At the block's end, before its branch: for loops that an edge from the block enters.
   void add_before_end(std::uint32_t block, CodeBuilder& code) const;
   /// After the block's branch: for loops that are exited there.
-  void add_behind_end(std::uint32_t block, CodeBuilder& code) const;
+  void add_after_end(std::uint32_t block, CodeBuilder& code) const;
   /// Before an instruction of the block that ends the thread or returns.
   void add_before_exit(std::uint32_t block, const Routine& routine, CodeBuilder& code) const;
 
@@ -70,7 +70,7 @@ class WordRunSites {
     std::optional<VirtualRegister> distance;  ///< b64: computed, up to the difference of two offsets
   };
   /// A register that a loop record stores.
-  struct Placed {
+  struct Recorded {
     const WordRun* run = nullptr;
     Name reg;
   };
@@ -82,7 +82,7 @@ class WordRunSites {
     CodeOperand accesses = 0;
   };
 
-  void place_run(std::size_t probe, const WordRun& run);
+  void add_recorded(std::size_t probe, const WordRun& run);
   void add_run(const Run& run, const Kept& kept, const Routine& routine, CodeBuilder& code) const;
   void add_kept(const Kept& kept, const Routine& routine, CodeBuilder& code) const;
   Extent extent_of(const Run& run, const Kept& kept, CodeBuilder& code) const;
@@ -93,9 +93,9 @@ class WordRunSites {
   const FunctionUnit& function_;
   WordCounters& counters_;
   std::vector<Run> runs_;
-  std::map<std::uint32_t, Kept> kept_;                   ///< by block
-  std::map<std::uint32_t, std::vector<Placed>> placed_;  ///< by loop, the leading one first
-  std::optional<VirtualRegister> record_;                ///< b64: address of the thread's loop record
+  std::map<std::uint32_t, Kept> kept_;                       ///< by block
+  std::map<std::uint32_t, std::vector<Recorded>> recorded_;  ///< by loop, the leading one first
+  std::optional<VirtualRegister> record_;                    ///< b64: address of the thread's loop record
   /// The run and the position in it; nullopt: the loop has a record.
   std::map<CountedAccess, std::optional<std::pair<std::size_t, std::size_t>>> accesses_;
 };

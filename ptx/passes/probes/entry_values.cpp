@@ -1,4 +1,4 @@
-#include "ptx/passes/probes/kept_values.h"
+#include "ptx/passes/probes/entry_values.h"
 
 #include <algorithm>
 
@@ -23,12 +23,12 @@ Code computation_of(const ProbeRoutine& routine, std::uint32_t index, const Site
 
 }  // namespace
 
-const KeptValues::Kept* KeptValues::find(const Code& computation) const {
+const EntryValues::Kept* EntryValues::find(const Code& computation) const {
   const auto found = std::ranges::find(kept_, computation, &Kept::computation);
   return found == kept_.end() ? nullptr : &*found;
 }
 
-void KeptValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding) {
+void EntryValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding) {
   if (routine.invariants().empty() || unit_.options.without.contains(Refinement::entry_values)) return;
   if (function_.analyses->loops().loop_of(block) == no_loop) return;
   std::vector<Code> computations;
@@ -53,7 +53,7 @@ void KeptValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBind
   binding.invariants = std::move(registers);
 }
 
-void KeptValues::insert() {
+void EntryValues::insert() {
   unit_.edits.insert_before(entry_position(*function_.function), std::move(code_));
 }
 

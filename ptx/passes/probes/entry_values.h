@@ -8,9 +8,9 @@
 
 namespace lynxpp::ptx {
 
-class KeptValues {
+class EntryValues {
  public:
-  KeptValues(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit), function_(function) {}
+  EntryValues(InstrumentationUnit& unit, const FunctionUnit& function) : unit_(unit), function_(function) {}
 
   /// Binds the invariants of a copy of `routine` in `block` to registers. Leaves `binding` unchanged outside
   /// loops and once enough registers of this kind are in use.

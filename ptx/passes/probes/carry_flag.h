@@ -14,23 +14,23 @@
 
 namespace lynxpp::ptx {
 
-class KeptCarry {
+class CarryFlag {
  public:
-  KeptCarry(const Function& function, const ControlFlowGraph& graph);
+  CarryFlag(const Function& function, const ControlFlowGraph& graph);
 
   /// Wraps `code`, inserted before instruction `index`, to preserve the carry flag if it is live.
-  Code keep_before(std::uint32_t index, Code code, NameSource& names) const {
-    return keep(live_before_[index], std::move(code), names);
+  Code preserve_before(std::uint32_t index, Code code, NameSource& names) const {
+    return preserve(live_before_[index], std::move(code), names);
   }
   /// Same, for code directly after the instruction.
-  Code keep_behind(std::uint32_t index, Code code, NameSource& names) const {
-    return keep(live_behind_[index], std::move(code), names);
+  Code preserve_after(std::uint32_t index, Code code, NameSource& names) const {
+    return preserve(live_after_[index], std::move(code), names);
   }
 
  private:
-  static Code keep(bool is_live, Code code, NameSource& names);
+  static Code preserve(bool is_live, Code code, NameSource& names);
 
-  std::vector<bool> live_before_, live_behind_;  ///< by instruction
+  std::vector<bool> live_before_, live_after_;  ///< by instruction
 };
 
 }  // namespace lynxpp::ptx

@@ -1,8 +1,7 @@
-#include "ptx/passes/memory/sites.h"
+#include "ptx/passes/memory/site_plan.h"
 
 #include "ptx/passes/memory/bank_sites.h"
 #include "ptx/passes/memory/sector_sites.h"
-#include "ptx/passes/pass.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -21,37 +20,39 @@ std::string text_of(const MemorySite& site, std::uint32_t instruction) {
   if (site.rows) {
     text += ", a full row of lanes " + std::to_string(site.rows->step) + " bytes apart touches " +
             std::to_string(site.rows->sectors) + (site.rows->sectors == 1 ? " sector" : " sectors") +
-            (site.rows->is_anywhere ? "" : " from sector offset " + std::to_string(site.rows->place));
+            (site.rows->is_anywhere ? "" : " from sector offset " + std::to_string(site.rows->offset));
   }
   return text;
 }
 
 }  // namespace
 
-std::string memory_sites_text(const InstrumentationUnit& unit) {
+std::string memory_sites_text(const MemorySites& memory, const ReachedFunctions& reached) {
   std::string text;
-  for (const auto& [at, site] : unit.memory.sites) {
+  for (const auto& [at, site] : memory.sites) {
     text += "probe " + std::to_string(at.first) + ", instruction " + std::to_string(at.second) + ": " +
             text_of(site, at.second) + "\n";
   }
-  for (const auto& [function, checks] : unit.memory.index_checks) {
-    text += unit.reached.functions[function].function->name + ": " + std::to_string(checks.size()) +
+  for (const auto& [function, checks] : memory.index_checks) {
+    text += reached.functions[function].function->name + ": " + std::to_string(checks.size()) +
             (checks.size() == 1 ? " index" : " indices") + " must not wrap around between lanes\n";
   }
   return text;
 }
 
-Status find_memory_sites(InstrumentationUnit& unit) {
-  for (std::uint32_t probe = 0; probe < unit.spliced.probes.size(); ++probe) {
-    const ProbeEffect effect = unit.spliced.probes[probe].effect;
-    if (!unit.spliced.probes[probe].enabled) continue;
-    for (const FunctionUnit& function : unit.reached.instrumented()) {
-      if (effect == ProbeEffect::measures_banks) find_bank_sites(unit, function, probe);
-      if (effect == ProbeEffect::measures_sectors)
-        find_sector_sites(unit, function, probe, !unit.counting.is_wide);
+MemorySites find_memory_sites(const ReachedFunctions& reached, const std::vector<Probe>& probes,
+                              bool follows_indices) {
+  MemorySites memory;
+  for (std::uint32_t number = 0; number < probes.size(); ++number) {
+    const Probe& probe = probes[number];
+    if (!probe.enabled) continue;
+    for (const FunctionUnit& function : reached.instrumented()) {
+      if (probe.effect == ProbeEffect::measures_banks) find_bank_sites(function, probe, number, memory);
+      if (probe.effect == ProbeEffect::measures_sectors)
+        find_sector_sites(function, reached.position_of(function), probe, number, follows_indices, memory);
     }
   }
-  return success();
+  return memory;
 }
 
 }  // namespace lynxpp::ptx

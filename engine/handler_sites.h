@@ -6,22 +6,24 @@
 #include <vector>
 
 #include "cod/specification.h"
-#include "ptx/passes/unit.h"
+#include "ptx/analysis/transfers/transfers.h"
+#include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
 
-/// Fills in unit.reached.transfers, for specifications that use them.
-void find_transfers(ptx::InstrumentationUnit& unit);
+/// Returns the transfers of the functions, for specifications that use them.
+ptx::Transfers find_transfers(const ptx::Module& module, const ptx::ReachedFunctions& reached);
 
-/// Returns the labels of an instruction of the unit, including transfers.
-cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction);
+/// Returns the labels of an instruction, including transfers.
+cod::LabelSets labels_of(const ptx::Transfers& transfers, const ptx::Instruction& instruction);
 
-/// True if a handler with this filter has a site at `instruction` of the unit.
-bool chooses(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
+/// True if a handler with this filter has a site at `instruction`.
+bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module, const ptx::Transfers& transfers,
              const ptx::Instruction& instruction);
 
-struct Place {
+struct HandlerSite {
   std::string function;     ///< mangled
   std::uint32_t block = 0;  ///< basicBlockId()
   std::uint32_t line = 0;   ///< in the PTX
@@ -30,15 +32,15 @@ struct Place {
   std::string instruction;  ///< text of the instruction at the site; may be empty
 };
 
-struct HandlerPlaces {
+struct HandlerSites {
   std::uint32_t handler = 0;  ///< in Specification::handlers()
-  std::vector<Place> places;
+  std::vector<HandlerSite> sites;
   std::string hint;  ///< if there are no sites: the reason, and what would match
 };
 
 /// Returns one entry per handler, in order. Parses `module` as needed. Fails if the kernel does not exist or
 /// the PTX does not parse.
-Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
-                                               const cod::Specification& specification);
+Result<std::vector<HandlerSites>> find_handler_sites(ptx::Module& module, const std::string& kernel,
+                                                     const cod::Specification& specification);
 
 }  // namespace lynxpp::engine

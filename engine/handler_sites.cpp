@@ -1,4 +1,4 @@
-#include "engine/places.h"
+#include "engine/handler_sites.h"
 
 #include <algorithm>
 #include <set>
@@ -41,13 +41,14 @@ std::string on_one_line(std::string_view text) {
   return result;
 }
 
-class PlaceFinder {
+class SiteFinder {
  public:
-  PlaceFinder(ptx::InstrumentationUnit& unit, const cod::Handler& handler) : unit_(unit), handler_(handler) {}
+  SiteFinder(const ptx::Module& module, const ptx::ReachedFunctions& reached, const cod::Handler& handler)
+      : module_(module), reached_(reached), handler_(handler) {}
 
-  HandlerPlaces find() {
-    for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) visit(function);
-    if (result_.places.empty()) result_.hint = hint();
+  HandlerSites find() {
+    for (const ptx::FunctionUnit& function : reached_.instrumented()) visit(function);
+    if (result_.sites.empty()) result_.hint = hint();
     return std::move(result_);
   }
 
@@ -85,7 +86,7 @@ class PlaceFinder {
       case cod::TargetKind::basic_block_entry: add(function, block, first_of(function, block)); break;
       case cod::TargetKind::basic_block_exit: add(function, block, last); break;
       case cod::TargetKind::kernel_exit:
-        if (function.function->is_entry ? exits || function.falls_off_behind(range)
+        if (function.function->is_entry ? exits || function.falls_off_after(range)
                                         : exits && last->traits.is_thread_exit)
           add(function, block, last);
         break;
@@ -107,7 +108,7 @@ class PlaceFinder {
     const bool stays = instruction.traits.kind != ptx::OpcodeClass::branch &&
                        instruction.traits.kind != ptx::OpcodeClass::exit;
     return (stays || handler_.target == cod::TargetKind::instruction) &&
-           chooses(handler_.filter, unit_, instruction);
+           chooses(handler_.filter, module_, reached_.transfers, instruction);
   }
 
   static const ptx::Instruction* first_of(const ptx::FunctionUnit& function, std::uint32_t block) {
@@ -120,21 +121,21 @@ class PlaceFinder {
   }
 
   void add(const ptx::FunctionUnit& function, std::uint32_t block, const ptx::Instruction* instruction) {
-    Place& place = result_.places.emplace_back();
-    place.function = function.function->name;
-    place.block = function.first_block + block;
-    place.line = instruction != nullptr ? instruction->line : function.function->line;
+    HandlerSite& site = result_.sites.emplace_back();
+    site.function = function.function->name;
+    site.block = function.first_block + block;
+    site.line = instruction != nullptr ? instruction->line : function.function->line;
     if (instruction == nullptr) return;
-    place.instruction = on_one_line(unit_.module.text(instruction->text));
-    const std::string* file = unit_.module.find_file(instruction->source_file);
+    site.instruction = on_one_line(module_.text(instruction->text));
+    const std::string* file = module_.find_file(instruction->source_file);
     if (file == nullptr) return;
-    place.file = *file;
-    place.source_line = instruction->source_line;
+    site.file = *file;
+    site.source_line = instruction->source_line;
   }
 
   template <typename Visit>
   void for_each_instruction(Visit visit) const {
-    for (const ptx::FunctionUnit& function : unit_.reached.instrumented()) {
+    for (const ptx::FunctionUnit& function : reached_.instrumented()) {
       for (const ptx::Instruction& instruction : function.function->body->instructions) visit(instruction);
     }
   }
@@ -158,7 +159,7 @@ class PlaceFinder {
     cod::InstructionFilter without_space = filter;
     without_space.spaces = 0;
     for_each_instruction([&](const ptx::Instruction& instruction) {
-      const cod::LabelSets labels = labels_of(unit_, instruction);
+      const cod::LabelSets labels = labels_of(reached_.transfers, instruction);
       has_any |= filter.choose(labels).has_value();
       if (!without_space.choose(labels)) return;
       for (const std::string_view name : cod::names_of({0, cod::united(labels).spaces, 0, 0}))
@@ -198,7 +199,7 @@ class PlaceFinder {
     std::set<std::string> called;
     for_each_instruction([&](const ptx::Instruction& instruction) {
       if (instruction.traits.kind != ptx::OpcodeClass::call) return;
-      const std::string callee(ptx::direct_callee(unit_.module, instruction));
+      const std::string callee(ptx::direct_callee(module_, instruction));
       has_any |= filter.matches_callee(callee.empty() ? nullptr : &callee);
       called.insert(callee.empty() ? "functions through pointers" : callee);
     });
@@ -212,7 +213,7 @@ class PlaceFinder {
     bool has_any = false;
     std::set<std::string> files;
     for_each_instruction([&](const ptx::Instruction& instruction) {
-      const std::string* file = unit_.module.find_file(instruction.source_file);
+      const std::string* file = module_.find_file(instruction.source_file);
       has_lines |= file != nullptr;
       has_any |= filter.matches_source(file, instruction.source_line);
       if (file != nullptr) files.insert(*file);
@@ -222,27 +223,27 @@ class PlaceFinder {
                    : "no instruction comes from these lines; the kernel's files are " + joined(files);
   }
 
-  ptx::InstrumentationUnit& unit_;
+  const ptx::Module& module_;
+  const ptx::ReachedFunctions& reached_;
   const cod::Handler& handler_;
-  HandlerPlaces result_;
+  HandlerSites result_;
 };
 
 }  // namespace
 
-void find_transfers(ptx::InstrumentationUnit& unit) {
+ptx::Transfers find_transfers(const ptx::Module& module, const ptx::ReachedFunctions& reached) {
   std::vector<ptx::FunctionAnalyses*> analyses;
-  for (const ptx::FunctionUnit& function : unit.reached.functions)
-    analyses.push_back(function.analyses.get());
-  unit.reached.transfers = ptx::find_transfers(unit.module, analyses);
+  for (const ptx::FunctionUnit& function : reached.functions) analyses.push_back(function.analyses.get());
+  return ptx::find_transfers(module, analyses);
 }
 
-cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instruction& instruction) {
+cod::LabelSets labels_of(const ptx::Transfers& transfers, const ptx::Instruction& instruction) {
   const auto bits = [&](std::uint32_t side) {
-    const ptx::TransferSet set = unit.reached.transfers.of(instruction, side);
-    std::uint32_t transfers = 0;
-    if ((set & ptx::transfer_into_shared) != 0) transfers |= cod::transfer_in;
-    if ((set & ptx::transfer_into_device) != 0) transfers |= cod::transfer_out;
-    return transfers;
+    const ptx::TransferSet set = transfers.of(instruction, side);
+    std::uint32_t label_bits = 0;
+    if ((set & ptx::transfer_into_shared) != 0) label_bits |= cod::transfer_in;
+    if ((set & ptx::transfer_into_device) != 0) label_bits |= cod::transfer_out;
+    return label_bits;
   };
   cod::LabelSets labels = cod::labels_of(instruction);
   labels.first.transfers = bits(0);
@@ -250,32 +251,32 @@ cod::LabelSets labels_of(const ptx::InstrumentationUnit& unit, const ptx::Instru
   return labels;
 }
 
-bool chooses(const cod::InstructionFilter& filter, const ptx::InstrumentationUnit& unit,
+bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module, const ptx::Transfers& transfers,
              const ptx::Instruction& instruction) {
-  if (!filter.choose(labels_of(unit, instruction)) || !filter.matches_opcode(instruction.opcode))
+  if (!filter.choose(labels_of(transfers, instruction)) || !filter.matches_opcode(instruction.opcode))
     return false;
   const bool is_result =
       filter.results.empty() || std::ranges::count(filter.results, ptx::result_type(instruction)) != 0;
   if (!is_result) return false;
   if (!filter.call_targets.empty()) {
     const bool is_call = instruction.traits.kind == ptx::OpcodeClass::call;
-    const std::string callee(is_call ? ptx::direct_callee(unit.module, instruction) : std::string_view());
+    const std::string callee(is_call ? ptx::direct_callee(module, instruction) : std::string_view());
     if (!filter.matches_callee(callee.empty() ? nullptr : &callee)) return false;
   }
-  return filter.matches_source(unit.module.find_file(instruction.source_file), instruction.source_line);
+  return filter.matches_source(module.find_file(instruction.source_file), instruction.source_line);
 }
 
-Result<std::vector<HandlerPlaces>> find_places(ptx::Module& module, const std::string& kernel,
-                                               const cod::Specification& specification) {
-  ptx::InstrumentationUnit unit(module);
-  if (Status reached = find_reachable(module, kernel, unit); !reached) return reached.error();
-  if (specification.uses_transfer_labels()) find_transfers(unit);
-  std::vector<HandlerPlaces> result;
+Result<std::vector<HandlerSites>> find_handler_sites(ptx::Module& module, const std::string& kernel,
+                                                     const cod::Specification& specification) {
+  Result<ptx::ReachedFunctions> reached = find_reachable(module, kernel);
+  if (!reached) return reached.error();
+  if (specification.uses_transfer_labels()) reached->transfers = find_transfers(module, *reached);
+  std::vector<HandlerSites> result;
   for (std::uint32_t i = 0; i < specification.handlers().size(); ++i) {
     const cod::Handler& handler = specification.handlers()[i];
-    HandlerPlaces& found = result.emplace_back();
+    HandlerSites& found = result.emplace_back();
     if (handler.wants_kernel(kernel)) {
-      found = PlaceFinder(unit, handler).find();
+      found = SiteFinder(module, *reached, handler).find();
     } else {
       found.hint = "its KERNEL filter does not match this kernel";
     }

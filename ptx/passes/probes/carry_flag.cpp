@@ -1,4 +1,4 @@
-#include "ptx/passes/probes/kept_carry.h"
+#include "ptx/passes/probes/carry_flag.h"
 
 #include <algorithm>
 
@@ -21,8 +21,8 @@ bool loses_carry(const Code& code) {
 
 }  // namespace
 
-KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
-    : live_before_(function.body->instructions.size()), live_behind_(function.body->instructions.size()) {
+CarryFlag::CarryFlag(const Function& function, const ControlFlowGraph& graph)
+    : live_before_(function.body->instructions.size()), live_after_(function.body->instructions.size()) {
   const std::vector<Instruction>& instructions = function.body->instructions;
   if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); }))
     return;
@@ -34,7 +34,7 @@ KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
       bool live = std::ranges::any_of(range.successors, [&](std::uint32_t next) { return live_in[next]; });
       for (std::uint32_t i = range.end; i-- > range.begin;) {
         const Instruction& instruction = instructions[i];
-        live_behind_[i] = live;
+        live_after_[i] = live;
         if (has_modifier(instruction.opcode, "cc") && !instruction.guarded()) live = false;
         if (reads_carry(instruction.opcode)) live = true;
         live_before_[i] = live;
@@ -48,7 +48,7 @@ KeptCarry::KeptCarry(const Function& function, const ControlFlowGraph& graph)
 
 /// Saves the flag as 0 or 1; adding 2^32 - 1 to it sets the carry if the flag was set. This also covers
 /// subtraction, which uses the same flag.
-Code KeptCarry::keep(bool is_live, Code code, NameSource& names) {
+Code CarryFlag::preserve(bool is_live, Code code, NameSource& names) {
   if (!is_live || !loses_carry(code)) return code;
   CodeBuilder kept(names);
   const VirtualRegister flag = kept.b32("addc.u32", {0, 0});

@@ -1,0 +1,44 @@
+// The layout of the kernel's hidden parameter: 8-byte slots, each with a meaning.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+namespace lynxpp::ptx {
+
+/// The meaning of a slot: the value that the host passes in it.
+struct HiddenSlot {
+  enum class Kind : std::uint8_t {
+    specification,     ///< element `index` of the words of a specification
+    counters,          ///< address of CountPlan::slots() zeroed counters, for all specifications
+    shared_addresses,  ///< address of one value per element of SharedAddresses::variables
+    runs,              ///< address of the run records of the array whose address is word `index`
+    most_runs,         ///< capacity of these run records
+    loop_records,      ///< address of the loop records, LoopRecords::bytes per thread of the grid
+  };
+  Kind kind = Kind::specification;
+  std::uint32_t specification = 0;  ///< for specification, runs and most_runs, with `index`
+  std::uint32_t index = 0;
+
+  auto operator<=>(const HiddenSlot&) const = default;
+};
+
+class HiddenLayout {
+ public:
+  /// Appends a slot and returns its position.
+  std::uint32_t add(const HiddenSlot& slot) {
+    slots_.push_back(slot);
+    return size() - 1;
+  }
+  void clear() { slots_.clear(); }
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t bytes() const { return 8 * size(); }
+  const std::vector<HiddenSlot>& slots() const { return slots_; }
+
+ private:
+  std::vector<HiddenSlot> slots_;
+};
+
+}  // namespace lynxpp::ptx
