@@ -85,10 +85,9 @@ struct WordCounting {
 std::uint32_t position_of_word(const cod::Specification& specification, const cod::Word& word);
 
 /// Returns null if no specification counts words or uses the addresses of arrays. Removes accesses that need
-/// no probe from unit.spliced.probes and sets the requests of unit.words; addresses are requested in the order
-/// of shared_arrays. Requires that the probes are those of the request's handlers, in order, and that
-/// variables' addresses are known. The caller sets `runs` once the
-/// word-plan pass has run.
+/// no probe from unit.spliced.probes and sets the requests of unit.words; addresses are requested in the
+/// order of shared_arrays. Requires that the probes are those of the request's handlers, in order, and that
+/// variables' addresses are known. The caller sets `runs` once the word-plan pass has run.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 
 /// Memory whose words have contiguous elements.

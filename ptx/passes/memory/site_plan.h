@@ -10,8 +10,8 @@
 
 namespace lynxpp::ptx {
 
-/// Returns the sites of all probes that measure banks or sectors. With `follows_indices`, also tracks addresses
-/// through 32-bit indices.
+/// Returns the sites of all probes that measure banks or sectors. With `follows_indices`, also tracks
+/// addresses through 32-bit indices.
 MemorySites find_memory_sites(const ReachedFunctions& reached, const std::vector<Probe>& probes,
                               bool follows_indices);
 

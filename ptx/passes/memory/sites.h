@@ -16,8 +16,8 @@ namespace lynxpp::ptx {
 struct LaneValuePlan;  // ptx/passes/memory/lane_value_plan.h
 
 /// An access that a warp makes at most once: the number of sectors that 32 lanes of one row of the thread
-/// block touch if the address of lane 0 is at offset `offset` of its sector. Only warps that differ from this,
-/// and their number, are tallied (ptx/passes/memory/sector_sites.h).
+/// block touch if the address of lane 0 is at `offset` in its sector. Only warps that differ from this, and
+/// their number, are tallied (ptx/passes/memory/sector_sites.h).
 struct RowSectors {
   std::uint32_t sectors = 0;
   std::int64_t step = 0;     ///< between lanes, in bytes; even
