@@ -3,8 +3,9 @@
 
 TABLE is the only definition of the layering: for every folder, the folders whose headers its files may
 include (its own are always allowed). Errors are: a folder that is not in the table, an include that the table
-does not allow, an include that is not written from the repository's root, and a heavy library's header in a
-folder where it is not allowed. docs/architecture.md explains the layers.
+does not allow, an include that is not written from the repository's root, a heavy library's header in a
+folder where it is not allowed, and files that include each other in a cycle (a header and its source count as
+one). docs/architecture.md explains the layers.
 
 usage: scripts/check_layers.py [ROOT]        exit status 1 if there are errors, printed as file:line: message
 """
@@ -148,6 +149,56 @@ def allowed(folder, name):
     return target == folder or "*" in entries or target in entries or name in entries
 
 
+def unit_of(file):
+    return file[:file.rindex(".")]
+
+
+def cycles(files):
+    """The sets of units that include each other, in order of their first name."""
+    edges = {}
+    for file, lines in files.items():
+        if "*" in TABLE.get(owner(file), ["*"]):
+            continue
+        included = {unit_of(name) for _, name, quoted in lines if quoted and name in files}
+        edges.setdefault(unit_of(file), set()).update(included - {unit_of(file)})
+    index, low, stack, found = {}, {}, [], []
+    for root in sorted(edges):
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        path = [(root, iter(sorted(edges[root])))]
+        while path:
+            unit, rest = path[-1]
+            following = next((each for each in rest if each in edges and (each not in index or each in stack)), None)
+            if following is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[unit])
+                if low[unit] == index[unit]:
+                    group = stack[stack.index(unit):]
+                    del stack[stack.index(unit):]
+                    if len(group) > 1:
+                        found.append(sorted(group))
+            elif following in index:
+                low[unit] = min(low[unit], index[following])
+            else:
+                index[following] = low[following] = len(index)
+                stack.append(following)
+                path.append((following, iter(sorted(edges[following]))))
+    return sorted(found)
+
+
+def cycle_errors(files):
+    errors = []
+    for group in cycles(files):
+        for file, lines in files.items():
+            if unit_of(file) in group:
+                errors += [(file, line, f'"{name}" closes a cycle of includes: {", ".join(group)}') for line, name, quoted in lines
+                           if quoted and name in files and unit_of(name) in group and unit_of(name) != unit_of(file)]
+    return errors
+
+
 def check(root):
     """Returns the errors as (file, line, message)."""
     root = pathlib.Path(root)
@@ -186,7 +237,7 @@ def check(root):
             elif "*" not in TABLE[folder] and owner(name) != folder and reached.get(name):
                 brought = ", ".join(sorted(reached[name]))
                 errors.append((file, line, f'"{name}" brings {brought} along and is private to {owner(name)}'))
-    return errors
+    return errors + cycle_errors(files)
 
 
 def main():

@@ -45,6 +45,15 @@ class CheckLayers(unittest.TestCase):
         self.expect({"engine/instrument.h": "", "ptx/ir/module.h": '#include <string>\n#include "engine/instrument.h"\n'},
                     "ptx/ir/module.h", 2, 'ptx/ir may not include "engine/instrument.h"')
 
+    def test_cycles_of_headers_and_their_sources(self):
+        files = {"report/a.h": "", "report/a.cpp": '#include "report/a.h"\n#include "report/b.h"\n', "report/b.h": '#include "report/c.h"\n',
+                 "report/c.h": "", "report/c.cpp": '#include "report/c.h"\n#include "report/a.h"\n', "report/d.h": '#include "report/a.h"\n'}
+        found = self.errors(files)
+        self.assertEqual([("report/a.cpp", 2), ("report/b.h", 1), ("report/c.cpp", 2)], sorted((file, line) for file, line, _ in found))
+        self.assertIn("closes a cycle of includes: report/a, report/b, report/c", found[0][2])
+        files["report/c.cpp"] = '#include "report/c.h"\n'
+        self.assertEqual([], self.errors(files))
+
     def test_sideways_include(self):
         self.expect({"ptx/parser/parser.h": "", "ptx/emitter/emitter.cpp": '#include "ptx/parser/parser.h"\n'},
                     "ptx/emitter/emitter.cpp", 1, "ptx/emitter may not include")
@@ -75,7 +84,7 @@ class CheckLayers(unittest.TestCase):
                     "cod/specification.cpp", 1, '"cod/codegen/outer.h" brings LLVM along')
 
     def test_cycle_of_headers_ends(self):
-        self.assertEqual([], self.errors({"cod/a.h": '#include "cod/b.h"\n', "cod/b.h": '#include "cod/a.h"\n'}))
+        self.assertEqual(2, len(self.errors({"cod/a.h": '#include "cod/b.h"\n', "cod/b.h": '#include "cod/a.h"\n'})))
 
     def test_unknown_folder(self):
         self.expect({"profiler/main.cpp": ""}, "profiler/main.cpp", 1, "not in the layering table")

@@ -15,7 +15,7 @@ namespace lynxpp::device::cpu {
 struct CountedSide {
   std::size_t address = 0;  ///< index among the instruction's addresses
   ptx::StateSpace space = ptx::StateSpace::generic;
-  std::uint32_t kind = 0;    ///< AccessKind
+  std::uint32_t kind = 0;           ///< AccessKind
   bool follows_from_lanes = false;  ///< true if sectors and wavefronts follow from the lanes' addresses
   bool is_sized = false;
 };
