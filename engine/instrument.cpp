@@ -488,6 +488,22 @@ std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) 
   return slots;
 }
 
+/// Finds the functions that the kernel reaches. Fails if the variant cannot be made of them.
+Status reach(const Request& request, ptx::Module& module, ptx::InstrumentationUnit& unit) {
+  Result<ptx::ReachedFunctions> reached = find_reachable(module, request.kernel, request.launch);
+  if (!reached) return reached.error();
+  unit.reached = std::move(*reached);
+  unit.notes = std::move(unit.reached.notes);
+  // The driver loads a variant on its own; a variant that is only written may still be linked by the caller.
+  if (request.variable_address && request.assembler_contracts && !unit.reached.undefined.empty()) {
+    return failure(
+        "it calls '" + unit.reached.undefined.front() + "', which the PTX of its module does not define",
+        "the program's module was linked with machine code that defines it");
+  }
+  // Analyses of a large function are slow, and its variant is larger still.
+  return check_size(request.limits, unit.reached.instructions, 0);
+}
+
 /// Fills in the properties of the kernel and its variant.
 void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
   if (request.inspection.wants_registers) {
@@ -521,18 +537,7 @@ Result<Instrumented> instrument(const Request& request) {
   if (!module) return module.error();
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
-  Result<ptx::ReachedFunctions> reached = find_reachable(*module, request.kernel, request.launch);
-  if (!reached) return reached.error();
-  unit.reached = std::move(*reached);
-  unit.notes = std::move(unit.reached.notes);
-  // The driver loads a variant on its own; a variant that is only written may still be linked by the caller.
-  if (request.variable_address && request.assembler_contracts && !unit.reached.undefined.empty()) {
-    return failure(
-        "it calls '" + unit.reached.undefined.front() + "', which the PTX of its module does not define",
-        "the program's module was linked with machine code that defines it");
-  }
-  // Analyses of a large function are slow, and its variant is larger still.
-  if (Status fits = check_size(request.limits, unit.reached.instructions, 0); !fits) return fits.error();
+  if (Status reached = reach(request, *module, unit); !reached) return reached.error();
   result.spent.parse_ms = watch.lap();
 
   const auto uses_transfer_labels = [](const SpecificationPtr& each) { return each->uses_transfer_labels(); };
@@ -582,24 +587,6 @@ Result<Instrumented> instrument(const Request& request) {
     return fits.error();
   describe(request, unit, result);
   return result;
-}
-
-std::vector<std::string> idle_specifications(const Request& request, const Instrumented& instrumented) {
-  std::vector<std::string> idle;
-  std::size_t next = 0;
-  for (const SpecificationPtr& specification : request.specifications) {
-    std::size_t handlers = 0;
-    std::uint64_t sites = 0;
-    for (const cod::Handler& handler : specification->handlers()) {
-      const std::uint64_t here = instrumented.sites_per_handler.at(next++);
-      const bool has_sites =
-          handler.target != cod::TargetKind::kernel_entry && handler.target != cod::TargetKind::kernel_exit;
-      handlers += has_sites ? 1 : 0;
-      sites += has_sites ? here : 0;
-    }
-    if (handlers != 0 && sites == 0) idle.push_back(specification->name());
-  }
-  return idle;
 }
 
 }  // namespace lynxpp::engine
