@@ -262,11 +262,14 @@ def random_ptx(package, findings):
         return
     commands = [[operations], [kernels, *RANDOM_KERNELS]]
     commands += [[package.build.command, "run", "-d", package.device, "-s", spec, "-o", os.devnull, "--", kernels, *RANDOM_KERNELS] for spec in RANDOM_SPECS]
+    miscompiled = set()  # by the driver, natively: variants are compiled with optimizations, too
     for command in commands:
         words = " ".join(str(word.name if isinstance(word, pathlib.Path) else word) for word in command)
         run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, env={**os.environ, **package.environment()})
         findings.say(f"{words}: {'; '.join(run.stdout.strip().splitlines()[-2:])}")
-        if run.returncode != 0:
+        miscompiled |= set(re.findall(r"^seed (\d+): equal without the compiler's optimizations", run.stdout, re.MULTILINE))
+        wrong = set(re.findall(r"^seed (\d+):", run.stdout, re.MULTILINE))
+        if run.returncode != 0 and not (wrong and wrong <= miscompiled):
             findings.fail(f"{words}: exit status {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-1000:]}")
 
 
