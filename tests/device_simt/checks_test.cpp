@@ -101,6 +101,22 @@ TEST(AccessShadowTest, AtomicsRaceOutsideTheirScopes) {
   }
 }
 
+TEST(AccessShadowTest, WritesOfSeveralBytesOfAWordAreAllRemembered) {
+  for (const std::uint32_t read : {1u, 2u, 4u}) {
+    const WarpClock writer(0, 0, 2);
+    const WarpClock reader(0, 1, 2);
+    WordMarks word;
+    for (const std::uint32_t written : {1u, 2u}) {
+      AccessMark mark = mark_of(0, 0, writer);
+      mark.bytes = written & 0xf;
+      note_access(word, mark, false, true, writer);
+    }
+    AccessMark mark = mark_of(0, 1, reader);
+    mark.bytes = read & 0xf;
+    EXPECT_EQ(note_access(word, mark, true, false, reader).earlier.time != 0, read != 4) << read;
+  }
+}
+
 TEST(AccessShadowTest, AtomicsRaceWithPlainAccesses) {
   for (const Reach reach : {Reach::block, Reach::device}) {
     const WarpClock first(0, 0, 2);
@@ -160,6 +176,39 @@ TEST(CheckedLaunchTest, ReportsOnlyMissingBarriers) {
   ASSERT_EQ(unwritten.size(), 1u) << "checks that are not selected do not run";
   EXPECT_EQ(unwritten[0].kind, FindingKind::uninitialized_read);
   EXPECT_EQ(unwritten[0].count, 32u) << "only the first warp reads unwritten memory";
+}
+
+TEST(CheckedLaunchTest, AtomicsOfBlocksRaceIfTheirScopeIsTheBlock) {
+  for (const std::string scope : {"cta", "gpu"}) {
+    const auto module = load(
+        ".visible .entry add(.param .u64 out) {\n.reg .u64 %a<2>;\nld.param.u64 %a1, [out];\n"
+        "red.relaxed." +
+        scope + ".global.add.u32 [%a1], 1;\nret;\n}\n");
+    std::uint32_t sum = 0;
+    LaunchChecks checks{{.race = true}};
+    ASSERT_EQ(text_of(module->launch("add", {{2, 1, 1}, {1, 1, 1}}, Arguments(&sum).bytes(), nullptr, nullptr,
+                                     &checks)),
+              "");
+    EXPECT_EQ(sum, 2u);
+    EXPECT_EQ(checks.findings.size(), scope == "cta" ? 1u : 0u) << scope;
+  }
+}
+
+TEST(CheckedLaunchTest, WarpsMayWriteTheSameValue) {
+  for (const std::string value : {"7", "%tid.x"}) {
+    const auto module = load(
+        ".visible .entry set(.param .u64 out) {\n.reg .u64 %a<2>;\n.reg .u32 %r<2>;\n"
+        "ld.param.u64 %a1, [out];\nmov.u32 %r1, " +
+        value +
+        ";\nand.b32 %r1, %r1, 32;\n"
+        "st.global.u32 [%a1], %r1;\nret;\n}\n");
+    std::uint32_t written = 0;
+    LaunchChecks checks{{.race = true}};
+    ASSERT_EQ(text_of(module->launch("set", {{1, 1, 1}, {64, 1, 1}}, Arguments(&written).bytes(), nullptr,
+                                     nullptr, &checks)),
+              "");
+    EXPECT_EQ(checks.findings.empty(), value == "7") << value;
+  }
 }
 
 TEST(CheckedLaunchTest, SkipsIllegalAccessesAndFailsAtTheEnd) {
