@@ -90,6 +90,20 @@ TEST(HappensBeforeTest, ABlockFenceDoesNotOrderOtherBlocks) {
   }
 }
 
+TEST(HappensBeforeTest, ABlockAcquireHearsNoOtherBlock) {
+  for (const std::uint32_t block : {0u, 5u}) {
+    WarpClock writer(0, 0, 2);
+    WarpClock reader(block, 1, 2);
+    SyncVariables variables;
+    const AccessMark before = mark_of(0, 0, writer);
+    writer.fence(Reach::device);
+    variables.publish(64, 0, writer, Reach::device);
+    variables.hear(64, block, reader, Reach::block);
+    reader.fence(Reach::device);
+    EXPECT_EQ(races(before, reader, block), block != 0);
+  }
+}
+
 TEST(AccessShadowTest, AtomicsRaceOutsideTheirScopes) {
   for (const Reach reach : {Reach::block, Reach::device}) {
     const WarpClock first(0, 0, 1);

@@ -318,6 +318,16 @@ TEST_F(SessionTest, CapturedLaunchesRunUnchanged) {
   EXPECT_EQ(records_.coverage[0].launches, 0u) << "a capture launches nothing";
 }
 
+TEST_F(SessionTest, AnInstrumentedLaunchClearsTheReasonOfACapturedOne) {
+  device_.captures = true;
+  EXPECT_FALSE(launch());
+  device_.captures = false;
+  EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_TRUE(records_.coverage[0].instrumented);
+  EXPECT_EQ(records_.coverage[0].reason, "");
+}
+
 TEST_F(SessionTest, CapturedLaunchesTakeNoNumber) {
   Configuration configuration;
   configuration.launches = *LaunchFilter::parse("0", "LYNXPP_LAUNCHES");
