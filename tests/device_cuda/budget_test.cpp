@@ -148,6 +148,19 @@ TEST_F(BoundedPool, KeepsLargeBlocksThatAreInUse) {
   EXPECT_TRUE(memory_.freed_on.empty());
 }
 
+TEST_F(BoundedPool, LeavesLargeBlocksToLargeBuffers) {
+  pool_.limit(*MemoryBudget::parse("4G"));
+  const auto large = pool_.device_memory(100'000'000, nullptr);
+  ASSERT_TRUE(large.ok());
+  pool_.release_device_memory(*large);
+  const auto small = pool_.device_memory(10'000, nullptr);
+  ASSERT_TRUE(small.ok());
+  EXPECT_NE(small->address, large->address);
+  const auto again = pool_.device_memory(90'000'000, nullptr);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->address, large->address);
+}
+
 TEST_F(BoundedPool, FreesLargeBlocksUnusedForASecond) {
   pool_.limit(*MemoryBudget::parse("4G"));
   std::vector<cuda::Pool::Block> blocks;

@@ -112,6 +112,19 @@ TEST_F(GraphTest, StreamsForkAndJoinInACapture) {
   EXPECT_THAT(host_ints(data_, 32), Each(0x02020202));
 }
 
+TEST_F(GraphTest, TwoCapturesCannotMerge) {
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(CUDA(cudaEventCreate)(&event), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(other_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemsetAsync)(data_, 0, 128, stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaEventRecord)(event, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamWaitEvent)(other_, event, 0), cudaErrorStreamCaptureMerge);
+  cudaGraph_t graph = nullptr;
+  CUDA(cudaStreamEndCapture)(other_, &graph);
+  CUDA(cudaStreamEndCapture)(stream_, &graph);
+}
+
 /// Adds 1 in a way that loses concurrent updates.
 void add_slowly(void* data) {
   auto* const sum = static_cast<std::atomic<int>*>(data);

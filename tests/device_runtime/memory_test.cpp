@@ -237,7 +237,16 @@ TEST_F(MemoryTest, StreamOrderedAllocationAndPools) {
   ASSERT_EQ(CUDA(cudaMallocFromPoolAsync)(&pointer, 10, own, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA(cudaFree)(pointer), cudaSuccess);
   EXPECT_EQ(CUDA(cudaMemPoolTrimTo)(own, 0), cudaSuccess);
+  cudaMemAccessDesc none = {};
+  none.location = {cudaMemLocationTypeDevice, 0};
+  none.flags = cudaMemAccessFlagsProtNone;
+  EXPECT_EQ(CUDA(cudaMemPoolSetAccess)(own, &none, 1), cudaErrorInvalidValue)
+      << "a device accesses its own pool";
+  cudaMemPool_t current = nullptr;
+  EXPECT_EQ(CUDA(cudaDeviceSetMemPool)(0, own), cudaSuccess);
   EXPECT_EQ(CUDA(cudaMemPoolDestroy)(own), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, pool) << "the default pool replaces a current one that is destroyed";
   EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&pointer, 10, own, nullptr), cudaErrorInvalidValue);
 }
 
