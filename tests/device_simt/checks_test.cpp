@@ -225,6 +225,24 @@ TEST(CheckedLaunchTest, WarpsMayWriteTheSameValue) {
   }
 }
 
+TEST(CheckedLaunchTest, FindsAccessesAcrossTheEndOfASharedArray) {
+  for (const std::string offset : {"0", "8"}) {
+    const auto module = load(
+        ".visible .entry touch(.param .u64 out) {\n.reg .u64 %a<2>;\n"
+        ".shared .align 8 .b8 tile[12];\n.shared .align 4 .b8 next[4];\n"
+        "mov.u64 %a1, 0;\nst.shared.u64 [tile+" +
+        offset +
+        "], %a1;\n"
+        "st.shared.u32 [next], 1;\nret;\n}\n");
+    LaunchChecks checks{{.memory = true}};
+    std::uint32_t unused = 0;
+    static_cast<void>(module->launch("touch", {{1, 1, 1}, {1, 1, 1}}, Arguments(&unused).bytes(), nullptr,
+                                     nullptr, &checks));
+    ASSERT_EQ(checks.findings.size(), offset == "8" ? 1u : 0u) << offset;
+    for (const Finding& each : checks.findings) EXPECT_EQ(each.kind, FindingKind::out_of_bounds);
+  }
+}
+
 TEST(CheckedLaunchTest, SkipsIllegalAccessesAndFailsAtTheEnd) {
   const auto module = load(R"(
 .visible .entry touch(.param .u64 out) {
