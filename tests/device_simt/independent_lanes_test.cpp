@@ -133,7 +133,7 @@ TEST(IndependentLanes, DoNotWaitForExitedLanes) {
 }
 
 TEST(IndependentLanes, MeetAfterTheJoin) {
-  // Even lanes meet the odd ones at an operation after the branch.
+  // Even and odd lanes reconverge at an operation after the branch.
   const auto module = load(
       ".visible .entry test(.param .u64 out) {\n  .reg .b32 %r<8>;\n  .reg .b64 %a;\n  .reg .pred %p<4>;\n"
       "  mov.u32 %r1, %tid.x;\n  and.b32 %r2, %r1, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  mov.u32 %r3, 0;\n"

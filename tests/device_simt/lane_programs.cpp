@@ -17,7 +17,7 @@ bool has(std::uint32_t mask, std::uint32_t lane) { return (mask >> lane & 1) != 
 
 std::string number(std::uint32_t value) { return std::to_string(value); }
 
-/// One operation at which lanes meet. Its result is folded into the lane's value.
+/// One operation at which lanes synchronize. Its result is folded into the lane's value.
 struct Meeting {
   std::string opcode;
   std::uint32_t members = 0;

@@ -1,4 +1,4 @@
-// Random programs whose lanes meet at `.sync` operations from different program points, and their results.
+// Random programs whose lanes synchronize by `.sync` operations at different program points.
 #pragma once
 
 #include <array>
