@@ -7,7 +7,7 @@
 #include "report/overhead/figures.h"
 #include "report/tables/text_table.h"
 #include "support/check.h"
-#include "support/text.h"
+#include "support/printable.h"
 
 namespace lynxpp::report {
 namespace {
