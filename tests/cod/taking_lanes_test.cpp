@@ -7,7 +7,7 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Sizes of 0 to 12 bytes that differ between lanes and iterations.
+/// Sizes of 0 to 12 bytes that differ between lanes and iterations; larger ones than the copy's are its own.
 constexpr const char* copies = R"(
 and.b32 %r13, %r1, 7;
 shl.b32 %r12, %r1, 4;
@@ -24,6 +24,7 @@ cp.async.ca.shared.global [%r12+16], [%rd4], 4;
 shr.u32 %r15, %r11, 1;
 cp.async.ca.shared.global [%r12], [%rd4], 16, %r15;
 cp.async.ca.shared.global [%r12], [%rd4], 8, %r15;
+cp.async.ca.shared.global [%r12], [%rd4+28], 4, %r11;
 and.b32 %r14, %r9, 1;
 setp.eq.u32 %p4, %r14, 0;
 setp.ne.u32 %p3, %r11, 4;

@@ -77,12 +77,12 @@ class RoomTest : public SessionTest {
     for (const auto& each : small_.ends) *each = true;
     session_.reset();
   }
-  bool launch_small(std::uint32_t blocks = 1) {
+  bool launch_small() { return launch_on(small_); }
+  bool launch_on(device::Device& device) {
     device::Launch request;
-    request.grid[0] = blocks;
     request.block[0] = 32;
     const KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
-    return session_->launch(small_, request, source);
+    return session_->launch(device, request, source);
   }
   const report::CoverageRecord& finish() {
     session_->finish();
@@ -156,6 +156,76 @@ TEST_F(RoomTest, FinishDoesNotWaitForARunningLaunch) {
   EXPECT_EQ(records_.finished, 1);
 }
 
+/// Results that arrive one after the other, more slowly altogether than the session's patience.
+class SlowReadback : public device::Readback {
+ public:
+  static constexpr std::chrono::milliseconds pause{20};
+  explicit SlowReadback(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  bool ready() override { return false; }
+  Result<std::span<std::byte>> wait() override {
+    std::this_thread::sleep_for(pause);
+    return std::span<std::byte>(bytes_);
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class SlowDevice : public FakeDevice {
+ public:
+  Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer> buffer,
+                                                      const device::Launch&) override {
+    return std::unique_ptr<device::Readback>(
+        std::make_unique<SlowReadback>(static_cast<FakeBuffer&>(*buffer).bytes));
+  }
+};
+
+TEST_F(RoomTest, FinishWaitsWhileResultsArrive) {
+  Configuration configuration;
+  configuration.patience = 10 * SlowReadback::pause;
+  start(std::move(configuration));
+  SlowDevice slow;
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(launch_on(slow)) << i;
+  EXPECT_THAT(finish().notes, IsEmpty());
+  EXPECT_EQ(records_.launches.size(), 20u);
+  session_.reset();
+}
+
+/// Accepts buffers of any size without storing them; no launch ends.
+class LargeDevice : public FakeDevice {
+ public:
+  Result<std::unique_ptr<device::Buffer>> allocate_zeroed(std::size_t,
+                                                          const device::Launch& launch) override {
+    return FakeDevice::allocate_zeroed(64, launch);
+  }
+  Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer>,
+                                                      const device::Launch&) override {
+    return std::unique_ptr<device::Readback>(
+        std::make_unique<HeldReadback>(std::vector<std::byte>(64), is_over, live));
+  }
+  std::shared_ptr<std::atomic<bool>> is_over = std::make_shared<std::atomic<bool>>(false);
+  int live = 0;
+};
+
+TEST_F(RoomTest, LargeOutstandingResultsAreLimited) {
+  Configuration configuration;
+  configuration.patience = short_patience;
+  spec_ = written(
+      "large",
+      "global unsigned long large[40000000];\nON_KERNEL_ENTRY: atomicAdd(&large[globalThreadId()], 1);");
+  start(std::move(configuration));
+  LargeDevice large;
+  EXPECT_TRUE(launch_on(large));
+  EXPECT_TRUE(launch_on(large)) << "640 MB, but only the first launch was outstanding before";
+  EXPECT_FALSE(launch_on(large)) << "640 MB are outstanding";
+  session_->finish();
+  EXPECT_THAT(records_.coverage.at(0).notes,
+              testing::Contains("1 launch made while results of too many others were outstanding "
+                                "was not counted"));
+  *large.is_over = true;
+  session_.reset();
+}
+
 /// A driver call that never returns: neither waiting nor polling returns.
 class StuckReadback : public device::Readback {
  public:
@@ -178,10 +248,7 @@ class StuckDevice : public FakeDevice {
 
 TEST_F(RoomTest, FinishSurvivesADriverCallThatNeverReturns) {
   StuckDevice stuck;
-  device::Launch request;
-  request.block[0] = 32;
-  const KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
-  EXPECT_TRUE(session_->launch(stuck, request, source));
+  EXPECT_TRUE(launch_on(stuck));
   EXPECT_THAT(finish().notes,
               ElementsAre("the program ended before 1 launch finished; the results are missing"));
   EXPECT_EQ(records_.finished, 1);
