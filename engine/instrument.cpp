@@ -422,29 +422,10 @@ std::vector<ProbeWord> probe_words(const Request& request, const ptx::HiddenLayo
   std::vector<ProbeWord> words;
   for (const ptx::HiddenSlot& slot : hidden.slots()) {
     ProbeWord& word = words.emplace_back(ProbeWord{slot.kind, slot.specification, {}});
-    if (slot.kind == Kind::specification || slot.kind == Kind::runs || slot.kind == Kind::most_runs)
+    if (slot.kind == Kind::specification)
       word.word = request.specifications[slot.specification]->words()[slot.index];
   }
   return words;
-}
-
-/// Describes the runs that the word-plan pass has found.
-WordCounting::Runs runs_of(const ptx::WordPlan& plan, const std::vector<ProbeWord>& words) {
-  WordCounting::Runs found;
-  const auto array_of = [](const ProbeWord& word) -> WordCounting::RunArray {
-    return {word.specification, word.word.index};
-  };
-  for (const ProbeWord& word : words) {
-    if (word.kind == ProbeWord::Kind::runs) found.arrays.push_back(array_of(word));
-  }
-  for (const auto& [position, runs] : plan.runs) {
-    const WordCounting::RunArray array = array_of(words[plan.counted.at(position.first).array_slot]);
-    for (const ptx::WordRun& run : runs) {
-      if (run.record) found.loops.push_back({array, run});
-    }
-  }
-  found.loop_record_bytes = plan.loop_records.bytes;
-  return found;
 }
 
 // ---- properties of the variant
@@ -568,7 +549,6 @@ Result<Instrumented> instrument(const Request& request) {
     result.counting = counting;
   }
   result.probe = probe_words(request, unit.hidden);
-  if (words != nullptr) words->runs = runs_of(unit.words, result.probe);
   result.words = words;
   result.spent.passes = passes.timings();
   result.size.added_instructions = added_instructions(unit.edits);

@@ -24,7 +24,7 @@ struct ProbeWord {
   using Kind = ptx::HiddenSlot::Kind;
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications
-  cod::Word word;                   ///< for runs and most_runs, only the index of the array
+  cod::Word word;
 };
 
 /// The size of the kernel and the functions instrumented with it.

@@ -527,9 +527,6 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   if (request.words.scheme.analysis == cod::WordScheme::Analysis::invariants)
     note_kinds(request, *counting, unit);
   note_textures(request, unit);
-  // GMProf's schemes count at each access, or after loops according to their own static analysis.
-  unit.words.records_runs =
-      !request.counting.wide && request.words.scheme.analysis == cod::WordScheme::Analysis::replay;
   // Without a shared variable, no pointer refers to shared memory.
   if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();

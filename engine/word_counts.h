@@ -60,23 +60,6 @@ struct WordCounting {
     std::uint32_t fully_static = 0, by_one_thread = 0, after_loops = 0, both = 0, each_time = 0;
   };
   std::vector<Kinds> kinds;  ///< per specification
-  /// An array whose words are also counted by runs (engine/word_runs.h).
-  struct RunArray {
-    std::uint32_t specification = 0;
-    std::uint32_t array = 0;
-    bool operator==(const RunArray&) const = default;
-  };
-  /// A run that each thread records in its own slot.
-  struct LoopRun {
-    RunArray of;
-    ptx::WordRun run;
-  };
-  struct Runs {
-    std::vector<RunArray> arrays;
-    std::vector<LoopRun> loops;
-    std::uint32_t loop_record_bytes = 0;  ///< per thread; 0: no loop records
-  };
-  Runs runs;
   /// By position in unit.spliced.probes: accesses that are counted without the probe.
   std::vector<std::uint64_t> predicted;
 };
@@ -87,7 +70,7 @@ std::uint32_t position_of_word(const cod::Specification& specification, const co
 /// Returns null if no specification counts words or uses the addresses of arrays. Removes accesses that need
 /// no probe from unit.spliced.probes and sets the requests of unit.words; addresses are requested in the
 /// order of shared_arrays. Requires that the probes are those of the request's handlers, in order, and that
-/// variables' addresses are known. The caller sets `runs` once the word-plan pass has run.
+/// variables' addresses are known.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 
 /// Memory whose words have contiguous elements.

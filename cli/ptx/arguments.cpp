@@ -54,10 +54,6 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
                        "Only for launches whose thread blocks have a multiple of 32 threads");
   instrument->add_flag("--whole-rows", arguments.launch.has_whole_rows,
                        "Only for launches whose blockDim.x is a multiple of 32");
-  instrument->add_flag("--one-dimension", arguments.launch.is_linear,
-                       "Only for launches whose grid and blocks have one dimension");
-  instrument->add_flag("--few-threads", arguments.launch.has_few_threads,
-                       "Only for launches of at most 2^20 threads");
   add_word_scheme(*instrument, arguments.words);
   instrument
       ->add_option("--without", arguments.without,

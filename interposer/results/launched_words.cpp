@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "cod/allocation_table.h"
-#include "engine/word_runs.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -287,40 +286,6 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
 
-bool LaunchedWords::runs_pay(const ProbeLayout& layout, std::span<std::byte> buffer,
-                             const std::vector<engine::SpecificationPtr>& specifications) const {
-  bool pay = layout.runs.empty();
-  for (std::size_t i = 0; i < layout.runs.size() && !pay; ++i) {
-    const engine::WordCounting::RunArray& runs = layout.run_arrays[i];
-    const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
-    pay = engine::word_runs_pay(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,
-                                layout.arrays_of(runs.specification, buffer)[runs.array],
-                                cod::size_of(counts.type));
-  }
-  return pay;
-}
-
-void LaunchedWords::add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
-                             const std::vector<engine::SpecificationPtr>& specifications,
-                             const std::vector<std::vector<std::span<std::byte>>>& arrays,
-                             std::vector<std::uint64_t>& outside) const {
-  for (std::size_t i = 0; i < layout.runs.size(); ++i) {
-    const engine::WordCounting::RunArray& runs = layout.run_arrays[i];
-    const cod::GlobalArray& counts = specifications[runs.specification]->arrays()[runs.array];
-    outside[runs.specification] +=
-        engine::add_word_runs(buffer.subspan(layout.runs[i].first, layout.runs[i].second), layout.most_runs,
-                              *map_, arrays[runs.specification][runs.array], cod::size_of(counts.type));
-  }
-  const auto [first, bytes] = layout.loop_records;
-  for (std::uint32_t i = 0; i < specifications.size() && bytes != 0; ++i) {
-    for (std::uint32_t k = 0; k < specifications[i]->arrays().size(); ++k) {
-      const std::uint32_t element_bytes = cod::size_of(specifications[i]->arrays()[k].type);
-      outside[i] += engine::add_loop_records(buffer.subspan(first, bytes), *counting_, {i, k}, *map_,
-                                             arrays[i][k], element_bytes);
-    }
-  }
-}
-
 bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
                            const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
                            std::vector<std::vector<std::string>>& notes) const {
@@ -337,8 +302,6 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   }
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
-  std::vector<std::uint64_t> outside_runs(specifications.size());
-  add_runs(layout, buffer, specifications, arrays, outside_runs);
   const Result<std::vector<std::uint64_t>> filled =
       engine::fill_counted_words(*counting_, launched, specifications, arrays);
   notes.assign(specifications.size(), {});
@@ -348,7 +311,7 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
       notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
                          "; the kernel's next launches use only probes");
     }
-    std::uint64_t outside = outside_runs[i] + (filled ? (*filled)[i] : 0);
+    std::uint64_t outside = filled ? (*filled)[i] : 0;
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {
       const cod::GlobalArray& counts = specifications[i]->arrays()[k];
       if (counts.counts_words && is_of(counts, cod::Extent::device_words))

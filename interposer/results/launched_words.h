@@ -46,8 +46,6 @@ class LaunchedWords {
   void add_block_counters(device::Launch& launch) const;
   /// Returns the map by which the device finds elements; null if it is not needed.
   const cod::WordMap* word_map() const { return map_.get(); }
-  std::span<const engine::WordCounting::RunArray> runs() const { return counting_->runs.arrays; }
-  std::uint64_t loop_record_bytes() const { return counting_->runs.loop_record_bytes; }
   /// Returns the table by which the device finds allocations (cod::allocation_table); empty if it is not
   /// needed.
   std::span<const std::uint64_t> allocations() const { return allocations_; }
@@ -55,10 +53,6 @@ class LaunchedWords {
   /// True if probes may have overflowed a 32-bit count in a launch of at most this duration. `clock_khz` 0:
   /// unknown, as on the cpu device.
   bool may_wrap(const cod::Specification& specification, double milliseconds, std::uint32_t clock_khz) const;
-
-  /// True if engine::word_runs_pay holds for an array, or there are no runs. Call it before finish().
-  bool runs_pay(const ProbeLayout& layout, std::span<std::byte> buffer,
-                const std::vector<engine::SpecificationPtr>& specifications) const;
 
   /// Adds the counts that needed no probes, and the arrays, to `view`. Adds each specification's warnings to
   /// `notes`. Returns false if accesses are missing that only probes would count.
@@ -80,10 +74,6 @@ class LaunchedWords {
   std::vector<Array> in_order() const;  ///< in allocation order
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
-  void add_runs(const ProbeLayout& layout, std::span<std::byte> buffer,
-                const std::vector<engine::SpecificationPtr>& specifications,
-                const std::vector<std::vector<std::span<std::byte>>>& arrays,
-                std::vector<std::uint64_t>& outside) const;
   void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
                          const std::vector<engine::SpecificationPtr>& specifications,
                          cod::LaunchView& view) const;

@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/word_runs.h"
-
 namespace lynxpp::interposer {
 namespace {
 
 // One L2 line apart, so that atomics of two arrays never share a line.
 constexpr std::uint64_t array_alignment = 256;
 constexpr std::uint64_t largest_buffer = 16ull << 30;
-/// Returns the capacity for runs of words: half the size of the counts, within bounds. Further runs are
-/// counted access by access.
-std::uint64_t most_runs_for(const cod::LaunchExtents& extents) {
-  constexpr std::uint64_t least = 1ull << 20, most = 16ull << 20;
-  const std::uint64_t bytes = std::clamp(extents.device_words * sizeof(std::uint32_t) / 2, least, most);
-  return bytes / engine::bytes_of_runs(1);
-}
 
 }  // namespace
 
@@ -53,13 +44,6 @@ std::span<const std::uint64_t> ProbeLayout::counters_of(std::span<const std::byt
 std::span<const std::uint64_t> ProbeLayout::shared_addresses_of(std::span<const std::byte> buffer) const {
   return {reinterpret_cast<const std::uint64_t*>(buffer.data() + shared_addresses.first),
           shared_addresses.second};
-}
-
-std::uint64_t ProbeLayout::offset_of_runs(std::uint32_t specification, std::uint32_t array) const {
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (run_arrays[i].specification == specification && run_arrays[i].array == array) return runs[i].first;
-  }
-  return 0;
 }
 
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view) {
@@ -119,14 +103,6 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
     }
     layout.specifications.push_back(std::move(placed));
   }
-  layout.most_runs = most_runs_for(extents);
-  layout.run_arrays = parts.runs;
-  for (std::size_t i = 0; i < parts.runs.size(); ++i) {
-    const std::uint64_t bytes = engine::bytes_of_runs(layout.most_runs);
-    layout.runs.emplace_back(take(bytes), bytes);
-  }
-  const std::uint64_t record_bytes = parts.loop_record_bytes * extents.threads;
-  layout.loop_records = {take(record_bytes), record_bytes};
   return layout;
 }
 
@@ -135,9 +111,6 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
   switch (word.kind) {
     case Kind::counters: return address + layout.counters.first;
     case Kind::shared_addresses: return address + layout.shared_addresses.first;
-    case Kind::runs: return address + layout.offset_of_runs(word.specification, word.word.index);
-    case Kind::most_runs: return layout.most_runs;
-    case Kind::loop_records: return address + layout.loop_records.first;
     case Kind::specification: break;
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];

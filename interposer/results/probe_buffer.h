@@ -24,11 +24,6 @@ struct ProbeLayout {
     /// For each array: the offset of its counters in shared memory (cod::Word::Kind::shared_counters), or 0.
     std::vector<std::uint64_t> shared_counters;
   };
-  /// Offset and bytes of each element of WordCounting::runs, in order.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
-  std::span<const engine::WordCounting::RunArray> run_arrays;  ///< arrays of `runs`
-  std::uint64_t most_runs = 0;                                 ///< capacity of each
-  std::pair<std::uint64_t, std::uint64_t> loop_records;        ///< offset, bytes
   std::vector<Specification> specifications;
   std::pair<std::uint64_t, std::uint64_t> counters;          ///< offset, number of slots
   std::pair<std::uint64_t, std::uint64_t> shared_addresses;  ///< offset, count
@@ -53,22 +48,18 @@ struct ProbeLayout {
   std::vector<std::uint64_t> dropped(std::size_t specification, std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> counters_of(std::span<const std::byte> buffer) const;
   std::span<const std::uint64_t> shared_addresses_of(std::span<const std::byte> buffer) const;
-  /// Returns 0 if the array has no runs.
-  std::uint64_t offset_of_runs(std::uint32_t specification, std::uint32_t array) const;
 };
 
 cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchView& view);
 
 /// A variant's parts of the buffer besides the specifications' arrays.
 struct SharedParts {
-  std::uint64_t counters = 0;                                 ///< slots
-  std::uint64_t shared_addresses = 0;                         ///< count
-  const cod::WordMap* words = nullptr;                        ///< lives as long as the layout
-  std::span<const std::uint64_t> allocations = {};            ///< lives as long as the layout
-  std::span<const engine::WordCounting::RunArray> runs = {};  ///< lives as long as the layout
-  std::uint64_t loop_record_bytes = 0;                        ///< of each thread
-  std::uint64_t shared_counters = 0;       ///< offset of the first array's counters; 0: none
-  std::uint64_t shared_counter_bytes = 0;  ///< bytes per array
+  std::uint64_t counters = 0;                       ///< slots
+  std::uint64_t shared_addresses = 0;               ///< count
+  const cod::WordMap* words = nullptr;              ///< lives as long as the layout
+  std::span<const std::uint64_t> allocations = {};  ///< lives as long as the layout
+  std::uint64_t shared_counters = 0;                ///< offset of the first array's counters; 0: none
+  std::uint64_t shared_counter_bytes = 0;           ///< bytes per array
 };
 
 /// Fails if an array's size overflows or the buffer would exceed 16 GiB.

@@ -46,7 +46,7 @@ BlockRoom Session::room_of(const Attached& attached, const device::Launch& launc
 Session::KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attached,
                                              const device::Device& device, const device::Launch& launch,
                                              std::uint64_t image) const {
-  const engine::LaunchShape shape = engine::shape_of(launch.grid, launch.block);
+  const engine::LaunchShape shape = engine::shape_of(launch.block);
   const BlockRoom room = room_of(attached, launch);
   const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
     return kernel->device == &device && kernel->image == image && kernel->shape == shape &&
@@ -100,8 +100,6 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
     plan->view.device_words = plan->words->device_words();
     parts.shared_addresses = plan->words->shared_addresses();
     parts.words = plan->words->word_map();
-    parts.runs = plan->words->runs();
-    parts.loop_record_bytes = plan->words->loop_record_bytes();
     parts.allocations = plan->words->allocations();
     parts.shared_counters = plan->words->block_counters().first;
     parts.shared_counter_bytes = plan->words->block_counters().bytes_each;

@@ -186,10 +186,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   if (pending.plan->variant == nullptr) return;  // an original that was timed
   // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
-  // Also for launches whose times are compared: most launches of a program are later ones.
-  const bool runs_pay =
-      plan.words == nullptr || plan.words->runs_pay(plan.layout, bytes, plan.attached->specifications);
-  if (configuration_.times_only()) return learn(*plan.seen, {.word_runs = runs_pay});
+  if (configuration_.times_only()) return;
   if (plan.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
     const auto may_wrap = [&](double milliseconds) {
@@ -211,7 +208,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
       pending, std::min(passed.count(), pending.readback->max_milliseconds().value_or(passed.count())));
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
-  learn(*plan.seen, {may_have_wrapped && configuration_.counters != CounterWidth::narrow, replays, runs_pay});
+  learn(*plan.seen, {may_have_wrapped && configuration_.counters != CounterWidth::narrow, replays});
   for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % plan.attached->specifications[i]->sampling().launches == 0;
     if (is_sampled) report_specification(pending, i, bytes, view);
@@ -223,7 +220,6 @@ void Session::learn(Seen& seen, const Learned& shown) {
   const State state(state_);
   seen.learned.wide_counters |= shown.wide_counters;
   seen.learned.replays &= shown.replays;
-  seen.learned.word_runs &= shown.word_runs;
 }
 
 void Session::add_times(const Pending& pending) {

@@ -234,7 +234,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->device = &device;
   kernel->image = source.image;
   kernel->attached = attached;
-  kernel->shape = engine::shape_of(launch.grid, launch.block);
+  kernel->shape = engine::shape_of(launch.block);
   kernel->room = room_of(*attached, launch);
   kernel->learned = seen.learned;
   KernelPtr before;  // unloaded after all locks are released

@@ -93,8 +93,7 @@ struct BlockRoom {
 struct Learned {
   /// A launch took so long that a narrow counter or an index may have overflowed.
   bool wide_counters = false;
-  bool replays = true;    ///< accesses that follow from parameters need no probe; false: a replay has failed
-  bool word_runs = true;  ///< words accessed in loops are counted after the loops, because runs are long
+  bool replays = true;  ///< accesses that follow from parameters need no probe; false: a replay has failed
 
   bool operator==(const Learned&) const = default;
 };

@@ -54,7 +54,6 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.counting.wide = kernel.learned.wide_counters;
   request.words.scheme = configuration_.words;
   if (!kernel.learned.replays) request.limits.without.insert(ptx::Refinement::replayed_accesses);
-  if (!kernel.learned.word_runs) request.limits.without.insert(ptx::Refinement::word_runs);
   request.specifications = kernel.attached->specifications;
   request.streams_traces = streams_.is_on();
   request.device_sm = device.info().compute_capability;

@@ -12,16 +12,11 @@ struct LaunchShape {
   /// %ntid.x is a multiple of 32. Warps are therefore full, and each is 32 threads of one row of the thread
   /// block: their %tid.x is a multiple of 32 plus their lane.
   bool has_whole_rows = false;
-  /// %tid.y, %tid.z, %ctaid.y and %ctaid.z are 0.
-  bool is_linear = false;
-  /// The grid has at most most_few_threads threads.
-  bool has_few_threads = false;
-  static constexpr std::uint64_t most_few_threads = std::uint64_t{1} << 20;
 
   bool operator==(const LaunchShape&) const = default;
 };
 
-/// Returns the shape of a launch of `grid` blocks of `block` threads, in x, y and z.
-LaunchShape shape_of(const std::uint32_t (&grid)[3], const std::uint32_t (&block)[3]);
+/// Returns the shape of a launch of blocks of `block` threads, in x, y and z.
+LaunchShape shape_of(const std::uint32_t (&block)[3]);
 
 }  // namespace lynxpp::ptx

@@ -27,12 +27,13 @@ namespace {
 // Adapters: each selects what its pass reads and writes.
 
 Status word_plan(InstrumentationUnit& unit) {
-  plan_words(unit.reached, unit.spliced.probes, unit.options, unit.hidden, unit.words);
+  SharedAddresses& shared = unit.words.shared;
+  if (!shared.variables.empty()) shared.slot = unit.hidden.add({HiddenSlot::Kind::shared_addresses});
   return success();
 }
 
 std::string text_of_word_plan(const InstrumentationUnit& unit) {
-  return word_plan_text(unit.words, unit.reached, unit.spliced.probes);
+  return word_plan_text(unit.words, unit.spliced.probes);
 }
 
 Status memory_sites(InstrumentationUnit& unit) {

@@ -259,8 +259,6 @@ class Run {
     const std::string scheme = how_->initial_in_block ? "shared=32" : how_->scheme;
     request.words.scheme = *parse_word_scheme(scheme, "test");
     request.counting.wide = how_->saturates;
-    request.launch.has_few_threads = how_->has_places;
-    request.launch.is_linear = how_->knows_rows;
     request.words.window = how_->window;
     request.words.dynamic_shared_bytes = dynamic_shared_bytes();
   }
@@ -299,7 +297,6 @@ class Run {
     extents_.sms = device::cpu::multiprocessors();
     if (variant.words != nullptr) {
       map_ = WordMap({range_of(memory_.input()), range_of(memory_.output())});
-      runs_.reserve(*variant.words, how_ ? how_->most_runs : 1 << 16, shape_.blocks() * shape_.threads());
       extents_.device_words = map_.words();
       extents_.shared_words = (variant.words->static_shared_bytes + dynamic_shared_bytes() + 128 + 3) / 4;
       // The memory that is cleared together contains only counters.
@@ -328,12 +325,6 @@ class Run {
         values.push_back(reinterpret_cast<std::uint64_t>(shared_addresses_.data()));
         continue;
       }
-      if (each.kind == engine::ProbeWord::Kind::most_runs) values.push_back(runs_.most());
-      if (each.kind == engine::ProbeWord::Kind::loop_records)
-        values.push_back(runs_.address_of_loop_records());
-      if (each.kind == engine::ProbeWord::Kind::runs)
-        values.push_back(runs_.address(each.specification, each.word.index));
-      if (each.kind != engine::ProbeWord::Kind::specification) continue;
       switch (each.word.kind) {
         case Word::Kind::array_address:
           values.push_back(
@@ -435,10 +426,6 @@ class Run {
     for (const auto& [address, bytes] : {range_of(memory_.input()), range_of(memory_.output())})
       launched.device.push_back({address, bytes, *map_.element_of(address)});
     std::ranges::sort(launched.device, {}, &engine::CountedRange::address);
-    const auto bytes_of_element = [this](std::uint32_t specification, std::uint32_t array) {
-      return size_of(specifications_[specification]->arrays()[array].type);
-    };
-    EXPECT_EQ(runs_.add_to(arrays, map_, bytes_of_element), 0u) << "runs outside of the arrays";
     const auto filled = engine::fill_counted_words(*variant.words, launched, specifications_, arrays);
     if (!filled) failed(text_of(filled.error(), sources_[0]));
   }
@@ -517,7 +504,6 @@ class Run {
   std::map<std::size_t, std::vector<std::uint64_t>> dropped_;  ///< by specification
   std::optional<CountedWith> how_;
   std::vector<std::uint64_t> shared_addresses_;
-  LaunchRuns runs_;
   Memory memory_;
 };
 

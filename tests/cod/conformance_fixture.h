@@ -63,10 +63,7 @@ Measured measure_module(const std::string& source, const Shape& shape, const std
 
 struct CountedWith {
   std::uint64_t bytes_in_window = ~std::uint64_t{0};  ///< at most, of WordMap; tables cover the rest
-  std::uint64_t most_runs = 1 << 16;                  ///< recorded runs; further ones are counted one by one
-  bool has_places = false;    ///< threads have slots for the runs of loops entered once
-  bool knows_rows = false;    ///< … and grid and blocks have one dimension
-  std::uint64_t initial = 0;  ///< value of every 8 bytes of the `global` arrays
+  std::uint64_t initial = 0;                          ///< value of every 8 bytes of the `global` arrays
   /// Words of shared memory are counted in the block's shared memory, where counters start with this value.
   std::optional<std::uint32_t> initial_in_block = {};
   bool in_line = true;     ///< where possible

@@ -75,17 +75,11 @@ TEST_F(SessionTest, ShapesFollowFromTheLaunch) {
   const auto of = [&](std::uint32_t x, std::uint32_t y) {
     launch.block[0] = x;
     launch.block[1] = y;
-    return engine::shape_of(launch.grid, launch.block);
+    return engine::shape_of(launch.block);
   };
-  EXPECT_EQ(of(32, 3), (engine::LaunchShape{true, true, false, true}));
-  EXPECT_EQ(of(16, 6), (engine::LaunchShape{true, false, false, true}));
-  EXPECT_EQ(of(33, 1), (engine::LaunchShape{false, false, true, true}));
-  launch.grid[0] = 1 << 15;
-  EXPECT_EQ(of(32, 1), (engine::LaunchShape{true, true, true, true}));
-  launch.grid[0] = (1 << 15) + 1;
-  EXPECT_EQ(of(32, 1), (engine::LaunchShape{true, true, true, false}));
-  launch.grid[1] = 2;
-  EXPECT_EQ(of(32, 1), (engine::LaunchShape{true, true, false, false}));
+  EXPECT_EQ(of(32, 3), (engine::LaunchShape{true, true}));
+  EXPECT_EQ(of(16, 6), (engine::LaunchShape{true, false}));
+  EXPECT_EQ(of(33, 1), (engine::LaunchShape{false, false}));
 }
 
 TEST_F(SessionTest, SiteTableIsWrittenOnceBeforeItsFirstUse) {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "ptx/ir/module.h"
-#include "ptx/passes/memory/word_runs.h"
 #include "ptx/passes/memory/word_sites.h"
 
 namespace lynxpp::ptx {
@@ -29,9 +28,6 @@ struct CountedWords {
   /// From BlockCounters::arrays: 32-bit counters in shared memory to which the routine adds instead, unless
   /// they have a window.
   std::optional<std::uint32_t> block_offset_slot = {};
-  /// Device memory: the address of the run records (probes/words/word_run_sites.h); the next slot is their
-  /// capacity. nullopt: runs are not recorded.
-  std::optional<std::uint32_t> runs_slot = {};
 };
 
 /// Shared variables of the program whose addresses the variant stores, 8 bytes each, at the address in
@@ -65,19 +61,14 @@ struct BlockCounters {
   std::uint32_t window_bytes = 0;
 };
 
-/// How memory words are counted. The members down to `records_runs` are requests; the word-plan pass sets the
-/// others (ptx/passes/memory/word_plan.h).
+/// How memory words are counted.
 struct WordPlan {
   /// By position in SplicedCode::probes: probes that a counter of the access's own instruction can replace
   /// (probes/words/word_counters.h).
   std::map<std::size_t, CountedWords> counted;
   SharedAddresses shared;
   BlockCounters block;
-  WordSites sites;            ///< word-counting probes that need not count at each execution
-  bool records_runs = false;  ///< strided accesses to device memory may be recorded as runs
-
-  WordRuns runs;             ///< accesses counted after their loop
-  LoopRecords loop_records;  ///< runs that have a record slot of their own
+  WordSites sites;  ///< word-counting probes that need not count at each execution
 };
 
 }  // namespace lynxpp::ptx

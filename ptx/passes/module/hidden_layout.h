@@ -1,7 +1,6 @@
 // The layout of the kernel's hidden parameter: 8-byte slots, each with a meaning.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -13,15 +12,10 @@ struct HiddenSlot {
     specification,     ///< element `index` of the words of a specification
     counters,          ///< address of CountPlan::slots() zeroed counters, for all specifications
     shared_addresses,  ///< address of one value per element of SharedAddresses::variables
-    runs,              ///< address of the run records of the array whose address is word `index`
-    most_runs,         ///< capacity of these run records
-    loop_records,      ///< address of the loop records, LoopRecords::bytes per thread of the grid
   };
   Kind kind = Kind::specification;
-  std::uint32_t specification = 0;  ///< for specification, runs and most_runs, with `index`
+  std::uint32_t specification = 0;  ///< for specification, with `index`
   std::uint32_t index = 0;
-
-  auto operator<=>(const HiddenSlot&) const = default;
 };
 
 class HiddenLayout {

@@ -124,7 +124,6 @@ class FunctionSplicer {
       if (i + 1 == range.end && instruction.traits.ends_block()) {
         add_block_exit(block, &instruction, code);
         loops_.add_before_end(block, instruction, code);
-        words_.add_before_end(block, code);
         add_departure(block, instruction, code);
       } else {
         copies_.values().add_guard_count(block, instruction, code);
@@ -143,12 +142,8 @@ class FunctionSplicer {
     copies_.add_after(index, code);
     code.append(std::move(probes));
     if (index + 1 == range.end) {
-      if (!instruction.traits.ends_block()) {
-        add_block_exit(block, nullptr, code);
-        words_.add_before_end(block, code);
-      }
+      if (!instruction.traits.ends_block()) add_block_exit(block, nullptr, code);
       loops_.add_after_end(block, instruction, code);
-      words_.add_after_end(block, code);
       if (may_run_off_after(block, instruction)) add_fall_off(range, block, code);
     }
     unit_.edits.insert_before(instruction.text.end, carry_.preserve_after(index, code.take(), names_));

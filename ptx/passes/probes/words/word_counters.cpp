@@ -14,6 +14,7 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::size_t most_together = 16;
+constexpr std::int64_t most_distance = 16 * 1024;  // between accesses that are counted together
 constexpr std::uint32_t last_count = 0xffffffff;  // maximum of a 32-bit count before it overflows
 
 bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0; }
@@ -86,22 +87,6 @@ class WordCounters::Additions {
     }
     code_.branch(done);
     code_.place(outside);
-  }
-
-  /// See WordCounters::add_few().
-  void add_few(const WordRun& run, const CodeOperand& first, const CodeOperand& accesses, std::int64_t most,
-               Label elsewhere) {
-    const VirtualRegister offset = code_.b64("sub.u64", {first, *kept_.begin});
-    const VirtualRegister holds = code_.pred("setp.lt.u64", {offset, kept_.bytes});
-    code_.branch_if(!CodePredicate(holds), elsewhere);
-    const VirtualRegister counts = counts_at(offset);
-    for (std::int64_t i = 0; i + 1 < most; ++i) {
-      const VirtualRegister is_made = code_.pred("setp.gt.u64", {accesses, i});
-      WordAddress word;
-      word.offset = i * *run.distance;
-      word.bytes = run.bytes;
-      add_reductions({word}, is_made, counts);
-    }
   }
 
  private:
@@ -181,21 +166,13 @@ class WordCounters::Additions {
 
 WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {
-  const std::size_t position = unit.reached.position_of(function);
-  for (const auto& [key, runs] : unit.words.runs) {
-    for (const WordRun& run : runs) {
-      for (const std::uint32_t each : run.instructions) {
-        if (key.second == position) in_runs_.emplace(key.first, each);
-      }
-    }
-  }
   for (const auto& [probe, words] : unit.words.counted) {
     std::size_t sites[2] = {0, 0};
     bool is_in_loop[2] = {false, false};
     for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
       const BasicBlock& range = function.graph().blocks[block];
       for (std::uint32_t i = range.begin; i < range.end; ++i) {
-        if (in_runs_.contains({probe, i}) || !address_of({probe, i})) continue;
+        if (!address_of({probe, i})) continue;
         const bool in_block = counts_in_block(words, i);
         ++sites[in_block];
         is_in_loop[in_block] |= analyses_.loops().loop_of(block) != no_loop;
@@ -260,7 +237,7 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
   std::map<std::uint32_t, std::uint32_t> firsts;  // by value of the register
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     const std::optional<WordAddress> word = address_of({probe, i});
-    if (!word || in_runs_.contains({probe, i})) continue;
+    if (!word) continue;
     std::vector<std::uint32_t>& own = groups_[{probe, i}];
     const bool can_share = word->base && word->base->value != no_value && word->bytes >= word_bytes &&
                            !body_.instructions[i].guarded();
@@ -384,12 +361,6 @@ WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuil
   return found == kept_.end() ? fill(unit_.words.counted.at(probe), in_block, code) : found->second;
 }
 
-void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
-                       const CodeOperand& address, Code routines, CodeBuilder& code) {
-  const bool in_block = counts_in_block(unit_.words.counted.at(probe), instructions[0]);
-  add_words(probe, addresses_of(probe, instructions), in_block, address, std::move(routines), code);
-}
-
 std::span<const WordCounters::Batch> WordCounters::batches_before(const Instruction& instruction) const {
   const auto found = batches_.find(index_of(function_, instruction));
   if (found == batches_.end()) return {};
@@ -414,16 +385,11 @@ void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, Cod
   code.place(done);
 }
 
-void WordCounters::add_at(CountedAccess access, const CodeOperand& address, Code routine, CodeBuilder& code) {
-  WordAddress word = *address_of(access);
-  word.base.reset();
-  word.offset = 0;
-  add_words(access.first, {word}, false, address, std::move(routine), code);
-}
-
-void WordCounters::add_words(std::size_t probe, std::vector<WordAddress> accesses, bool in_block,
-                             const CodeOperand& address, Code routines, CodeBuilder& code) {
+void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
+                       const CodeOperand& address, Code routines, CodeBuilder& code) {
   const CountedWords& words = unit_.words.counted.at(probe);
+  const bool in_block = counts_in_block(words, instructions[0]);
+  std::vector<WordAddress> accesses = addresses_of(probe, instructions);
   std::optional<Label> elsewhere;
   if (accesses[0].is_generic) {
     elsewhere = code.fresh_label();
@@ -450,12 +416,6 @@ void WordCounters::add_words(std::size_t probe, std::vector<WordAddress> accesse
   code.append(std::move(routines));
   code.place(done);
   if (elsewhere) code.place(*elsewhere);
-}
-
-void WordCounters::add_few(std::size_t probe, const WordRun& run, const CodeOperand& first,
-                           const CodeOperand& accesses, std::int64_t most, Label elsewhere,
-                           CodeBuilder& code) const {
-  Additions(*this, probe, false, code).add_few(run, first, accesses, most, elsewhere);
 }
 
 void WordCounters::insert() {

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -37,9 +36,6 @@ using CountedAccess = std::pair<std::size_t, std::uint32_t>;
 /// Emits the code of one function, block by block.
 class WordCounters {
  public:
-  /// The maximum distance between accesses that are counted together.
-  static constexpr std::int64_t most_distance = 16 * 1024;
-
   WordCounters(InstrumentationUnit& unit, const FunctionUnit& function);
 
   void begin_block(std::uint32_t block);
@@ -64,17 +60,6 @@ class WordCounters {
   /// them.
   void add(std::size_t probe, const std::vector<std::uint32_t>& instructions, const CodeOperand& address,
            Code routines, CodeBuilder& code);
-
-  /// Counts an earlier access to `address`.
-  void add_at(CountedAccess access, const CodeOperand& address, Code routine, CodeBuilder& code);
-
-  /// Loads a parameter slot.
-  VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
-
-  /// Counts fewer than `most` accesses to device memory, `run.distance` apart. Branches to `elsewhere` if
-  /// they do not begin in the window.
-  void add_few(std::size_t probe, const WordRun& run, const CodeOperand& first, const CodeOperand& accesses,
-               std::int64_t most, Label elsewhere, CodeBuilder& code) const;
 
   /// Sets the registers that the blocks' code reads. Called after everything else at the function's entry.
   void insert();
@@ -109,8 +94,7 @@ class WordCounters {
   void group(std::size_t probe, std::uint32_t block);
   void gather(std::size_t probe, std::uint32_t block);
   std::optional<RegisterId> gathered_base(CountedAccess first) const;
-  void add_words(std::size_t probe, std::vector<WordAddress> accesses, bool in_block,
-                 const CodeOperand& address, Code routines, CodeBuilder& code);
+  VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
 
@@ -120,7 +104,6 @@ class WordCounters {
   FunctionAnalyses& analyses_;
   std::map<CountedAccess, std::vector<std::uint32_t>> groups_;  ///< of the block
   std::map<std::uint32_t, std::vector<Batch>> batches_;         ///< of the block, by the next instruction
-  std::set<CountedAccess> in_runs_;  ///< counted after a loop (probes/words/word_run_sites.h)
   /// By probe, and by whether the counters are in the block's shared memory: set at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;
   Code entry_;

@@ -6,26 +6,16 @@
 
 namespace lynxpp::ptx {
 
-void WordProbes::add_entry(CodeBuilder& code) const {
-  sites_.add_entry(code);
-  runs_.add_entry(code);
-}
-
 void WordProbes::add_block_start(std::uint32_t block, CodeBuilder& code) {
   counters_.begin_block(block);
   for (const auto& [id, kept] : sites_.kept()) {
     if (begins_after(function_.graph(), function_.analyses->loops(), kept.site.loop, block))
       add_kept(kept, block, code);
   }
-  runs_.add_left(block, routine_of_run(block), code);
 }
 
 bool WordProbes::add(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
   const CountedAccess access{number_of(unit_, probe), index_of(function_, instruction)};
-  if (runs_.add_execution(access, code)) {
-    ++probe.sites;
-    return true;
-  }
   const Site site = copies_.site_at(probe, block, instruction);
   return add_by_counters(probe, access, site, code) || add_by_site(probe, site, code);
 }
@@ -116,7 +106,8 @@ void WordProbes::add_kept(const WordCountSites::Kept& kept, std::uint32_t block,
     if (site.access != kept.access) continue;
     site.executions = number;
     site.address = kept.address;
-    add_later(probe, site, code);
+    copies_.add_prepared(probe, site, code);
+    --probe.sites;  // the access itself was counted as a site
   }
   code.mov(kept.executions, 0);
   code.place(done);
@@ -126,24 +117,6 @@ void WordProbes::add_before_exit(std::uint32_t block, CodeBuilder& code) {
   for (const auto& [id, kept] : sites_.kept()) {
     if (function_.analyses->loops().contains(kept.site.loop, block)) add_kept(kept, block, code);
   }
-  runs_.add_before_exit(block, routine_of_run(block), code);
-}
-
-/// Returns routines for earlier accesses.
-WordRunSites::Routine WordProbes::routine_of_run(std::uint32_t block) {
-  return [this, block](Probe& probe, std::uint32_t instruction, const CodeOperand& address) {
-    CodeBuilder code(names_);
-    Site site = copies_.site_at(probe, block, body_.instructions[instruction]);
-    site.address = address;
-    add_later(probe, site, code);
-    return code.take();
-  };
-}
-
-/// Adds the routine of an earlier access, whose site was counted there.
-void WordProbes::add_later(Probe& probe, const Site& site, CodeBuilder& code) {
-  copies_.add_prepared(probe, site, code);
-  --probe.sites;
 }
 
 }  // namespace lynxpp::ptx

@@ -10,7 +10,6 @@
 #include "ptx/passes/probes/routine_copies.h"
 #include "ptx/passes/probes/words/word_count_sites.h"
 #include "ptx/passes/probes/words/word_counters.h"
-#include "ptx/passes/probes/words/word_run_sites.h"
 
 namespace lynxpp::ptx {
 
@@ -25,11 +24,10 @@ class WordProbes {
         names_(unit.edits.names(*function.function)),
         copies_(copies),
         sites_(unit, function),
-        counters_(unit, function),
-        runs_(unit, function, counters_) {}
+        counters_(unit, function) {}
 
   /// At the function's entry.
-  void add_entry(CodeBuilder& code) const;
+  void add_entry(CodeBuilder& code) const { sites_.add_entry(code); }
   /// Before the block's first instruction: counts what was kept in loops that an edge to the block exits.
   void add_block_start(std::uint32_t block, CodeBuilder& code);
   /// Before an instruction of the block, outside its guard: counts batches of earlier accesses.
@@ -39,9 +37,6 @@ class WordProbes {
   /// Before an instruction that ends the thread or returns, and at the end of a body without one: counts what
   /// was kept in the loops around it.
   void add_before_exit(std::uint32_t block, CodeBuilder& code);
-  /// At the block's end, before its branch and after it.
-  void add_before_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_before_end(block, code); }
-  void add_after_end(std::uint32_t block, CodeBuilder& code) const { runs_.add_after_end(block, code); }
   /// Called after everything else at the function's entry has been inserted.
   void insert() { counters_.insert(); }
 
@@ -52,8 +47,6 @@ class WordProbes {
   void add_of_block(Probe& probe, Site site, CodeBuilder& code);
   void add_of_warp(Probe& probe, Site site, CodeBuilder& code);
   void add_kept(const WordCountSites::Kept& kept, std::uint32_t block, CodeBuilder& code);
-  void add_later(Probe& probe, const Site& site, CodeBuilder& code);
-  WordRunSites::Routine routine_of_run(std::uint32_t block);
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
@@ -62,7 +55,6 @@ class WordProbes {
   RoutineCopies& copies_;
   WordCountSites sites_;
   WordCounters counters_;
-  WordRunSites runs_;
 };
 
 }  // namespace lynxpp::ptx

@@ -1,5 +1,5 @@
-// Words of accesses that traverse memory in equal steps are counted after their loop and match the device's
-// counts, for any steps, any exit from the loop, and with or without room for the run.
+// Words of accesses that traverse memory in equal steps match the device's counts, for any steps and any exit
+// from the loop.
 #include <gtest/gtest.h>
 
 #include "tests/cod/conformance_fixture.h"
@@ -179,17 +179,18 @@ std::string counting(const char* type) {
 
 constexpr Shape shape = {{64, 1, 1}, {32, 1, 1}};
 
-class WordRunsOf : public testing::TestWithParam<CountedWith> {};
+/// Inline counters with and without contiguous counts for the accessed words.
+class StridedWords : public testing::TestWithParam<std::uint64_t> {};
 
-/// With room for all runs, for some, and for none; and with slots for runs of loops that are entered once.
-TEST_P(WordRunsOf, MatchTheDevicesCounts) {
+TEST_P(StridedWords, MatchTheDevicesCounts) {
+  const CountedWith how{.bytes_in_window = GetParam()};
   for (const auto& [name, module] : cases) {
-    const Measured wide = measure_module_with_probes(counting("long"), shape, module, GetParam());
+    const Measured wide = measure_module_with_probes(counting("long"), shape, module, how);
     ASSERT_EQ(wide.failure, "") << name;
     EXPECT_FALSE(wide.device_words.empty());
     EXPECT_EQ(counts_of(wide.arrays[0]), wide.device_words) << name;
     EXPECT_EQ(wide.dropped, 0u);
-    const Measured narrow = measure_module_with_probes(counting("int"), shape, module, GetParam());
+    const Measured narrow = measure_module_with_probes(counting("int"), shape, module, how);
     ASSERT_EQ(narrow.failure, "") << name;
     Counts halves;
     for (const auto& [i, both] : counts_of(narrow.arrays[0])) {
@@ -200,27 +201,19 @@ TEST_P(WordRunsOf, MatchTheDevicesCounts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Room, WordRunsOf,
-                         testing::Values(CountedWith{.most_runs = 1 << 16}, CountedWith{.most_runs = 700},
-                                         CountedWith{.most_runs = 0}, CountedWith{.has_places = true},
-                                         CountedWith{.has_places = true, .knows_rows = true}),
-                         [](const auto& each) {
-                           const CountedWith& how = each.param;
-                           return std::to_string(how.most_runs) + "_runs" +
-                                  (how.has_places ? "_places" : "") + (how.knows_rows ? "_rows" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(BytesInWindow, StridedWords, testing::Values(0, ~std::uint64_t{0}),
+                         [](const auto& each) { return std::string(each.param == 0 ? "none" : "all"); });
 
-/// Each thread has its own slot, wherever it is in the grid.
-TEST(WordRuns, SupportGridsWithThreeDimensions) {
-  const Measured measured = measure_module_with_probes(counting("long"), {{4, 3, 2}, {8, 2, 4}},
-                                                       cases[0].module, {.has_places = true});
+TEST(StridedWordsOfGrids, SupportThreeDimensions) {
+  const Measured measured =
+      measure_module_with_probes(counting("long"), {{4, 3, 2}, {8, 2, 4}}, cases[0].module, {});
   ASSERT_EQ(measured.failure, "");
   EXPECT_FALSE(measured.device_words.empty());
   EXPECT_EQ(counts_of(measured.arrays[0]), measured.device_words);
 }
 
 /// With both specifications the loop has the counts of both.
-TEST(WordRuns, TwoSpecificationsAreSeparate) {
+TEST(StridedWordsOfTwoSpecifications, AreSeparate) {
   const std::string source = counting("long");
   const std::vector<Measured> measured =
       measure_together({source, source}, {{3, 1, 1}, {45, 1, 1}}, "divergent");
