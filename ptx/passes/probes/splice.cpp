@@ -118,7 +118,6 @@ class FunctionSplicer {
       const Instruction& instruction = body_.instructions[i];
       if (is_exit(instruction)) add_words_before_exit(block, instruction, code);
       copies_.add_before(instruction, code);
-      words_.add_before(block, instruction, code);
       add_instruction_probes(block, instruction, code);
       Code after = probes_after(block, instruction, code);
       if (i + 1 == range.end && instruction.traits.ends_block()) {

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_counters.h"
@@ -15,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_together = 16;
 constexpr std::int64_t most_distance = 16 * 1024;  // between accesses that are counted together
-constexpr std::uint32_t last_count = 0xffffffff;  // maximum of a 32-bit count before it overflows
+constexpr std::uint32_t last_count = 0xffffffff;   // maximum of a 32-bit count before it overflows
 
 bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0; }
 
@@ -30,16 +29,14 @@ class WordCounters::Additions {
         kept_(counters.kept(probe, in_block, code)),
         code_(code) {}
 
-  /// Counts the accesses if all their words have contiguous counts and `before` holds; returns this
-  /// predicate.
-  VirtualRegister add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address,
-                                const std::optional<VirtualRegister>& before) {
+  /// Counts the accesses if all their words have contiguous counts; returns this predicate.
+  VirtualRegister add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address) {
     const VirtualRegister offset = code_.b64("sub.u64", {base_of(accesses[0], address), *kept_.begin});
-    std::optional<VirtualRegister> also = before;
     // Between allocations there may be memory that does not belong to the device.
-    if (accesses[0].is_generic) also = code_.pred("isspacep.global", {address});
-    const VirtualRegister holds = also ? code_.pred("setp.lt.and.u64", {offset, kept_.bytes, *also})
-                                       : code_.pred("setp.lt.u64", {offset, kept_.bytes});
+    const VirtualRegister holds =
+        accesses[0].is_generic
+            ? code_.pred("setp.lt.and.u64", {offset, kept_.bytes, code_.pred("isspacep.global", {address})})
+            : code_.pred("setp.lt.u64", {offset, kept_.bytes});
     add_reductions(accesses, holds, counts_at(whole_word(offset, RegisterType::b64, accesses[0])));
     return holds;
   }
@@ -167,32 +164,20 @@ class WordCounters::Additions {
 WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& function)
     : unit_(unit), function_(function), body_(*function.function->body), analyses_(*function.analyses) {
   for (const auto& [probe, words] : unit.words.counted) {
-    std::size_t sites[2] = {0, 0};
-    bool is_in_loop[2] = {false, false};
-    for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) {
-      const BasicBlock& range = function.graph().blocks[block];
-      for (std::uint32_t i = range.begin; i < range.end; ++i) {
-        if (!address_of({probe, i})) continue;
-        const bool in_block = counts_in_block(words, i);
-        ++sites[in_block];
-        is_in_loop[in_block] |= analyses_.loops().loop_of(block) != no_loop;
-      }
-    }
-    for (const bool in_block : {false, true}) {
-      if (!is_in_loop[in_block] && sites[in_block] < 2) continue;
-      CodeBuilder code(unit.edits.names(*function.function));
-      kept_.emplace(std::pair(probe, in_block), fill(words, in_block, code));
-      entry_.append(code.take());
-    }
+    for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) group(probe, block);
   }
-}
-
-void WordCounters::begin_block(std::uint32_t block) {
-  groups_.clear();
-  batches_.clear();
-  for (const auto& [probe, words] : unit_.words.counted) {
-    group(probe, block);
-    if (!unit_.options.without.contains(Refinement::word_batches)) gather(probe, block);
+  std::map<std::pair<std::size_t, bool>, std::size_t> uses;  // twice if in a loop
+  for (const auto& [access, together] : groups_) {
+    if (together.empty()) continue;
+    const auto& [probe, instruction] = access;
+    const bool is_in_loop = analyses_.loops().loop_of(function.graph().block_of[instruction]) != no_loop;
+    uses[{probe, counts_in_block(unit.words.counted.at(probe), instruction)}] += is_in_loop ? 2 : 1;
+  }
+  for (const auto& [key, number] : uses) {
+    if (number < 2) continue;
+    CodeBuilder code(unit.edits.names(*function.function));
+    kept_.emplace(key, fill(unit.words.counted.at(key.first), key.second, code));
+    entry_.append(code.take());
   }
 }
 
@@ -220,7 +205,7 @@ std::optional<WordCounters::WordAddress> WordCounters::address_of(CountedAccess 
   const std::int64_t offset = address.offset + base.offset;
   const bool is_usable = bytes == 8 || (bytes == 4 && space == StateSpace::shared);
   if (!is_usable || std::abs(offset) > most_distance) return word;
-  word.base = {Name{std::string(base.name)}, reg, bytes == 8, analyses_.ssa().read_of(instruction, reg)};
+  word.base = {Name{std::string(base.name)}, bytes == 8, analyses_.ssa().read_of(instruction, reg)};
   word.offset = offset;
   return word;
 }
@@ -238,68 +223,17 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
   for (std::uint32_t i = range.begin; i < range.end; ++i) {
     const std::optional<WordAddress> word = address_of({probe, i});
     if (!word) continue;
-    std::vector<std::uint32_t>& own = groups_[{probe, i}];
+    groups_[{probe, i}];
     const bool can_share = word->base && word->base->value != no_value && word->bytes >= word_bytes &&
                            !body_.instructions[i].guarded();
-    if (!can_share) {
-      own.push_back(i);
-      continue;
+    std::uint32_t first = i;
+    if (can_share) {
+      std::uint32_t& known = firsts.try_emplace(word->base->value, i).first->second;
+      if (groups_.at({probe, known}).size() == most_together) known = i;
+      first = known;
     }
-    const auto [first, is_new] = firsts.try_emplace(word->base->value, i);
-    std::vector<std::uint32_t>& together = groups_.at({probe, first->second});
-    if (!is_new && together.size() == most_together) {
-      first->second = i;
-      own.push_back(i);
-    } else {
-      together.push_back(i);
-    }
+    groups_.at({probe, first}).push_back(i);
   }
-}
-
-/// Returns the address register of accesses to device memory that may be counted together with later ones;
-/// nullopt: they are counted at the first access.
-std::optional<RegisterId> WordCounters::gathered_base(CountedAccess first) const {
-  const std::optional<WordAddress> word = address_of(first);
-  const Instruction& access = body_.instructions[first.second];
-  if (unit_.words.counted.at(first.first).is_shared || !word || !word->base || access.guarded())
-    return std::nullopt;
-  const std::uint32_t scope = body_.statements[access.statement].scope;
-  if (body_.find_register(word->base->name.text, scope)->scope != 0) return std::nullopt;
-  return word->base->reg;
-}
-
-/// A batch ends before the first instruction that overwrites one of its registers.
-void WordCounters::gather(std::size_t probe, std::uint32_t block) {
-  const BasicBlock& range = function_.graph().blocks[block];
-  std::vector<std::uint32_t> firsts;  // first accesses of the batch's groups
-  std::set<RegisterId> bases;
-  std::uint32_t after = range.begin;  // the first instruction after its accesses
-  const auto close = [&](std::uint32_t before) {
-    if (firsts.size() > 1) {
-      Batch batch{probe, {}};
-      for (const std::uint32_t each : firsts)
-        batch.groups.push_back(std::exchange(groups_[{probe, each}], {}));
-      batches_[before].push_back(std::move(batch));
-    }
-    firsts.clear();
-    bases.clear();
-  };
-  for (std::uint32_t i = range.begin; i < range.end; ++i) {
-    const std::span<const RegisterWrite> writes = analyses_.registers().writes(i);
-    const auto overwrites = [&](RegisterId reg) {
-      return std::ranges::any_of(writes, [&](const RegisterWrite& each) { return each.reg == reg; });
-    };
-    const auto group = groups_.find({probe, i});
-    const bool is_first = group != groups_.end() && !group->second.empty();
-    const std::optional<RegisterId> base = is_first ? gathered_base({probe, i}) : std::nullopt;
-    if (base && !overwrites(*base) && firsts.size() < most_together) {
-      firsts.push_back(i);
-      bases.insert(*base);
-      after = i + 1;
-    }
-    if (std::ranges::any_of(bases, overwrites)) close(i < after ? i : after);
-  }
-  close(std::min(after, range.end - 1));
 }
 
 const std::vector<std::uint32_t>* WordCounters::counted_before(CountedAccess access) const {
@@ -361,30 +295,6 @@ WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuil
   return found == kept_.end() ? fill(unit_.words.counted.at(probe), in_block, code) : found->second;
 }
 
-std::span<const WordCounters::Batch> WordCounters::batches_before(const Instruction& instruction) const {
-  const auto found = batches_.find(index_of(function_, instruction));
-  if (found == batches_.end()) return {};
-  return found->second;
-}
-
-void WordCounters::add_batch(const Batch& batch, std::vector<Code> routines, CodeBuilder& code) {
-  Additions additions(*this, batch.probe, false, code);
-  std::vector<VirtualRegister> holds;
-  for (const std::vector<std::uint32_t>& group : batch.groups) {
-    const std::optional<VirtualRegister> before = holds.empty() ? std::nullopt : std::optional(holds.back());
-    holds.push_back(additions.add_in_device(addresses_of(batch.probe, group), 0, before));
-  }
-  const Label done = code.fresh_label();
-  code.branch_if(CodePredicate(holds.back()), done);
-  for (std::size_t i = 0; i < holds.size(); ++i) {
-    const Label next = code.fresh_label();
-    code.branch_if(CodePredicate(holds[i]), next);
-    code.append(std::move(routines[i]));
-    code.place(next);
-  }
-  code.place(done);
-}
-
 void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
                        const CodeOperand& address, Code routines, CodeBuilder& code) {
   const CountedWords& words = unit_.words.counted.at(probe);
@@ -407,7 +317,7 @@ void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& inst
   Additions additions(*this, probe, in_block, code);
   const Label done = code.fresh_label();
   if (!words.is_shared) {
-    code.branch_if(additions.add_in_device(std::move(accesses), address, {}), done);
+    code.branch_if(additions.add_in_device(std::move(accesses), address), done);
   } else if (in_block) {
     additions.add_in_block(std::move(accesses), address, done);
   } else {

@@ -11,16 +11,11 @@
 // Accesses of a block whose addresses are one register plus constants share the comparison: the first one
 // counts for all, because a thread that reaches it also reaches the last. Their distances are at most the
 // margin.
-//
-// Accesses through several registers are counted after the last of them: additions and branches between two
-// loads would keep the assembler from hoisting the second load. They share the branch: each comparison
-// includes the preceding ones, and a thread with an access outside runs the routines from that access on.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,22 +28,10 @@ namespace lynxpp::ptx {
 /// A probe, by position in SplicedCode::probes, and an instruction of the function.
 using CountedAccess = std::pair<std::size_t, std::uint32_t>;
 
-/// Emits the code of one function, block by block.
+/// Emits the code of one function.
 class WordCounters {
  public:
   WordCounters(InstrumentationUnit& unit, const FunctionUnit& function);
-
-  void begin_block(std::uint32_t block);
-
-  /// Accesses through several registers that are counted together.
-  struct Batch {
-    std::size_t probe = 0;
-    std::vector<std::vector<std::uint32_t>> groups;  ///< instructions, grouped by address register
-  };
-  /// Returns the batches of the block that are counted before `instruction`.
-  std::span<const Batch> batches_before(const Instruction& instruction) const;
-  /// Counts a batch; routines[i] is equivalent for groups[i].
-  void add_batch(const Batch& batch, std::vector<Code> routines, CodeBuilder& code);
 
   /// Returns the instructions that are counted at `access`, which is the first of them; empty if an earlier
   /// access counts it. Null: the routine is used.
@@ -68,7 +51,6 @@ class WordCounters {
   /// A register of the program.
   struct Base {
     Name name;
-    RegisterId reg = no_register;
     bool is_wide = true;      ///< 64 bits
     std::uint32_t value = 0;  ///< the value it holds
   };
@@ -92,8 +74,6 @@ class WordCounters {
   std::vector<WordAddress> addresses_of(std::size_t probe,
                                         const std::vector<std::uint32_t>& instructions) const;
   void group(std::size_t probe, std::uint32_t block);
-  void gather(std::size_t probe, std::uint32_t block);
-  std::optional<RegisterId> gathered_base(CountedAccess first) const;
   VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
   Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
@@ -102,8 +82,8 @@ class WordCounters {
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
-  std::map<CountedAccess, std::vector<std::uint32_t>> groups_;  ///< of the block
-  std::map<std::uint32_t, std::vector<Batch>> batches_;         ///< of the block, by the next instruction
+  /// Accesses that are counted together, by the first one; empty for the others.
+  std::map<CountedAccess, std::vector<std::uint32_t>> groups_;
   /// By probe, and by whether the counters are in the block's shared memory: set at the function's entry.
   std::map<std::pair<std::size_t, bool>, Kept> kept_;
   Code entry_;

@@ -1,13 +1,10 @@
 #include "ptx/passes/probes/words/word_probes.h"
 
-#include <utility>
-
 #include "ptx/passes/probes/loop_edges.h"
 
 namespace lynxpp::ptx {
 
 void WordProbes::add_block_start(std::uint32_t block, CodeBuilder& code) {
-  counters_.begin_block(block);
   for (const auto& [id, kept] : sites_.kept()) {
     if (begins_after(function_.graph(), function_.analyses->loops(), kept.site.loop, block))
       add_kept(kept, block, code);
@@ -20,24 +17,6 @@ bool WordProbes::add(Probe& probe, std::uint32_t block, const Instruction& instr
   return add_by_counters(probe, access, site, code) || add_by_site(probe, site, code);
 }
 
-void WordProbes::add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
-  for (const WordCounters::Batch& batch : counters_.batches_before(instruction)) {
-    std::vector<Code> routines;
-    for (const std::vector<std::uint32_t>& group : batch.groups)
-      routines.push_back(routines_of(unit_.spliced.probes[batch.probe], block, group));
-    counters_.add_batch(batch, std::move(routines), code);
-  }
-}
-
-/// Returns the probe's routines at these instructions of the block.
-Code WordProbes::routines_of(Probe& probe, std::uint32_t block,
-                             const std::vector<std::uint32_t>& instructions) {
-  CodeBuilder code(names_);
-  for (const std::uint32_t each : instructions)
-    copies_.add_prepared(probe, copies_.site_at(probe, block, body_.instructions[each]), code);
-  return code.take();
-}
-
 bool WordProbes::add_by_counters(Probe& probe, CountedAccess access, const Site& site, CodeBuilder& code) {
   const std::vector<std::uint32_t>* const counted = counters_.counted_before(access);
   if (counted == nullptr || counted->empty()) return counted != nullptr;
@@ -46,7 +25,10 @@ bool WordProbes::add_by_counters(Probe& probe, CountedAccess access, const Site&
     copies_.values().add_preparation(probe, site, code);
     address = copies_.values().operand(probe, "memory_address", site);
   }
-  counters_.add(access.first, *counted, address, routines_of(probe, site.block, *counted), code);
+  CodeBuilder routines(names_);
+  for (const std::uint32_t each : *counted)
+    copies_.add_prepared(probe, copies_.site_at(probe, site.block, body_.instructions[each]), routines);
+  counters_.add(access.first, *counted, address, routines.take(), code);
   return true;
 }
 

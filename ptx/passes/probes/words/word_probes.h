@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/probes/routine_copies.h"
@@ -30,8 +29,6 @@ class WordProbes {
   void add_entry(CodeBuilder& code) const { sites_.add_entry(code); }
   /// Before the block's first instruction: counts what was kept in loops that an edge to the block exits.
   void add_block_start(std::uint32_t block, CodeBuilder& code);
-  /// Before an instruction of the block, outside its guard: counts batches of earlier accesses.
-  void add_before(std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
   /// At an instruction that the probe matches. Returns false if the routine must be inserted.
   bool add(Probe& probe, std::uint32_t block, const Instruction& instruction, CodeBuilder& code);
   /// Before an instruction that ends the thread or returns, and at the end of a body without one: counts what
@@ -41,7 +38,6 @@ class WordProbes {
   void insert() { counters_.insert(); }
 
  private:
-  Code routines_of(Probe& probe, std::uint32_t block, const std::vector<std::uint32_t>& instructions);
   bool add_by_counters(Probe& probe, CountedAccess access, const Site& site, CodeBuilder& code);
   bool add_by_site(Probe& probe, const Site& site, CodeBuilder& code);
   void add_of_block(Probe& probe, Site site, CodeBuilder& code);
