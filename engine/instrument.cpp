@@ -103,7 +103,6 @@ int set_target(const Request& request, ptx::InstrumentationUnit& unit) {
 Result<Instrumented> without_shared_counters(const Request& request, const std::string& obstacle) {
   Request other = request;
   other.words.scheme.shared_bits = 0;
-  other.words.window = CounterWindow::none;
   Result<Instrumented> made = instrument(other);
   if (made && made->words != nullptr && !request.words.is_spare)
     made->notes.push_back("counters of shared memory stay in device memory: " + obstacle);
@@ -308,10 +307,8 @@ bool has_lane_sizes(const ptx::InstrumentationUnit& unit) {
 }
 
 Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit) {
-  // Routines do not support a window: they count in device memory.
   cod::DeviceTarget target{sm,    request.counting.plain, request.counting.wide,
                            false, request.words.scheme,   request.streams_traces};
-  if (request.words.window != CounterWindow::none) target.words.shared_bits = 0;
   target.has_lane_sizes = has_lane_sizes(unit);
   for (std::uint32_t index = 0; index < request.specifications.size(); ++index) {
     const cod::Specification& specification = *request.specifications[index];

@@ -26,14 +26,6 @@ inline constexpr bool verifies_by_default = false;
 inline constexpr bool verifies_by_default = true;
 #endif
 
-/// The part of shared memory that is counted in the block's own shared memory; the rest is counted in device
-/// memory.
-enum class CounterWindow : std::uint8_t {
-  none,            ///< no window: all of it
-  of_arrays,       ///< arrays named by accesses with a probe
-  of_fixed_arrays  ///< the same, restricted to arrays whose size is fixed in the kernel's code
-};
-
 /// How executions are counted.
 struct CountingChoices {
   bool plain = false;  ///< a counter at every program point instead of on few edges (for tests)
@@ -50,9 +42,6 @@ struct WordChoices {
   /// True if scheme.shared_bits applies only where an access keeps its probe, and no note is needed where it
   /// is not possible (cod::WordScheme::spare_counters).
   bool is_spare = false;
-  /// The part of shared memory with such counters, if there is no room for all.
-  CounterWindow window = CounterWindow::none;
-  std::uint32_t dynamic_shared_bytes = 0;  ///< of the launch, if there is a window
 };
 
 /// Diagnostics of the instrumentation that the caller requests.

@@ -8,7 +8,6 @@
 #include "cod/word_map.h"
 #include "engine/elements.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_addresses.h"
 #include "ptx/replay/program_builder.h"
 #include "ptx/replay/word_counts.h"
@@ -421,59 +420,6 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
   return counted;
 }
 
-/// Returns the shared variables that are base addresses of accesses with a probe.
-std::set<std::string_view> probed_arrays(ptx::InstrumentationUnit& unit) {
-  std::set<std::string_view> found;
-  const ptx::Function& kernel = *unit.reached.kernel().function;
-  const ptx::AffineAnalysis& affine = unit.reached.kernel().analyses->affine();
-  for (const auto& [number, words] : unit.words.counted) {
-    const ptx::Probe& probe = unit.spliced.probes[number];
-    if (!words.is_shared || !probe.enabled) continue;
-    for (std::uint32_t i = 0; i < kernel.body->instructions.size(); ++i) {
-      if (!probe.matches(kernel.body->instructions[i])) continue;
-      const std::optional<ptx::AffineForm> address = affine.of_address(i);
-      if (!address) continue;
-      for (const ptx::Term& term : address->terms) {
-        const ptx::Symbol& symbol = affine.symbols()[term.product.symbols[0]];
-        if (symbol.kind == ptx::SymbolKind::variable) found.insert(symbol.name);
-      }
-    }
-  }
-  return found;
-}
-
-/// Restricts counters in shared memory to these arrays, or removes the counters if the list is empty.
-void choose_window(const Request& request, ptx::InstrumentationUnit& unit, WordCounting& counting) {
-  constexpr std::uint64_t alignment = 16;
-  const auto rounded = [](std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
-  const std::set<std::string_view> probed = probed_arrays(unit);
-  ptx::BlockCounters& counters = unit.words.block;
-  const ptx::Function& kernel = *unit.reached.kernel().function;
-  std::uint64_t fixed = 0, dynamic = 0;
-  for (const ptx::Variable* each : ptx::addressable_shared_variables(unit.module, kernel)) {
-    const auto array =
-        std::ranges::find(counting.shared_arrays, each->name, &WordCounting::SharedArray::name);
-    if (array == counting.shared_arrays.end() || !probed.contains(each->name)) continue;
-    if (each->text.begin > ptx::entry_position(kernel))
-      continue;  // not declared before the first
-                 // instruction
-    if (array->is_dynamic && request.words.window == CounterWindow::of_fixed_arrays) continue;
-    counters.window.push_back(each->name);
-    // A fixed array may start at an offset from a multiple of 16; all names of dynamic memory denote the same
-    // address.
-    if (array->is_dynamic)
-      dynamic = rounded(request.words.dynamic_shared_bytes);
-    else
-      fixed += rounded(array->bytes) + alignment;
-  }
-  counters.window_bytes = static_cast<std::uint32_t>(fixed + dynamic);
-  counting.counter_window_bytes = counters.window_bytes;
-  if (!counters.window.empty() && counters.window_bytes != 0) return;
-  counters.window.clear();
-  counters.arrays.clear();
-  for (auto& [probe, words] : unit.words.counted) words.block_offset_slot.reset();
-}
-
 void finish_elements(const cod::WordScheme& scheme, Elements elements) {
   for (std::uint64_t at = 0; at < elements.size(); ++at) {
     std::uint64_t value = elements[at];
@@ -530,7 +476,6 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   // Without a shared variable, no pointer refers to shared memory.
   if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
     unit.words.block.arrays.clear();
-  if (request.words.window != CounterWindow::none) choose_window(request, unit, *counting);
   counting->block_counters = static_cast<std::uint32_t>(unit.words.block.arrays.size());
   return counting;
 }

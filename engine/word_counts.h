@@ -20,9 +20,8 @@ namespace lynxpp::engine {
 
 struct WordCounting {
   cod::WordScheme scheme;
-  bool saturates = false;                  ///< 32-bit counts saturate (CountingChoices::wide)
-  std::uint32_t block_counters = 0;        ///< arrays with counters in shared memory
-  std::uint32_t counter_window_bytes = 0;  ///< bytes of shared memory with counters there; 0: all
+  bool saturates = false;            ///< 32-bit counts saturate (CountingChoices::wide)
+  std::uint32_t block_counters = 0;  ///< arrays with counters in shared memory
   /// An access without a probe, and an array that counts its words.
   struct Use {
     std::uint32_t function = 0;     ///< position in unit.reached.functions

@@ -126,7 +126,6 @@ LaunchedWords::BlockCounters LaunchedWords::block_counters() const {
   BlockCounters counters;
   counters.first = rounded(dynamic_bytes_) + ptx::BlockCounters::header_bytes;
   counters.bytes_each = rounded(shared_words_ * counting_->scheme.shared_bits / 8);
-  if (counting_->counter_window_bytes != 0) counters.bytes_each = counting_->counter_window_bytes;
   counters.dynamic_bytes = counters.first + counting_->block_counters * counters.bytes_each;
   return counters;
 }

@@ -1,6 +1,5 @@
 #include "interposer/results/probe_buffer.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace lynxpp::interposer {

@@ -105,7 +105,7 @@ void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request&
 }
 
 /// Returns false if the kernel counts no words of shared memory, if its scheme specifies where, or if there
-/// is no room even for counters of only those arrays that probes access.
+/// is no room.
 bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                        engine::Request request) {
   const std::optional<cod::WordScheme> spare = request.words.scheme.spare_counters();
@@ -113,25 +113,14 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
   if (!is_asked || !kernel.device->resident_blocks(launch, nullptr)) return false;
   request.words.scheme = *spare;
   request.words.is_spare = true;
-  request.words.dynamic_shared_bytes = launch.shared_bytes;
-  using Window = engine::CounterWindow;
-  for (const Window window : {Window::none, Window::of_arrays, Window::of_fixed_arrays}) {
-    if (window != Window::none && request.limits.without.contains(ptx::Refinement::array_counters)) break;
-    request.words.window = window;
-    std::string obstacle;
-    if (const Status made = make_variant(seen, kernel, launch, request); !made) {
-      obstacle = first_message(made.error());
-    } else if (const Result<std::string> found = obstacle_to_block_counters(kernel, launch); !found) {
-      obstacle = first_message(found.error());
-    } else {
-      obstacle = *found;
-    }
-    if (obstacle.empty()) return true;
-    log().debug("{}: counters of shared memory stay in device memory: {}", demangle(seen.coverage.kernel),
-                obstacle);
-    kernel.variant = nullptr;
-    kernel.instrumented = {};
-  }
+  const Status made = make_variant(seen, kernel, launch, request);
+  const Result<std::string> obstacle =
+      made ? obstacle_to_block_counters(kernel, launch) : Result<std::string>(made.error());
+  if (obstacle && obstacle->empty()) return true;
+  log().debug("{}: counters of shared memory stay in device memory: {}", demangle(seen.coverage.kernel),
+              obstacle ? *obstacle : first_message(obstacle.error()));
+  kernel.variant = nullptr;
+  kernel.instrumented = {};
   return false;
 }
 

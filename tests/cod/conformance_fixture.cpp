@@ -259,8 +259,6 @@ class Run {
     const std::string scheme = how_->initial_in_block ? "shared=32" : how_->scheme;
     request.words.scheme = *parse_word_scheme(scheme, "test");
     request.counting.wide = how_->saturates;
-    request.words.window = how_->window;
-    request.words.dynamic_shared_bytes = dynamic_shared_bytes();
   }
 
   /// Initializes counters in shared memory to another value than zero in the code that clears them, except

@@ -66,10 +66,9 @@ struct CountedWith {
   std::uint64_t initial = 0;                          ///< value of every 8 bytes of the `global` arrays
   /// Words of shared memory are counted in the block's shared memory, where counters start with this value.
   std::optional<std::uint32_t> initial_in_block = {};
-  bool in_line = true;     ///< where possible
-  bool saturates = false;  ///< counts of 32 bits saturate at their maximum
-  engine::CounterWindow window = engine::CounterWindow::none;  ///< … and only this part of shared memory
-  std::string scheme = {};                                     ///< as accepted by --words
+  bool in_line = true;      ///< where possible
+  bool saturates = false;   ///< counts of 32 bits saturate at their maximum
+  std::string scheme = {};  ///< as accepted by --words
 };
 
 /// The same with a probe at every access whose words are counted.

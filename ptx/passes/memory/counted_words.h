@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ptx/ir/module.h"
@@ -25,8 +24,7 @@ struct CountedWords {
   std::uint64_t margin_bytes = 0;
   /// Shared memory: the number of counters.
   std::uint32_t extent_slot = 0;
-  /// From BlockCounters::arrays: 32-bit counters in shared memory to which the routine adds instead, unless
-  /// they have a window.
+  /// From BlockCounters::arrays: 32-bit counters in shared memory to which the routine adds instead.
   std::optional<std::uint32_t> block_offset_slot = {};
 };
 
@@ -55,10 +53,6 @@ struct BlockCounters {
   std::uint32_t bits = 32;
   std::uint32_t variable = 0;     ///< in SplicedCode::variables
   std::uint32_t extent_slot = 0;  ///< parameter slot: the number of counters of each array
-  /// Restricts the counters to the `window_bytes` of shared memory (a multiple of 16) that start at the
-  /// lowest of these kernel variables, rounded down to 16. Empty: counts all shared memory.
-  std::vector<std::string_view> window;
-  std::uint32_t window_bytes = 0;
 };
 
 /// How memory words are counted.

@@ -51,8 +51,7 @@ class SharedCountersPass {
   }
 
   /// Returns the size of one array's counters, a multiple of 16.
-  CodeOperand bytes_of_array() {
-    if (has_window()) return counters_.window_bytes;
+  VirtualRegister bytes_of_array() {
     const VirtualRegister bytes =
         code_.b32("mul.lo.u32", {low_slot(counters_.extent_slot), counters_.bits / 8});
     const VirtualRegister padded = code_.b32("add.u32", {bytes, 15});
@@ -107,15 +106,9 @@ class SharedCountersPass {
     const std::uint32_t bytes = in_pieces ? piece : counters_.bits / 8;
     const std::uint32_t together = bytes * 8 / counters_.bits;
     const std::uint32_t array_bytes = (array.is_wide ? 8 : 4) * together;
-    const VirtualRegister words =
-        has_window() ? code_.b32("mov.u32", {counters_.window_bytes / 4}) : low_slot(counters_.extent_slot);
+    const VirtualRegister words = low_slot(counters_.extent_slot);
     const VirtualRegister counter = code_.b32("mad.lo.u32", {rank, bytes, begin_of(array)});
-    VirtualRegister elements = slot(array.array_slot);
-    if (has_window()) {
-      elements =
-          code_.b64("mad.wide.u32", {begin_of_window(counters_, code_), array.is_wide ? 2 : 1, elements});
-    }
-    const VirtualRegister element = code_.b64("mad.wide.u32", {rank, array_bytes, elements});
+    const VirtualRegister element = code_.b64("mad.wide.u32", {rank, array_bytes, slot(array.array_slot)});
     const VirtualRegister counter_step = code_.b32("mul.lo.u32", {lanes, bytes});
     const VirtualRegister element_step = code_.b64("mul.wide.u32", {lanes, array_bytes});
     const VirtualRegister at = code_.b32("mul.lo.u32", {rank, together});
@@ -150,8 +143,6 @@ class SharedCountersPass {
     code_.place(done);
   }
 
-  bool has_window() const { return !counters_.window.empty(); }
-
   const Function& kernel_;
   const BlockCounters& counters_;
   EditList& edits_;
@@ -162,16 +153,6 @@ class SharedCountersPass {
 
 void add_shared_counters(const FunctionUnit& kernel, const BlockCounters& counters, EditList& edits) {
   if (!counters.arrays.empty()) SharedCountersPass(*kernel.function, counters, edits).run();
-}
-
-VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code) {
-  const auto address_of = [&](std::string_view variable) {
-    return code.b32("mov.u32", {Name{std::string(variable)}});
-  };
-  VirtualRegister begin = address_of(counters.window.front());
-  for (std::size_t i = 1; i < counters.window.size(); ++i)
-    begin = code.b32("min.u32", {begin, address_of(counters.window[i])});
-  return code.b32("and.b32", {begin, 0xfffffff0u});
 }
 
 std::string obstacle_to_shared_counters(const ReachedFunctions& reached) {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "ptx/emitter/emitter.h"
-#include "ptx/ir/code_builder.h"
 #include "ptx/passes/memory/counted_words.h"
 #include "ptx/passes/reached.h"
 
@@ -13,9 +12,6 @@ namespace lynxpp::ptx {
 /// entry, and the last lanes to exit add them to the arrays in device memory. No thread waits for another at
 /// the end, so threads may exit anywhere.
 void add_shared_counters(const FunctionUnit& kernel, const BlockCounters& counters, EditList& edits);
-
-/// Returns the 32-bit shared address at which the kernel's counter window begins.
-VirtualRegister begin_of_window(const BlockCounters& counters, CodeBuilder& code);
 
 /// Returns why a kernel cannot have such counters; empty if it can.
 std::string obstacle_to_shared_counters(const ReachedFunctions& reached);

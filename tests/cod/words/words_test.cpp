@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, WordsInWindow,
                          ReadableName());
 
 TEST(WordsOfShared, MatchTheDevicesCountsWithAProbeAtEveryAccess) {
-  for (const char* kernel : {"exchange", "patterns"}) {
+  for (const char* kernel : {"exchange", "outside", "patterns"}) {
     const Measured measured =
         measure_with_probes(counting_every_access("long", "SHARED_WORDS", "SHARED"), whole, kernel, {});
     ASSERT_EQ(measured.failure, "");
@@ -144,7 +144,7 @@ TEST(WordsOfShared, MatchTheDevicesCountsWithAProbeAtEveryAccess) {
 /// wraps around in some words only.
 TEST(WordsOfShared, CarryFromCountersOfTheBlock) {
   constexpr std::uint32_t initial = 0xffffffff - 1;
-  for (const char* kernel : {"exchange", "patterns"}) {
+  for (const char* kernel : {"exchange", "outside", "patterns"}) {
     for (const bool in_line : {true, false}) {
       const Measured measured =
           measure_with_probes(counting_every_access("long", "SHARED_WORDS", "SHARED"), whole, kernel,
@@ -159,39 +159,6 @@ TEST(WordsOfShared, CarryFromCountersOfTheBlock) {
                 Counts(measured.counters.words->shared.begin(), measured.counters.words->shared.end()))
           << kernel << (in_line ? " in line" : " by the routine");
     }
-  }
-}
-
-/// The amount that a block added to each word. Sets `in_window` to the number of words with a counter in the
-/// block: those that started with `initial`.
-Counts added_in_window(const std::vector<std::uint64_t>& words, std::uint64_t initial,
-                       std::uint64_t& in_window) {
-  Counts counts;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool had_counter = words[i] >= initial;
-    in_window += had_counter ? 1 : 0;
-    if (const std::uint64_t added = words[i] - (had_counter ? initial : 0); added != 0) counts[i] = added;
-  }
-  return counts;
-}
-
-/// If there is no room for counters of all arrays, some have them, and the counters of others are in device
-/// memory.
-TEST(WordsOfShared, AreCountedInTheBlockForSomeArrays) {
-  constexpr std::uint32_t initial = 0xffffffff - 1;
-  constexpr std::uint64_t fixed = 1024 + 4, dynamic = 1024;  // words; a fixed array may begin anywhere
-  using Window = engine::CounterWindow;
-  for (const auto& [window, expected] :
-       {std::pair(Window::of_fixed_arrays, fixed), std::pair(Window::of_arrays, fixed + dynamic)}) {
-    const Measured measured =
-        measure_with_probes(counting_every_access("long", "SHARED_WORDS", "SHARED"), whole, "outside",
-                            {.initial_in_block = initial, .window = window});
-    ASSERT_EQ(measured.failure, "");
-    std::uint64_t in_window = 0;
-    EXPECT_EQ(added_in_window(measured.arrays[0], whole.blocks() * initial, in_window),
-              Counts(measured.counters.words->shared.begin(), measured.counters.words->shared.end()));
-    EXPECT_EQ(in_window, expected);
-    EXPECT_EQ(measured.dropped, 0u);
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "ptx/passes/facts.h"
 #include "ptx/passes/module/entry.h"
-#include "ptx/passes/module/shared_counters.h"
+#include "ptx/passes/module/parameter_slots.h"
 #include "ptx/passes/probes/site.h"
 
 namespace lynxpp::ptx {
@@ -23,15 +23,15 @@ bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (by
 /// Emits code that adds to the word counts of one probe.
 class WordCounters::Additions {
  public:
-  Additions(const WordCounters& counters, std::size_t probe, bool in_block, CodeBuilder& code)
+  Additions(const WordCounters& counters, std::size_t probe, CodeBuilder& code)
       : counters_(counters),
         words_(counters.unit_.words.counted.at(probe)),
-        kept_(counters.kept(probe, in_block, code)),
+        kept_(counters.kept(probe, code)),
         code_(code) {}
 
   /// Counts the accesses if all their words have contiguous counts; returns this predicate.
   VirtualRegister add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address) {
-    const VirtualRegister offset = code_.b64("sub.u64", {base_of(accesses[0], address), *kept_.begin});
+    const VirtualRegister offset = code_.b64("sub.u64", {base_of(accesses[0], address), kept_.begin});
     // Between allocations there may be memory that does not belong to the device.
     const VirtualRegister holds =
         accesses[0].is_generic
@@ -50,12 +50,11 @@ class WordCounters::Additions {
   }
 
   /// Adds to counters in the block's shared memory; branches to `done` if all words are counted. Equivalent
-  /// to the routine without a window: if a 32-bit counter overflows, 2^32 is added in device memory.
+  /// to the routine: if a 32-bit counter overflows, 2^32 is added in device memory.
   void add_in_block(std::vector<WordAddress> accesses, const CodeOperand& address, Label done) {
     const CodeOperand base = whole_word(base_of(accesses[0], address), RegisterType::b32, accesses[0]);
-    const CodeOperand offset = kept_.begin ? code_.b32("sub.u32", {base, *kept_.begin}) : base;
-    const VirtualRegister holds = is_inside(accesses, offset);
-    const VirtualRegister counters = code_.b32("add.u32", {kept_.counts, offset});
+    const VirtualRegister holds = is_inside(accesses, base);
+    const VirtualRegister counters = code_.b32("add.u32", {kept_.counts, base});
     std::vector<std::pair<VirtualRegister, std::int64_t>> before;  // and the word's distance from the base
     for (const WordAddress& word : accesses) {
       for (std::int64_t at = word.offset; at < word.offset + word.bytes; at += word_bytes) {
@@ -166,17 +165,16 @@ WordCounters::WordCounters(InstrumentationUnit& unit, const FunctionUnit& functi
   for (const auto& [probe, words] : unit.words.counted) {
     for (std::uint32_t block = 0; block < function.graph().blocks.size(); ++block) group(probe, block);
   }
-  std::map<std::pair<std::size_t, bool>, std::size_t> uses;  // twice if in a loop
+  std::map<std::size_t, std::size_t> uses;  // by probe; twice if in a loop
   for (const auto& [access, together] : groups_) {
     if (together.empty()) continue;
-    const auto& [probe, instruction] = access;
-    const bool is_in_loop = analyses_.loops().loop_of(function.graph().block_of[instruction]) != no_loop;
-    uses[{probe, counts_in_block(unit.words.counted.at(probe), instruction)}] += is_in_loop ? 2 : 1;
+    const bool is_in_loop = analyses_.loops().loop_of(function.graph().block_of[access.second]) != no_loop;
+    uses[access.first] += is_in_loop ? 2 : 1;
   }
-  for (const auto& [key, number] : uses) {
+  for (const auto& [probe, number] : uses) {
     if (number < 2) continue;
     CodeBuilder code(unit.edits.names(*function.function));
-    kept_.emplace(key, fill(unit.words.counted.at(key.first), key.second, code));
+    kept_.emplace(probe, fill(unit.words.counted.at(probe), code));
     entry_.append(code.take());
   }
 }
@@ -251,20 +249,7 @@ VirtualRegister WordCounters::load_slot(std::uint32_t index, CodeBuilder& code) 
   return ParameterSlots(*unit_.thread_registers(*function_.function).frame).load(index, code);
 }
 
-/// Only the kernel resolves the names of the variables in the window. Accesses to other variables have no
-/// counter there.
-bool WordCounters::counts_in_block(const CountedWords& words, std::uint32_t instruction) const {
-  const std::vector<std::string_view>& window = unit_.words.block.window;
-  if (!words.block_offset_slot || window.empty()) return words.block_offset_slot.has_value();
-  const std::optional<AffineForm> address = analyses_.affine().of_address(instruction);
-  if (!function_.function->is_entry || !address) return false;
-  return std::ranges::any_of(address->terms, [&](const Term& term) {
-    const Symbol& symbol = analyses_.affine().symbols()[term.product.symbols[0]];
-    return symbol.kind == SymbolKind::variable && std::ranges::find(window, symbol.name) != window.end();
-  });
-}
-
-WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, CodeBuilder& code) const {
+WordCounters::Kept WordCounters::fill(const CountedWords& words, CodeBuilder& code) const {
   const auto low = [&](VirtualRegister wide) { return code.b32("cvt.u32.u64", {wide}); };
   Kept kept;
   if (!words.is_shared) {
@@ -273,14 +258,8 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
     kept.counts = load_slot(words.array_slot, code);
     return kept;
   }
-  const BlockCounters& counters = unit_.words.block;
-  if (in_block && !counters.window.empty()) {
-    kept.begin = begin_of_window(counters, code);
-    kept.bytes = code.b32("mov.u32", {counters.window_bytes});
-  } else {
-    kept.bytes = code.b32("shl.b32", {low(load_slot(words.extent_slot, code)), 2});
-  }
-  if (!in_block) {
+  kept.bytes = code.b32("shl.b32", {low(load_slot(words.extent_slot, code)), 2});
+  if (!words.block_offset_slot) {
     kept.counts = load_slot(words.array_slot, code);
     return kept;
   }
@@ -290,15 +269,14 @@ WordCounters::Kept WordCounters::fill(const CountedWords& words, bool in_block, 
   return kept;
 }
 
-WordCounters::Kept WordCounters::kept(std::size_t probe, bool in_block, CodeBuilder& code) const {
-  const auto found = kept_.find({probe, in_block});
-  return found == kept_.end() ? fill(unit_.words.counted.at(probe), in_block, code) : found->second;
+WordCounters::Kept WordCounters::kept(std::size_t probe, CodeBuilder& code) const {
+  const auto found = kept_.find(probe);
+  return found == kept_.end() ? fill(unit_.words.counted.at(probe), code) : found->second;
 }
 
 void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
                        const CodeOperand& address, Code routines, CodeBuilder& code) {
   const CountedWords& words = unit_.words.counted.at(probe);
-  const bool in_block = counts_in_block(words, instructions[0]);
   std::vector<WordAddress> accesses = addresses_of(probe, instructions);
   std::optional<Label> elsewhere;
   if (accesses[0].is_generic) {
@@ -314,11 +292,11 @@ void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& inst
       routines = test.take();
     }
   }
-  Additions additions(*this, probe, in_block, code);
+  Additions additions(*this, probe, code);
   const Label done = code.fresh_label();
   if (!words.is_shared) {
     code.branch_if(additions.add_in_device(std::move(accesses), address), done);
-  } else if (in_block) {
+  } else if (words.block_offset_slot) {
     additions.add_in_block(std::move(accesses), address, done);
   } else {
     code.branch_if(additions.add_of_shared(std::move(accesses), address), done);

@@ -63,20 +63,19 @@ class WordCounters {
   };
   /// Launch values that the code reads, in registers.
   struct Kept {
-    std::optional<VirtualRegister> begin;  ///< of the counted memory; nullopt: 0
+    VirtualRegister begin;  ///< of the counted device memory
     VirtualRegister bytes, counts;
   };
 
   class Additions;
 
-  bool counts_in_block(const CountedWords& words, std::uint32_t instruction) const;
   std::optional<WordAddress> address_of(CountedAccess access) const;
   std::vector<WordAddress> addresses_of(std::size_t probe,
                                         const std::vector<std::uint32_t>& instructions) const;
   void group(std::size_t probe, std::uint32_t block);
   VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
-  Kept kept(std::size_t probe, bool in_block, CodeBuilder& code) const;
-  Kept fill(const CountedWords& words, bool in_block, CodeBuilder& code) const;
+  Kept kept(std::size_t probe, CodeBuilder& code) const;
+  Kept fill(const CountedWords& words, CodeBuilder& code) const;
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
@@ -84,8 +83,7 @@ class WordCounters {
   FunctionAnalyses& analyses_;
   /// Accesses that are counted together, by the first one; empty for the others.
   std::map<CountedAccess, std::vector<std::uint32_t>> groups_;
-  /// By probe, and by whether the counters are in the block's shared memory: set at the function's entry.
-  std::map<std::pair<std::size_t, bool>, Kept> kept_;
+  std::map<std::size_t, Kept> kept_;  ///< by probe: set at the function's entry
   Code entry_;
 };
 
