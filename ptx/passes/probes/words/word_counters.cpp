@@ -20,7 +20,7 @@ bool is_supported(std::uint32_t bytes) { return bytes != 0 && bytes <= 16 && (by
 
 }  // namespace
 
-/// Emits code that adds to the word counts of one probe.
+/// Emits code that adds to the word counts of one probe, and branches to `done` if all words are counted.
 class WordCounters::Additions {
  public:
   Additions(const WordCounters& counters, std::size_t probe, CodeBuilder& code)
@@ -29,8 +29,8 @@ class WordCounters::Additions {
         kept_(counters.kept(probe, code)),
         code_(code) {}
 
-  /// Counts the accesses if all their words have contiguous counts; returns this predicate.
-  VirtualRegister add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address) {
+  /// Counts the accesses if all their words have contiguous counts.
+  void add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address, Label done) {
     const VirtualRegister offset = code_.b64("sub.u64", {base_of(accesses[0], address), kept_.begin});
     // Between allocations there may be memory that does not belong to the device.
     const VirtualRegister holds =
@@ -38,19 +38,19 @@ class WordCounters::Additions {
             ? code_.pred("setp.lt.and.u64", {offset, kept_.bytes, code_.pred("isspacep.global", {address})})
             : code_.pred("setp.lt.u64", {offset, kept_.bytes});
     add_reductions(accesses, holds, counts_at(whole_word(offset, RegisterType::b64, accesses[0])));
-    return holds;
+    code_.branch_if(holds, done);
   }
 
-  /// Counts shared memory words in device memory; returns the same predicate.
-  VirtualRegister add_of_shared(std::vector<WordAddress> accesses, const CodeOperand& address) {
+  /// Counts shared memory words in device memory.
+  void add_of_shared(std::vector<WordAddress> accesses, const CodeOperand& address, Label done) {
     const CodeOperand base = whole_word(base_of(accesses[0], address), RegisterType::b32, accesses[0]);
     const VirtualRegister holds = is_inside(accesses, base);
     add_reductions(accesses, holds, code_.b64("mad.wide.u32", {base, scale(), kept_.counts}));
-    return holds;
+    code_.branch_if(holds, done);
   }
 
-  /// Adds to counters in the block's shared memory; branches to `done` if all words are counted. Equivalent
-  /// to the routine: if a 32-bit counter overflows, 2^32 is added in device memory.
+  /// Adds to counters in the block's shared memory. Equivalent to the routine: if a 32-bit counter overflows,
+  /// 2^32 is added in device memory.
   void add_in_block(std::vector<WordAddress> accesses, const CodeOperand& address, Label done) {
     const CodeOperand base = whole_word(base_of(accesses[0], address), RegisterType::b32, accesses[0]);
     const VirtualRegister holds = is_inside(accesses, base);
@@ -191,6 +191,7 @@ std::optional<WordCounters::WordAddress> WordCounters::address_of(CountedAccess 
       counted->selects_lanes() || counted->is_bulk || !is_supported(counted->bytes))
     return std::nullopt;
   WordAddress word;
+  word.instruction = instruction;
   word.bytes = counted->bytes;
   word.is_generic = is_generic;
   if (is_generic) return word;
@@ -208,13 +209,6 @@ std::optional<WordCounters::WordAddress> WordCounters::address_of(CountedAccess 
   return word;
 }
 
-std::vector<WordCounters::WordAddress> WordCounters::addresses_of(
-    std::size_t probe, const std::vector<std::uint32_t>& instructions) const {
-  std::vector<WordAddress> addresses;
-  for (const std::uint32_t each : instructions) addresses.push_back(*address_of({probe, each}));
-  return addresses;
-}
-
 void WordCounters::group(std::size_t probe, std::uint32_t block) {
   const BasicBlock& range = function_.graph().blocks[block];
   std::map<std::uint32_t, std::uint32_t> firsts;  // by value of the register
@@ -230,18 +224,13 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
       if (groups_.at({probe, known}).size() == most_together) known = i;
       first = known;
     }
-    groups_.at({probe, first}).push_back(i);
+    groups_.at({probe, first}).push_back(*word);
   }
 }
 
-const std::vector<std::uint32_t>* WordCounters::counted_before(CountedAccess access) const {
+const WordCounters::Group* WordCounters::counted_before(CountedAccess access) const {
   const auto found = groups_.find(access);
   return found == groups_.end() ? nullptr : &found->second;
-}
-
-bool WordCounters::asks_for_address(CountedAccess access) const {
-  const std::optional<WordAddress> word = address_of(access);
-  return !word || !word->base;
 }
 
 VirtualRegister WordCounters::load_slot(std::uint32_t index, CodeBuilder& code) const {
@@ -274,12 +263,11 @@ WordCounters::Kept WordCounters::kept(std::size_t probe, CodeBuilder& code) cons
   return found == kept_.end() ? fill(unit_.words.counted.at(probe), code) : found->second;
 }
 
-void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& instructions,
-                       const CodeOperand& address, Code routines, CodeBuilder& code) {
+void WordCounters::add(std::size_t probe, const Group& group, const CodeOperand& address, Code routines,
+                       CodeBuilder& code) {
   const CountedWords& words = unit_.words.counted.at(probe);
-  std::vector<WordAddress> accesses = addresses_of(probe, instructions);
   std::optional<Label> elsewhere;
-  if (accesses[0].is_generic) {
+  if (group[0].is_generic) {
     elsewhere = code.fresh_label();
     // A generic address equals the device address unless it is in the shared window.
     CodeBuilder test(unit_.edits.names(*function_.function));
@@ -295,11 +283,11 @@ void WordCounters::add(std::size_t probe, const std::vector<std::uint32_t>& inst
   Additions additions(*this, probe, code);
   const Label done = code.fresh_label();
   if (!words.is_shared) {
-    code.branch_if(additions.add_in_device(std::move(accesses), address), done);
+    additions.add_in_device(group, address, done);
   } else if (words.block_offset_slot) {
-    additions.add_in_block(std::move(accesses), address, done);
+    additions.add_in_block(group, address, done);
   } else {
-    code.branch_if(additions.add_of_shared(std::move(accesses), address), done);
+    additions.add_of_shared(group, address, done);
   }
   code.append(std::move(routines));
   code.place(done);

@@ -33,21 +33,6 @@ class WordCounters {
  public:
   WordCounters(InstrumentationUnit& unit, const FunctionUnit& function);
 
-  /// Returns the instructions that are counted at `access`, which is the first of them; empty if an earlier
-  /// access counts it. Null: the routine is used.
-  const std::vector<std::uint32_t>* counted_before(CountedAccess access) const;
-  /// True if add() needs the address of `access`, the first of these.
-  bool asks_for_address(CountedAccess access) const;
-
-  /// Counts the instructions. `address` (64 bits) is that of the first; `routines` is equivalent for all of
-  /// them.
-  void add(std::size_t probe, const std::vector<std::uint32_t>& instructions, const CodeOperand& address,
-           Code routines, CodeBuilder& code);
-
-  /// Sets the registers that the blocks' code reads. Called after everything else at the function's entry.
-  void insert();
-
- private:
   /// A register of the program.
   struct Base {
     Name name;
@@ -56,11 +41,28 @@ class WordCounters {
   };
   /// How the words of an access are addressed.
   struct WordAddress {
+    std::uint32_t instruction = 0;
     std::optional<Base> base;  ///< nullopt: the address is computed at the site
     std::int64_t offset = 0;
     std::uint32_t bytes = 4;
     bool is_generic = false;  ///< generic state space; has no base
   };
+  /// Accesses of a block that are counted together.
+  using Group = std::vector<WordAddress>;
+
+  /// Returns the accesses that are counted at `access`, which is the first of them; empty if an earlier
+  /// access counts it. Null: the routine is used.
+  const Group* counted_before(CountedAccess access) const;
+
+  /// Counts a group. `address` (64 bits) is that of the first access, used if that has no base; `routines` is
+  /// equivalent for all of them.
+  void add(std::size_t probe, const Group& group, const CodeOperand& address, Code routines,
+           CodeBuilder& code);
+
+  /// Sets the registers that the blocks' code reads. Called after everything else at the function's entry.
+  void insert();
+
+ private:
   /// Launch values that the code reads, in registers.
   struct Kept {
     VirtualRegister begin;  ///< of the counted device memory
@@ -70,8 +72,6 @@ class WordCounters {
   class Additions;
 
   std::optional<WordAddress> address_of(CountedAccess access) const;
-  std::vector<WordAddress> addresses_of(std::size_t probe,
-                                        const std::vector<std::uint32_t>& instructions) const;
   void group(std::size_t probe, std::uint32_t block);
   VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
   Kept kept(std::size_t probe, CodeBuilder& code) const;
@@ -81,9 +81,8 @@ class WordCounters {
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
-  /// Accesses that are counted together, by the first one; empty for the others.
-  std::map<CountedAccess, std::vector<std::uint32_t>> groups_;
-  std::map<std::size_t, Kept> kept_;  ///< by probe: set at the function's entry
+  std::map<CountedAccess, Group> groups_;  ///< by the first access; empty for the others
+  std::map<std::size_t, Kept> kept_;       ///< by probe: set at the function's entry
   Code entry_;
 };
 

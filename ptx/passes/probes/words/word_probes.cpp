@@ -18,16 +18,17 @@ bool WordProbes::add(Probe& probe, std::uint32_t block, const Instruction& instr
 }
 
 bool WordProbes::add_by_counters(Probe& probe, CountedAccess access, const Site& site, CodeBuilder& code) {
-  const std::vector<std::uint32_t>* const counted = counters_.counted_before(access);
+  const WordCounters::Group* const counted = counters_.counted_before(access);
   if (counted == nullptr || counted->empty()) return counted != nullptr;
   CodeOperand address = 0;
-  if (counters_.asks_for_address(access)) {
+  if (!counted->front().base) {
     copies_.values().add_preparation(probe, site, code);
     address = copies_.values().operand(probe, "memory_address", site);
   }
   CodeBuilder routines(names_);
-  for (const std::uint32_t each : *counted)
-    copies_.add_prepared(probe, copies_.site_at(probe, site.block, body_.instructions[each]), routines);
+  for (const WordCounters::WordAddress& each : *counted)
+    copies_.add_prepared(probe, copies_.site_at(probe, site.block, body_.instructions[each.instruction]),
+                         routines);
   counters_.add(access.first, *counted, address, routines.take(), code);
   return true;
 }
