@@ -32,8 +32,12 @@ class Elements {
   void add(std::uint64_t index, std::uint64_t amount) {
     if (index < size()) set(index, (*this)[index] + amount);
   }
-  void add_up_to_most(std::uint64_t index, std::uint64_t amount) {
-    if (index < size()) set(index, (*this)[index] + std::min(amount, most() - (*this)[index]));
+  void add_up_to_most(std::uint64_t index, std::uint64_t amount) { add_up_to_most(index, 1, amount); }
+  /// Adds to each of `elements` elements from `first` on.
+  void add_up_to_most(std::uint64_t first, std::uint64_t elements, std::uint64_t amount) {
+    const std::uint64_t begin = std::min(first, size());
+    const std::uint64_t end = begin + std::min(elements, size() - begin);
+    is_wide() ? add_to<std::uint64_t>(begin, end, amount) : add_to<std::uint32_t>(begin, end, amount);
   }
 
  private:
@@ -43,6 +47,15 @@ class Elements {
     Number value = 0;
     std::memcpy(&value, array_.data() + index * sizeof value, sizeof value);
     return value;
+  }
+  template <typename Number>
+  void add_to(std::uint64_t begin, std::uint64_t end, std::uint64_t amount) {
+    constexpr Number greatest = std::numeric_limits<Number>::max();
+    const auto added = static_cast<Number>(std::min<std::uint64_t>(amount, greatest));
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const auto old = number<Number>(i);
+      store(i, old > greatest - added ? greatest : static_cast<Number>(old + added));
+    }
   }
   template <typename Number>
   void store(std::uint64_t index, Number value) {

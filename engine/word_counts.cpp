@@ -203,57 +203,6 @@ class ProbeSorter {
   std::map<const ptx::FunctionUnit*, ptx::WordSiteAnalysis> analyses_;
 };
 
-/// The counts of one range. A launch may touch kilobytes of a range of gigabytes: while accesses are few,
-/// they are kept, so that only the part that they touch is counted.
-class TouchedCounts {
- public:
-  explicit TouchedCounts(const CountedRange& range) : range_(range) {}
-
-  void add(const ptx::ReplayedAccess& access) {
-    if (counts_) return counts_->add(access);
-    kept_.push_back(access);
-    if (kept_.size() == most_kept) count(range_.address, range_.bytes);
-  }
-
-  /// Calls visit(element, count) for every accessed word.
-  template <typename Visit>
-  void finish(Visit visit) {
-    if (!kept_.empty()) count_touched();
-    if (!counts_) return;
-    const std::vector<std::uint64_t> words = counts_->finish();
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (words[i] != 0) visit(range_.element + first_word_ + i, words[i]);
-    }
-  }
-
- private:
-  static constexpr std::size_t most_kept = 4096;
-  static constexpr std::uint64_t word_bytes = 4;
-
-  void count_touched() {
-    ptx::WideNumber begin = ptx::WideNumber{range_.address} + range_.bytes, end = range_.address;
-    for (const ptx::ReplayedAccess& access : kept_) {
-      const ptx::NumberRange touched = ptx::range_of(access.address, access.box);
-      begin = std::min(begin, touched.least);
-      end = std::max(end, touched.greatest + access.bytes);
-    }
-    first_word_ = static_cast<std::uint64_t>(begin - range_.address) / word_bytes;
-    const std::uint64_t address = range_.address + word_bytes * first_word_;
-    count(address, static_cast<std::uint64_t>(end) - address);
-  }
-
-  void count(std::uint64_t address, std::uint64_t bytes) {
-    counts_.emplace(address, bytes);
-    for (const ptx::ReplayedAccess& access : kept_) counts_->add(access);
-    kept_ = {};
-  }
-
-  const CountedRange& range_;
-  std::vector<ptx::ReplayedAccess> kept_;
-  std::optional<ptx::WordCounts> counts_;
-  std::uint64_t first_word_ = 0;  ///< of counts_, from the start of the range
-};
-
 /// Counts of one array's memory, per accessed range.
 class RangeCounts {
  public:
@@ -292,23 +241,25 @@ class RangeCounts {
 
   std::uint64_t outside() const { return outside_; }
 
-  /// Calls visit(element, count) for every accessed word.
+  /// Calls visit(element, words, count) for runs of accessed words.
   template <typename Visit>
   void finish(Visit visit) {
-    for (std::optional<TouchedCounts>& counts : counts_) {
-      if (counts) counts->finish(visit);
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      if (!counts_[i]) continue;
+      for (const ptx::CountedRun& run : counts_[i]->finish())
+        visit(ranges_[i].element + run.first, run.words, run.count);
     }
   }
 
  private:
-  TouchedCounts& counts_of(const CountedRange& range) {
-    std::optional<TouchedCounts>& counts = counts_[static_cast<std::size_t>(&range - ranges_.data())];
-    if (!counts) counts.emplace(range);
+  ptx::WordCounts& counts_of(const CountedRange& range) {
+    std::optional<ptx::WordCounts>& counts = counts_[static_cast<std::size_t>(&range - ranges_.data())];
+    if (!counts) counts.emplace(range.address, range.bytes);
     return *counts;
   }
 
   const std::vector<CountedRange>& ranges_;
-  std::vector<std::optional<TouchedCounts>> counts_;
+  std::vector<std::optional<ptx::WordCounts>> counts_;
   std::uint64_t outside_ = 0;
 };
 
@@ -505,8 +456,9 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
     const cod::GlobalArray& array = specifications[key.first]->arrays()[key.second];
     Elements elements(arrays[key.first][key.second], cod::size_of(array.type));
     outside[key.first] += each.outside();
-    each.finish(
-        [&](std::uint64_t element, std::uint64_t amount) { elements.add_up_to_most(element, amount); });
+    each.finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t amount) {
+      elements.add_up_to_most(first, words, amount);
+    });
   }
   if (!replayed) return replayed.error();
   return outside;

@@ -8,6 +8,7 @@
 #include "ptx/replay/program_builder.h"
 #include "ptx/replay/word_counts.h"
 #include "tests/ptx/parse.h"
+#include "tests/replay/all_words.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -61,8 +62,8 @@ struct Kernel {
       (access.is_shared ? shared : device).add(access);
     });
     EXPECT_TRUE(status) << (status ? "" : render(status.error().diagnostics));
-    tile = shared.finish();
-    return device.finish();
+    tile = all_words(shared.finish(), 1024);
+    return all_words(device.finish(), words);
   }
 
   std::size_t predictable() const {

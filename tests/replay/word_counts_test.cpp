@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "tests/replay/all_words.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -21,6 +23,17 @@ void count(const ReplayedAccess& access, std::uint64_t address, std::vector<std:
   }
 }
 
+/// True if no two runs could be one.
+bool are_longest(const std::vector<CountedRun>& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].words == 0 || runs[i].count == 0) return false;
+    if (i == 0) continue;
+    const std::uint64_t end = runs[i - 1].first + runs[i - 1].words;
+    if (end > runs[i].first || (end == runs[i].first && runs[i - 1].count == runs[i].count)) return false;
+  }
+  return true;
+}
+
 TEST(WordCounts, MatchEveryThread) {
   std::mt19937 random(3);
   const auto pick = [&](int least, int greatest) {
@@ -31,13 +44,16 @@ TEST(WordCounts, MatchEveryThread) {
     WordCounts counts(address, bytes);
     std::vector<std::uint64_t> expected(bytes / 4);
     int added = 0;
-    for (int i = 0; i < 6; ++i) {
+    // With many boxes, a few rows are counted one by one, and the rest for the whole range.
+    const int boxes = round % 10 == 0 ? 400 : 6;
+    for (int i = 0; i < boxes; ++i) {
       ReplayedAccess access;
       access.bytes = 1u << pick(0, 4);
       const int unit = static_cast<int>(access.bytes);
       for (std::size_t d = 0; d < thread_dimensions; ++d) {
         access.box.first[d] = static_cast<std::uint32_t>(pick(0, 3));
-        access.box.last[d] = access.box.first[d] + static_cast<std::uint32_t>(pick(0, d == 0 ? 31 : 3));
+        const int most = boxes > 6 ? 1 : 3;
+        access.box.last[d] = access.box.first[d] + static_cast<std::uint32_t>(pick(0, d == 0 ? 31 : most));
         access.address.coefficients[d] = pick(0, 2) == 0 ? 0 : unit * pick(-20, 20);
       }
       access.address.coefficients[0] = unit * pick(0, 2);
@@ -47,7 +63,9 @@ TEST(WordCounts, MatchEveryThread) {
       count(access, address, expected, access.box);
       ++added;
     }
-    ASSERT_EQ(counts.finish(), expected);
+    const std::vector<CountedRun> runs = counts.finish();
+    ASSERT_TRUE(are_longest(runs));
+    ASSERT_EQ(all_words(runs, bytes / 4), expected);
     ASSERT_NE(added, 0);
   }
 }
@@ -74,7 +92,19 @@ TEST(WordCounts, CombineManyBoxesWithEqualStrides) {
   access.address.coefficients[0] = 4;
   access.address.coefficients[3] = 1024;
   for (int i = 0; i < 1000; ++i) counts.add(access);
-  EXPECT_EQ(counts.finish(), std::vector<std::uint64_t>(4096, 1000));
+  EXPECT_EQ(counts.finish(), std::vector<CountedRun>({{0, 4096, 1000}}));
+}
+
+TEST(WordCounts, TakeNoMemoryForWordsThatAreNotAccessed) {
+  WordCounts counts(0, std::uint64_t{1} << 60);
+  ReplayedAccess access;
+  access.bytes = 2;
+  access.box.last[0] = 4;
+  access.address.coefficients[0] = 2;
+  access.address.constant = (std::int64_t{1} << 50) + 2;
+  counts.add(access);
+  const std::uint64_t first = std::uint64_t{1} << 48;
+  EXPECT_EQ(counts.finish(), std::vector<CountedRun>({{first, 1, 1}, {first + 1, 2, 2}}));
 }
 
 }  // namespace
