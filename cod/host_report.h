@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,6 +72,15 @@ struct LocatedArray {
   std::uint64_t id = 0;  ///< device memory: result of allocationId()
 };
 
+/// Adjacent elements of an array with the same value.
+struct ElementRun {
+  std::uint64_t first = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t value = 0;  ///< not 0
+
+  bool operator==(const ElementRun&) const = default;
+};
+
 /// The data of one launch that ON_REPORT can access. Pointers are borrowed for the call.
 struct LaunchView {
   std::string_view kernel;
@@ -94,6 +104,9 @@ struct LaunchView {
   const SiteTable* sites = nullptr;  ///< null if instructions are unknown
   /// Contents of Specification::arrays(), in the same order; ON_REPORT may modify them.
   std::vector<std::span<std::byte>> arrays;
+  /// The contents of large arrays that have no span: zero except for these runs, which are in order. By index
+  /// in `arrays`.
+  std::map<std::uint32_t, std::vector<ElementRun>> runs;
   std::function<void(Emitted)> emit;            ///< receives emit(…)
   std::function<void(std::string_view)> print;  ///< receives print(…)
 };

@@ -293,9 +293,30 @@ struct NaiveWords {
   }
 };
 
+/// The elements that are not zero, as runs; some are divided.
+std::vector<ElementRun> runs_of(const std::vector<std::uint64_t>& elements) {
+  std::vector<ElementRun> runs;
+  for (std::uint64_t i = 0; i < elements.size(); ++i) {
+    if (elements[i] == 0) continue;
+    const bool continues = !runs.empty() && runs.back().value == elements[i] &&
+                           runs.back().first + runs.back().elements == i && i % 64 != 0;
+    continues ? ++runs.back().elements : (runs.push_back({i, 1, elements[i]}), 0);
+  }
+  return runs;
+}
+
 TEST(Report, StatisticsOfWordsMatchThoseOfEveryWord) {
+  struct Form {
+    const char* type;
+    bool has_runs;
+    const char* before = "";  ///< in ON_REPORT
+  };
+  const Form forms[] = {{"long", false},
+                        {"int", false},
+                        {"long", true},
+                        {"int", true, "emit(\"sum\", sum(words)); words[1] += 0; "}};
   std::mt19937_64 random(7);
-  for (const char* const type : {"long", "int"}) {
+  for (const Form& form : forms) {
     for (int round = 0; round < 60; ++round) {
       // Runs of equal counts, some longer than what is compared at once, and single words.
       std::vector<std::uint64_t> counts;
@@ -311,12 +332,22 @@ TEST(Report, StatisticsOfWordsMatchThoseOfEveryWord) {
       launch.device_words = counts.size();
       launch.device_arrays = {{"a", begin, words}};
       std::vector<std::uint32_t> narrow(counts.begin(), counts.end());
-      launch.arrays = {std::string_view(type) == "long" ? bytes_of_vector(counts) : bytes_of_vector(narrow)};
-      const ReportRun run = run_report(std::string("global unsigned ") + type +
+      const bool is_wide = std::string_view(form.type) == "long";
+      launch.arrays = {is_wide ? bytes_of_vector(counts) : bytes_of_vector(narrow)};
+      if (form.has_runs) {
+        launch.arrays = {{}};
+        launch.runs[0] = runs_of(counts);
+      }
+      const ReportRun run = run_report(std::string("global unsigned ") + form.type +
                                            " words[DEVICE_WORDS];\nON_INSTRUCTION: MEM_READ: GLOBAL: "
-                                           "countWords(words);\nON_REPORT: emitWords(\"a\", words);",
+                                           "countWords(words);\nON_REPORT: { " +
+                                           form.before + "emitWords(\"a\", words); }",
                                        launch);
       ASSERT_EQ(run.failure, "");
+      if (*form.before != 0) {
+        EXPECT_EQ(run.number("sum"),
+                  static_cast<double>(std::accumulate(narrow.begin(), narrow.end(), 0ull)));
+      }
       const std::span<const std::uint64_t> whole = counts;
       const NaiveWords naive(whole.subspan(begin, words), begin);
       EXPECT_EQ(run.number("a.accesses"), static_cast<double>(naive.accesses));

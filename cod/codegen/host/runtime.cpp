@@ -138,7 +138,8 @@ Status check_arrays(const Program& program, const LaunchView& launch, HostRun& r
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const GlobalArray& array = program.arrays[i];
     const std::uint64_t count = element_count(array, run.extents);
-    if (launch.arrays[i].size() / size_of(array.type) < count) {
+    const bool has_runs = launch.runs.contains(static_cast<std::uint32_t>(i));
+    if (!has_runs && launch.arrays[i].size() / size_of(array.type) < count) {
       return failure("the contents of '" + array.name +
                      "' are incomplete: " + std::to_string(launch.arrays[i].size()) + " bytes for " +
                      std::to_string(count) + " elements");
@@ -152,7 +153,31 @@ std::uint64_t host_extent(HostRun* run, std::uint64_t extent) {
   return value_of(Dimension{static_cast<Extent>(extent), 1, {}}, run->extents);
 }
 
-void* host_array(HostRun* run, std::uint64_t array) { return run->launch.arrays[array].data(); }
+std::byte* HostRun::elements_of(std::uint32_t array) {
+  const std::vector<ElementRun>* const runs = runs_of(array);
+  if (runs == nullptr) {
+    const auto known = expanded.find(array);
+    return known != expanded.end() ? known->second.data() : launch.arrays[array].data();
+  }
+  const std::size_t bytes = size_of(program.arrays[array].type);
+  std::vector<std::byte>& elements = expanded[array];
+  elements.resize(counts[array] * bytes);
+  for (const ElementRun& each : *runs) {
+    const std::uint64_t end = std::min(each.first + each.elements, counts[array]);
+    for (std::uint64_t i = each.first; i < end; ++i)
+      std::memcpy(elements.data() + i * bytes, &each.value, bytes);
+  }
+  return elements.data();
+}
+
+const std::vector<ElementRun>* HostRun::runs_of(std::uint32_t array) const {
+  const auto found = launch.runs.find(array);
+  return found == launch.runs.end() || expanded.contains(array) ? nullptr : &found->second;
+}
+
+void* host_array(HostRun* run, std::uint64_t array) {
+  return run->elements_of(static_cast<std::uint32_t>(array));
+}
 
 std::uint64_t host_launch_value(HostRun* run, std::uint64_t api) {
   const LaunchView& launch = run->launch;
@@ -227,7 +252,7 @@ Elements elements_of(HostRun& run, const Symbol& symbol) {
     return {run.host + symbol.index, count, storage_of(symbol.type), false, {}};
   }
   Elements elements{
-      run.launch.arrays[symbol.index].data(), run.counts[symbol.index], storage_of(symbol.type), false, {}};
+      run.elements_of(symbol.index), run.counts[symbol.index], storage_of(symbol.type), false, {}};
   const Collection* collection = symbol.collection;
   if (collection == nullptr || collection->kind == Collection::Kind::histogram) return elements;
   const std::size_t bytes = size_of(elements.type);
@@ -272,7 +297,7 @@ void emit_column(HostRun& run, const Symbol& leaf, const std::string& table, con
 
 void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
   const GlobalArray& array = run.program.arrays[index];
-  const Elements elements{run.launch.arrays[index].data(), run.counts[index], array.type, false, {}};
+  const Elements elements{run.elements_of(index), run.counts[index], array.type, false, {}};
   emit_elements(run, elements, array.dimensions, named(run.take_name(name), &unit));
 }
 

@@ -40,7 +40,13 @@ struct HostRun {
   std::deque<std::string> texts = {};        ///< strings returned to the report
   std::set<std::string> taken_names = {};    ///< as passed to emit and similar functions
   std::set<std::string> emitted_names = {};  ///< of results, including columns
+  /// Contents of arrays in LaunchView::runs that the report reads or writes element by element.
+  std::map<std::uint32_t, std::vector<std::byte>> expanded = {};
 
+  /// Returns the first element of an array. Expands runs.
+  std::byte* elements_of(std::uint32_t array);
+  /// Returns the array's contents as runs; null if they are elements.
+  const std::vector<ElementRun>* runs_of(std::uint32_t array) const;
   /// Returns `name`, or the first of "name#2", "name#3", … that is not taken.
   std::string take_name(const std::string& name);
   /// Passes the result on, with its name made unique in the same way.

@@ -22,7 +22,9 @@ constexpr std::uint64_t sector_words = 8;
 /// accessed word.
 constexpr std::uint64_t layout_numbers = 4;
 
+/// The counts of words: runs, or elements.
 struct Words {
+  const std::vector<ElementRun>* runs;  ///< null: elements
   const std::byte* data;
   std::uint64_t count;
   bool is_wide;
@@ -63,6 +65,23 @@ void visit_runs(const std::byte* data, std::uint64_t first, std::uint64_t words,
   }
 }
 
+/// Does the same for known runs.
+template <typename Visit>
+void visit_runs(const std::vector<ElementRun>& runs, std::uint64_t first, std::uint64_t words, Visit visit) {
+  const std::uint64_t last = first + words;
+  const auto ends_before = [](const ElementRun& run, std::uint64_t at) {
+    return run.first + run.elements <= at;
+  };
+  auto run = std::lower_bound(runs.begin(), runs.end(), first, ends_before);
+  for (std::uint64_t at = first; at < last;) {
+    const bool is_counted = run != runs.end() && run->first <= at;
+    const std::uint64_t end = is_counted ? run->first + run->elements : run != runs.end() ? run->first : last;
+    visit(at, std::min(end, last) - at, is_counted ? run->value : 0);
+    at = end;
+    if (is_counted) ++run;
+  }
+}
+
 /// Does the same for an array that may end after the counts do; `first` is relative to the array.
 template <typename Visit>
 void visit_runs(const Words& counts, const MemoryArray& array, Visit visit) {
@@ -71,7 +90,9 @@ void visit_runs(const Words& counts, const MemoryArray& array, Visit visit) {
   const auto from_array = [&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
     visit(first - array.first, words, count);
   };
-  if (counts.is_wide) {
+  if (counts.runs != nullptr) {
+    visit_runs(*counts.runs, array.first, known, from_array);
+  } else if (counts.is_wide) {
     visit_runs<std::uint64_t>(counts.data, array.first, known, from_array);
   } else {
     visit_runs<std::uint32_t>(counts.data, array.first, known, from_array);
@@ -207,8 +228,9 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   const Symbol& symbol = *call->operands[1]->symbol;
   const bool is_shared = symbol.dimensions[0].extent == Extent::shared_words;
   const std::vector<MemoryArray>& arrays = is_shared ? run->launch.shared_arrays : run->launch.device_arrays;
-  const Words counts{run->launch.arrays[symbol.index].data(), run->counts[symbol.index],
-                     bytes_of(symbol.type) == 8};
+  const std::vector<ElementRun>* const runs = run->runs_of(symbol.index);
+  const Words counts{runs, runs == nullptr ? run->elements_of(symbol.index) : nullptr,
+                     run->counts[symbol.index], bytes_of(symbol.type) == 8};
   const std::string table = run->take_name(*name);
   if (arrays.empty()) return;
   Columns columns;
