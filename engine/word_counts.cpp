@@ -371,6 +371,22 @@ ptx::CountedWords counted_words(const Request& request, const cod::Specification
   return counted;
 }
 
+/// True if the handlers of a specification, which begin at `first`, only count words and have no code in the
+/// kernel.
+bool is_replayed(const cod::Specification& specification, std::size_t first,
+                 const ptx::InstrumentationUnit& unit) {
+  const auto has_code = [&](const ptx::Probe& probe) {
+    return std::ranges::any_of(unit.reached.functions, [&](const ptx::FunctionUnit& function) {
+      return std::ranges::any_of(function.function->body->instructions, probe.matches);
+    });
+  };
+  for (const cod::Handler& handler : specification.handlers()) {
+    const ptx::Probe& probe = unit.spliced.probes[first++];
+    if (handler.counted_words.empty() || (probe.enabled && has_code(probe))) return false;
+  }
+  return true;
+}
+
 void finish_elements(const cod::WordScheme& scheme, Elements elements) {
   for (std::uint64_t at = 0; at < elements.size(); ++at) {
     std::uint64_t value = elements[at];
@@ -411,6 +427,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
                             !unit.options.without.contains(ptx::Refinement::word_counters);
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < request.specifications.size(); ++i) {
+    const std::size_t first = next;
     for (const cod::Handler& handler : request.specifications[i]->handlers()) {
       ptx::Probe& probe = unit.spliced.probes[next++];
       const bool counts = !handler.counted_words.empty() && probe.enabled;
@@ -420,6 +437,8 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
         unit.words.counted.emplace(next - 1, counted_words(request, *request.specifications[i],
                                                            handler.counted_words[0], probe.first.slot));
     }
+    counting->is_replayed.push_back(replays && adds_exactly(request.words.scheme) &&
+                                    is_replayed(*request.specifications[i], first, unit));
   }
   if (request.words.scheme.analysis == cod::WordScheme::Analysis::invariants)
     note_kinds(request, *counting, unit);
@@ -431,7 +450,7 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   return counting;
 }
 
-Result<std::vector<std::uint64_t>> fill_counted_words(
+ReplayedCounts fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays) {
@@ -440,7 +459,9 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
   std::multimap<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
   for (const WordCounting::Use& use : counting.uses)
     uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
-  const Status replayed =
+  ReplayedCounts replayed{success(), std::vector<std::uint64_t>(specifications.size()), {}};
+  replayed.runs.resize(specifications.size());
+  replayed.status =
       ptx::replay(counting.program, replay_launch(counting, launch), [&](const ptx::ReplayedAccess& access) {
         const auto [first, last] = uses.equal_range({access.function, access.instruction, access.side});
         for (auto use = first; use != last; ++use) {
@@ -451,17 +472,20 @@ Result<std::vector<std::uint64_t>> fill_counted_words(
           known->second.add(access);
         }
       });
-  std::vector<std::uint64_t> outside(specifications.size());
   for (auto& [key, each] : counts) {
-    const cod::GlobalArray& array = specifications[key.first]->arrays()[key.second];
-    Elements elements(arrays[key.first][key.second], cod::size_of(array.type));
-    outside[key.first] += each.outside();
+    const auto [specification, array] = key;
+    Elements elements(arrays[specification][array],
+                      cod::size_of(specifications[specification]->arrays()[array].type));
+    std::vector<cod::ElementRun>* const runs =
+        elements.size() == 0 ? &replayed.runs[specification][array] : nullptr;
+    replayed.outside[specification] += each.outside();
     each.finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t amount) {
+      if (runs != nullptr) return runs->push_back({first, words, std::min(amount, elements.most())});
       elements.add_up_to_most(first, words, amount);
     });
+    if (runs != nullptr) std::ranges::sort(*runs, {}, &cod::ElementRun::first);
   }
-  if (!replayed) return replayed.error();
-  return outside;
+  return replayed;
 }
 
 void finish_counted_words(const cod::WordScheme& scheme,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +43,9 @@ struct WordCounting {
   };
   ptx::ReplayProgram program;
   std::vector<Use> uses;
+  /// By specification: true if none of its handlers has code in the kernel, so that its arrays of words need
+  /// no device memory: all their counts follow from replay.
+  std::vector<bool> is_replayed;
   /// A variable of the module in device memory.
   struct DeviceVariable {
     std::string name;
@@ -88,9 +92,17 @@ struct LaunchedWords {
   std::vector<CountedRange> shared, device;         ///< ascending by address
 };
 
-/// Adds the counts of accesses without a probe to arrays[specification][array]. 32-bit counts saturate.
-/// Returns, per specification, the number of accesses outside all ranges. Fails if some counts are missing.
-Result<std::vector<std::uint64_t>> fill_counted_words(
+/// The counts of accesses without a probe, as far as they are not elements of an array.
+struct ReplayedCounts {
+  Status status;                       ///< a failure: some counts are missing
+  std::vector<std::uint64_t> outside;  ///< per specification, accesses outside all ranges
+  /// Per specification, and by position in Specification::arrays().
+  std::vector<std::map<std::uint32_t, std::vector<cod::ElementRun>>> runs;
+};
+
+/// Adds the counts of accesses without a probe to arrays[specification][array], or returns them as runs if the
+/// array is empty. 32-bit counts saturate.
+ReplayedCounts fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays);

@@ -50,6 +50,15 @@ bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, s
          (counts[0] != std::byte{0} || std::memcmp(counts.data(), counts.data() + 1, counts.size() - 1) != 0);
 }
 
+/// True if some run overlaps [first, first + words).
+bool has_runs(const std::vector<cod::ElementRun>& runs, std::uint64_t first, std::uint64_t words) {
+  const auto ends_before = [](const cod::ElementRun& run, std::uint64_t at) {
+    return run.first + run.elements <= at;
+  };
+  const auto run = std::lower_bound(runs.begin(), runs.end(), first, ends_before);
+  return run != runs.end() && run->first < first + words;
+}
+
 /// True if some word of the array has that count.
 bool reaches(std::span<const std::byte> counts, std::uint64_t element_bytes, const cod::MemoryArray& array,
              std::uint64_t threshold) {
@@ -199,19 +208,21 @@ bool LaunchedWords::is_carried(const Array& array) const {
 }
 
 /// Adds the arrays that parameters point into or that were accessed.
-void LaunchedWords::add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
-                                      const std::vector<engine::SpecificationPtr>& specifications,
-                                      cod::LaunchView& view) const {
+void LaunchedWords::add_device_arrays(const std::vector<engine::SpecificationPtr>& specifications,
+                                      const std::vector<std::vector<std::span<std::byte>>>& arrays,
+                                      const Finished& finished, cod::LaunchView& view) const {
   for (const Array& array : in_order()) {
     const std::uint64_t first = map_->element_of(array.address).value_or(0);
     const std::uint64_t words = (array.bytes + word - 1) / word;
     bool is_used = is_carried(array);
-    for (std::size_t i = 0; i < specifications.size() && !is_used; ++i) {
-      const std::vector<std::span<std::byte>> spans = layout.arrays_of(i, buffer);
-      for (std::size_t k = 0; k < spans.size() && !is_used; ++k) {
+    for (std::uint32_t i = 0; i < specifications.size() && !is_used; ++i) {
+      for (std::uint32_t k = 0; k < arrays[i].size() && !is_used; ++k) {
         const cod::GlobalArray& counts = specifications[i]->arrays()[k];
-        is_used = is_of(counts, cod::Extent::device_words) &&
-                  has_counts(spans[k], cod::size_of(counts.type), first, words);
+        if (!is_of(counts, cod::Extent::device_words)) continue;
+        const auto runs = finished.runs[i].find(k);
+        is_used = runs != finished.runs[i].end()
+                      ? has_runs(runs->second, first, words)
+                      : has_counts(arrays[i][k], cod::size_of(counts.type), first, words);
       }
     }
     if (is_used) view.device_arrays.push_back({name_of(array), first, words});
@@ -285,9 +296,9 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
 
-bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
-                           const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
-                           std::vector<std::vector<std::string>>& notes) const {
+LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
+                                              const std::vector<engine::SpecificationPtr>& specifications,
+                                              cod::LaunchView& view) const {
   const std::span<const std::uint64_t> addresses = layout.shared_addresses_of(buffer);
   engine::LaunchedWords launched;
   std::copy(std::begin(view.grid), std::end(view.grid), launched.grid);
@@ -301,30 +312,31 @@ bool LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffe
   }
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
-  const Result<std::vector<std::uint64_t>> filled =
-      engine::fill_counted_words(*counting_, launched, specifications, arrays);
-  notes.assign(specifications.size(), {});
+  engine::ReplayedCounts replayed = engine::fill_counted_words(*counting_, launched, specifications, arrays);
+  Finished finished{replayed.status.ok(), {}, std::move(replayed.runs)};
+  finished.notes.resize(specifications.size());
   engine::finish_counted_words(counting_->scheme, specifications, arrays);
   for (std::size_t i = 0; i < specifications.size(); ++i) {
-    if (!filled) {
-      notes[i].push_back("counts of words are too low: " + filled.error().diagnostics.front().message +
-                         "; the kernel's next launches use only probes");
+    std::vector<std::string>& notes = finished.notes[i];
+    if (!replayed.status) {
+      notes.push_back("counts of words are too low: " + replayed.status.error().diagnostics.front().message +
+                      "; the kernel's next launches use only probes");
     }
-    std::uint64_t outside = filled ? (*filled)[i] : 0;
+    std::uint64_t outside = replayed.status ? replayed.outside[i] : 0;
     for (std::size_t k = 0; k < arrays[i].size(); ++k) {
       const cod::GlobalArray& counts = specifications[i]->arrays()[k];
       if (counts.counts_words && is_of(counts, cod::Extent::device_words))
         outside += between_arrays(arrays[i][k], cod::size_of(counts.type));
     }
     if (outside != 0)
-      notes[i].push_back(std::to_string(outside) + " accesses outside of all known arrays were not counted");
+      notes.push_back(std::to_string(outside) + " accesses outside of all known arrays were not counted");
   }
   add_shared_arrays(addresses, view);
   if (lists_arrays_) place_arrays(addresses, view);
-  if (map_ != nullptr) add_device_arrays(layout, buffer, specifications, view);
+  if (map_ != nullptr) add_device_arrays(specifications, arrays, finished, view);
   for (std::size_t i = 0; i < specifications.size(); ++i)
-    add_scheme_notes(*specifications[i], arrays[i], view, notes[i]);
-  return filled.ok();
+    add_scheme_notes(*specifications[i], arrays[i], view, finished.notes[i]);
+  return finished;
 }
 
 }  // namespace lynxpp::interposer

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,11 +55,18 @@ class LaunchedWords {
   /// unknown, as on the cpu device.
   bool may_wrap(const cod::Specification& specification, double milliseconds, std::uint32_t clock_khz) const;
 
-  /// Adds the counts that needed no probes, and the arrays, to `view`. Adds each specification's warnings to
-  /// `notes`. Returns false if accesses are missing that only probes would count.
-  bool finish(const ProbeLayout& layout, std::span<std::byte> buffer,
-              const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view,
-              std::vector<std::vector<std::string>>& notes) const;
+  /// SharedParts::is_replayed
+  const std::vector<bool>& is_replayed() const { return counting_->is_replayed; }
+
+  /// What a launch adds to the view of each specification.
+  struct Finished {
+    bool is_complete = true;  ///< false if accesses are missing that only probes would count
+    std::vector<std::vector<std::string>> notes;
+    std::vector<std::map<std::uint32_t, std::vector<cod::ElementRun>>> runs;  ///< cod::LaunchView::runs
+  };
+  /// Adds the counts that needed no probes to the buffer's arrays, and the program's arrays to `view`.
+  Finished finish(const ProbeLayout& layout, std::span<std::byte> buffer,
+                  const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view) const;
 
  private:
   /// Memory that kernels can access: an allocation or a variable.
@@ -74,9 +82,9 @@ class LaunchedWords {
   std::vector<Array> in_order() const;  ///< in allocation order
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
-  void add_device_arrays(const ProbeLayout& layout, std::span<std::byte> buffer,
-                         const std::vector<engine::SpecificationPtr>& specifications,
-                         cod::LaunchView& view) const;
+  void add_device_arrays(const std::vector<engine::SpecificationPtr>& specifications,
+                         const std::vector<std::vector<std::span<std::byte>>>& arrays,
+                         const Finished& finished, cod::LaunchView& view) const;
   template <typename Visit>
   void visit_pointers(const Array& array, Visit visit) const;
   void add_scheme_notes(const cod::Specification& specification,

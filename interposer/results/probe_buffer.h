@@ -54,9 +54,10 @@ cod::LaunchExtents extents_of(const device::Launch& launch, const cod::LaunchVie
 
 /// A variant's parts of the buffer besides the specifications' arrays.
 struct SharedParts {
-  std::uint64_t counters = 0;                       ///< slots
-  std::uint64_t shared_addresses = 0;               ///< count
-  const cod::WordMap* words = nullptr;              ///< lives as long as the layout
+  std::uint64_t counters = 0;           ///< slots
+  std::uint64_t shared_addresses = 0;   ///< count
+  const cod::WordMap* words = nullptr;  ///< lives as long as the layout
+  std::vector<bool> is_replayed = {};   ///< by specification: its arrays of words have no elements
   std::span<const std::uint64_t> allocations = {};  ///< lives as long as the layout
   std::uint64_t shared_counters = 0;                ///< offset of the first array's counters; 0: none
   std::uint64_t shared_counter_bytes = 0;           ///< bytes per array

@@ -101,6 +101,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
     parts.shared_addresses = plan->words->shared_addresses();
     parts.words = plan->words->word_map();
     parts.allocations = plan->words->allocations();
+    parts.is_replayed = plan->words->is_replayed();
     parts.shared_counters = plan->words->block_counters().first;
     parts.shared_counter_bytes = plan->words->block_counters().bytes_each;
   }

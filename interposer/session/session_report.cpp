@@ -169,11 +169,13 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
   const Plan& plan = *pending.plan;
   bool may_wrap = false;
   if (plan.words == nullptr) return may_wrap;
-  for (std::size_t i = 0; i < pending.notes.size(); ++i) {
+  for (std::size_t i = 0; i < pending.words.notes.size(); ++i) {
     const cod::Specification& specification = *plan.attached->specifications[i];
-    if (!plan.words->may_wrap(specification, milliseconds, plan.device.clock_khz)) continue;
+    if (plan.words->is_replayed()[i] ||
+        !plan.words->may_wrap(specification, milliseconds, plan.device.clock_khz))
+      continue;
     may_wrap = true;
-    pending.notes[i].emplace_back(
+    pending.words.notes[i].emplace_back(
         "counts of words have 32 bits and one may have wrapped around in this long launch; counts of the "
         "kernel's next launches stop at 4294967295");
   }
@@ -201,14 +203,14 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   if (!pending.readback->modelled()) pending.place.device_ms = pending.readback->kernel_milliseconds();
   if (plan.device_record != nullptr) tell(*plan.device_record);
   cod::LaunchView view = plan.view;
-  const bool replays =
-      plan.words == nullptr ||
-      plan.words->finish(plan.layout, bytes, plan.attached->specifications, view, pending.notes);
+  if (plan.words != nullptr)
+    pending.words = plan.words->finish(plan.layout, bytes, plan.attached->specifications, view);
   const bool words_may_have_wrapped = note_wrapped_words(
       pending, std::min(passed.count(), pending.readback->max_milliseconds().value_or(passed.count())));
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
-  learn(*plan.seen, {may_have_wrapped && configuration_.counters != CounterWidth::narrow, replays});
+  learn(*plan.seen,
+        {may_have_wrapped && configuration_.counters != CounterWidth::narrow, pending.words.is_complete});
   for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % plan.attached->specifications[i]->sampling().launches == 0;
     if (is_sampled) report_specification(pending, i, bytes, view);
@@ -278,7 +280,9 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   record.sampling = sampling_of(plan.attached->specifications[index]->samplings(record.kernel), record.notes);
   view.print = [&](std::string_view text) { record.notes.emplace_back(text); };
   if (std::ranges::any_of(plan.attached->specifications[index]->arrays(), cod::is_of_words)) {
-    record.notes.insert(record.notes.end(), pending.notes[index].begin(), pending.notes[index].end());
+    const std::vector<std::string>& notes = pending.words.notes[index];
+    record.notes.insert(record.notes.end(), notes.begin(), notes.end());
+    view.runs = pending.words.runs[index];
     if (plan.needs && plan.device.limits)
       record.resources = resources_of(*plan.needs, plan.words->dynamic_shared_bytes(), *plan.device.limits);
   }

@@ -425,7 +425,7 @@ class Run {
       launched.device.push_back({address, bytes, *map_.element_of(address)});
     std::ranges::sort(launched.device, {}, &engine::CountedRange::address);
     const auto filled = engine::fill_counted_words(*variant.words, launched, specifications_, arrays);
-    if (!filled) failed(text_of(filled.error(), sources_[0]));
+    if (!filled.status) failed(text_of(filled.status.error(), sources_[0]));
   }
 
   /// The device's counts by element of DEVICE_WORDS arrays.
