@@ -461,6 +461,11 @@ ReplayedCounts fill_counted_words(
     uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
   ReplayedCounts replayed{success(), std::vector<std::uint64_t>(specifications.size()), {}};
   replayed.runs.resize(specifications.size());
+  for (std::size_t i = 0; i < specifications.size(); ++i) {
+    for (std::uint32_t k = 0; k < arrays[i].size(); ++k) {
+      if (arrays[i][k].empty() && specifications[i]->arrays()[k].counts_words) replayed.runs[i][k] = {};
+    }
+  }
   replayed.status =
       ptx::replay(counting.program, replay_launch(counting, launch), [&](const ptx::ReplayedAccess& access) {
         const auto [first, last] = uses.equal_range({access.function, access.instruction, access.side});
@@ -476,8 +481,9 @@ ReplayedCounts fill_counted_words(
     const auto [specification, array] = key;
     Elements elements(arrays[specification][array],
                       cod::size_of(specifications[specification]->arrays()[array].type));
+    const auto found = replayed.runs[specification].find(array);
     std::vector<cod::ElementRun>* const runs =
-        elements.size() == 0 ? &replayed.runs[specification][array] : nullptr;
+        found != replayed.runs[specification].end() ? &found->second : nullptr;
     replayed.outside[specification] += each.outside();
     each.finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t amount) {
       if (runs != nullptr) return runs->push_back({first, words, std::min(amount, elements.most())});

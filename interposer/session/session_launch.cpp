@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "interposer/session/session.h"
@@ -99,7 +100,8 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
     plan->view.shared_words = plan->words->shared_words();
     plan->view.device_words = plan->words->device_words();
     parts.shared_addresses = plan->words->shared_addresses();
-    parts.words = plan->words->word_map();
+    if (!std::ranges::all_of(plan->words->is_replayed(), std::identity()))
+      parts.words = plan->words->word_map();
     parts.allocations = plan->words->allocations();
     parts.is_replayed = plan->words->is_replayed();
     parts.shared_counters = plan->words->block_counters().first;

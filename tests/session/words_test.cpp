@@ -15,14 +15,16 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+const char* const writes_to_shared_memory =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+    ".shared .align 4 .b8 tile[256];\n.reg .b32 %r<4>;\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\n"
+    "mov.u32 %r3, tile;\nadd.u32 %r2, %r2, %r3;\nst.shared.u32 [%r2], %r1;\nret;\n}\n";
+
 TEST_F(SessionTest, ReportsNarrowWordCountersInALongLaunch) {
   std::ofstream(spec_) << "global unsigned counts[SHARED_WORDS];\n"
-                          "ON_INSTRUCTION: MEM_WRITE: SHARED: { countWords(counts); }\n"
+                          "ON_INSTRUCTION: MEM_WRITE: SHARED: { if (laneId() < 32) countWords(counts); }\n"
                           "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
-  text_ =
-      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
-      ".shared .align 4 .b8 tile[256];\n.reg .b32 %r<4>;\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\n"
-      "mov.u32 %r3, tile;\nadd.u32 %r2, %r2, %r3;\nst.shared.u32 [%r2], %r1;\nret;\n}\n";
+  text_ = writes_to_shared_memory;
   start({});
   // At this clock rate, a word may be counted 2^32 times in 67 ms.
   device_.set_clock_khz(2'000'000);
@@ -40,6 +42,49 @@ TEST_F(SessionTest, ReportsNarrowWordCountersInALongLaunch) {
   EXPECT_THAT(records_.launches[0].notes, Not(says_so));
   EXPECT_THAT(records_.launches[1].notes, says_so);
   EXPECT_THAT(records_.launches[2].notes, Not(says_so));
+}
+
+/// Has many allocations; remembers the size of the last buffer.
+class MeasuringDevice : public FakeDevice {
+ public:
+  MeasuringDevice() {
+    auto live = std::make_shared<device::LiveAllocations>();
+    live->sorted.push_back({std::uint64_t{1} << 40, std::uint64_t{1} << 30, 0, {}, {}});
+    memory = live;
+  }
+  Result<std::unique_ptr<device::Buffer>> allocate_zeroed(std::size_t bytes,
+                                                          const device::Launch& launch) override {
+    asked = bytes;
+    return FakeDevice::allocate_zeroed(bytes, launch);
+  }
+  std::size_t asked = 0;
+};
+
+TEST_F(SessionTest, ReplayedWordsTakeNoDeviceMemoryAndDoNotOverflow) {
+  std::ofstream(spec_) << "global unsigned shared_counts[SHARED_WORDS];\n"
+                          "global unsigned device_counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: SHARED: { countWords(shared_counts); }\n"
+                          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { countWords(device_counts); }\n"
+                          "ON_REPORT: { emit(\"counted\", sum(shared_counts)); emitWords(\"arrays\", "
+                          "shared_counts); }\n";
+  text_ = writes_to_shared_memory;
+  start({});
+  MeasuringDevice device;
+  device.set_clock_khz(2'000'000);
+  device.milliseconds = 100;
+  device.ready = false;
+  KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+  EXPECT_TRUE(session_->launch(device, request_of(1, 64), source, &found_));
+  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  device.ready = true;
+  session_->finish();
+  EXPECT_LT(device.asked, 65536u) << "less than for a counter per word";
+  ASSERT_EQ(records_.launches.size(), 1u);
+  EXPECT_THAT(records_.launches[0].notes, testing::IsEmpty());
+  const auto& counted = records_.launches[0].results.at(0);
+  EXPECT_EQ(counted.name, "counted");
+  EXPECT_THAT(std::get<std::vector<std::uint64_t>>(counted.values), testing::ElementsAre(64u));
+  session_.reset();
 }
 
 /// Counts one access to each of the words, as probes would.
