@@ -47,7 +47,6 @@ class EditList {
   void replace(TextRange range, CodeOperand operand) { edits_.push_back({range, std::move(operand)}); }
   void erase(TextRange range) { edits_.push_back({range, std::string()}); }
   const std::vector<Edit>& edits() const { return edits_; }
-  std::vector<Edit>& edits() { return edits_; }
   bool empty() const { return edits_.empty(); }
 
   /// Numbers the registers and labels of code added to the function, which has a body. The registers are

@@ -162,27 +162,4 @@ struct Code {
   bool operator==(const Code&) const = default;
 };
 
-/// Calls `visit(instruction)` for each instruction, in order.
-template <typename Visit>
-void visit_instructions(Code& code, const Visit& visit) {
-  for (CodeStatement& statement : code.statements) {
-    if (auto* const instruction = std::get_if<CodeInstruction>(&statement)) visit(*instruction);
-  }
-}
-
-/// Calls `visit(register)` for each virtual register in the operand: itself, as the base of an address,
-/// as a predicate, in a list.
-template <typename Visit>
-void visit_registers(CodeOperand& operand, const Visit& visit) {
-  const auto visit_part = [&](CodeRegister& part) {
-    if (auto* const reg = std::get_if<VirtualRegister>(&part)) visit(*reg);
-  };
-  if (auto* const reg = std::get_if<VirtualRegister>(&operand.value)) visit(*reg);
-  if (auto* const address = std::get_if<CodeAddress>(&operand.value)) visit_part(address->base);
-  if (auto* const predicate = std::get_if<CodePredicate>(&operand.value)) visit_part(predicate->reg);
-  if (auto* const list = std::get_if<CodeList>(&operand.value)) {
-    for (CodeOperand& element : list->elements) visit_registers(element, visit);
-  }
-}
-
 }  // namespace lynxpp::ptx

@@ -18,7 +18,6 @@
 #include "ptx/passes/module/share_variables.h"
 #include "ptx/passes/module/shared_addresses.h"
 #include "ptx/passes/module/shared_counters.h"
-#include "ptx/passes/probes/hoist.h"
 #include "ptx/passes/probes/splice.h"
 
 namespace lynxpp::ptx {
@@ -92,12 +91,6 @@ Status shared_counters(InstrumentationUnit& unit) {
   return success();
 }
 
-Status hoist(InstrumentationUnit& unit) {
-  if (!unit.options.without.contains(Refinement::special_registers))
-    hoist_special_registers(unit.reached, unit.edits);
-  return success();
-}
-
 Status extract(InstrumentationUnit& unit) {
   return extract_kernel(unit.module, unit.reached, unit.spliced, unit.variant, unit.edits);
 }
@@ -122,7 +115,6 @@ constexpr PassDescription passes[] = {
     {"shared-addresses", shared_addresses, "stores the addresses of the program's shared variables"},
     {"shared-counters", shared_counters,
      "counters in shared memory: cleared at entry, flushed by the last lanes to exit"},
-    {"hoist", hoist, "reads special registers that added code uses in loops once, at the entry"},
     {"hidden-parameter", add_hidden_parameter,
      "adds the kernel's hidden parameter and the frame of device functions"},
     {"extract", extract, "removes unneeded items; sets the version, target and probes' variables"},

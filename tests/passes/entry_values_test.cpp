@@ -1,4 +1,4 @@
-// Special registers that handlers and counters read in loops.
+// Values of handlers in loops that the entry computes.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -38,43 +38,10 @@ std::string instrument_with(const std::string& source) {
   return result ? result->ptx : std::string();
 }
 
-std::string instrument(const std::string& target) {
-  return instrument_with("global unsigned long last;\n" + target +
-                         " if (leastActiveThreadInWarp()) { atomicMax(&last, clockCounter()); }\n");
-}
-
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
-}
-
-TEST(Hoist, HandlersInLoopsReadSpecialRegistersOnceAtEntry) {
-  const std::string text = instrument("ON_INSTRUCTION: MEM_WRITE:");
-  const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
-  ASSERT_LT(loop, behind);
-  ASSERT_NE(behind, std::string::npos);
-  // The register that the entry sets and the loop reads.
-  const std::size_t read = text.find(", %lanemask_lt;");
-  ASSERT_LT(read, loop) << text;
-  const std::size_t name = text.rfind(' ', read - 1) + 1;
-  const std::string kept = text.substr(name, read - name);
-  EXPECT_EQ(count(text.substr(0, loop), "%lanemask_lt;"), 1u) << text;
-  EXPECT_EQ(count(text.substr(loop, behind - loop), "%lanemask_lt"), 0u) << text;
-  EXPECT_EQ(count(text.substr(loop, behind - loop), ", " + kept + ";"), 1u) << text;
-  // The site after the loop reads it itself, and the program's own read is unchanged.
-  EXPECT_EQ(count(text.substr(behind), "%lanemask_lt;"), 1u) << text;
-  EXPECT_EQ(count(text, "mov.u32 %r4, %laneid;"), 1u) << text;
-  EXPECT_EQ(count(text, "%laneid"), 1u) << text;
-  std::string messages;
-  bool available = false;
-  if (!assemble(text, messages, available) && available) FAIL() << messages;
-}
-
-TEST(Hoist, KeepsNothingWithoutReadsInLoops) {
-  const std::string text = instrument("ON_KERNEL_EXIT:");
-  EXPECT_GE(count(text, "%lanemask_lt;"), 1u) << text;
-  EXPECT_GT(text.find("%lanemask_lt;"), text.find("bra AGAIN")) << text;
 }
 
 /// Returns the number of occurrences of each of lynxpp's registers in the text.
@@ -100,7 +67,7 @@ std::vector<std::string> kept_values(const std::string& text) {
 
 // Values that handlers compute only from the thread and the launch are computed at the entry, once for all
 // sites in loops.
-TEST(Hoist, HandlerValuesInLoopsAreComputedOnceAtEntry) {
+TEST(EntryValues, HandlerValuesInLoopsAreComputedOnceAtEntry) {
   const std::string text = instrument_with(
       "global unsigned long counts[WARPS];\n"
       "ON_INSTRUCTION: MEM_WRITE: { if (leastActiveThreadInWarp()) { atomicMax(&counts[warpId()], "
@@ -133,7 +100,7 @@ std::string handlers(std::size_t number, const std::string& value) {
 }
 
 // The warp number is the common subexpression of array addresses and values, so it gets the register.
-TEST(Hoist, CommonSubexpressionsOfValuesAreKept) {
+TEST(EntryValues, CommonSubexpressionsOfValuesAreKept) {
   const std::string text = instrument_with(handlers(8, "warpId() * ?"));
   EXPECT_EQ(kept_values(text).size(), 1u) << text;
   const std::size_t loop = text.find("AGAIN:"), behind = text.find("bra AGAIN");
@@ -141,7 +108,7 @@ TEST(Hoist, CommonSubexpressionsOfValuesAreKept) {
 }
 
 // The function has no further registers to spare.
-TEST(Hoist, KeepsAtMostTheAvailableRegisters) {
+TEST(EntryValues, KeepsAtMostTheAvailableRegisters) {
   const std::string text = instrument_with(handlers(8, "(warpId() + ?) * (globalThreadId() + laneId())"));
   const std::vector<std::string> kept = kept_values(text);
   EXPECT_EQ(kept.size(), 4u) << text;
@@ -151,7 +118,7 @@ TEST(Hoist, KeepsAtMostTheAvailableRegisters) {
 }
 
 // Each is computed separately, although one uses the other.
-TEST(Hoist, DependentValuesAreKeptSeparately) {
+TEST(EntryValues, DependentValuesAreKeptSeparately) {
   const std::string text = instrument_with(
       "global unsigned long counts[8];\n"
       "ON_INSTRUCTION: MEM_WRITE: { if (memoryAddress() > globalThreadId()) atomicMax(&counts[0], "
@@ -170,7 +137,7 @@ TEST(Hoist, DependentValuesAreKeptSeparately) {
 }
 
 // A 16-bit register is not worth keeping.
-TEST(Hoist, ShortValuesAreNotKept) {
+TEST(EntryValues, ShortValuesAreNotKept) {
   const std::string text = instrument_with(
       "global unsigned int last[THREADS];\nglobal unsigned short small[8];\n"
       "ON_INSTRUCTION: MEM_WRITE: { if (clockCounter() == 5) { small[0] = (globalThreadId() ^ 77) * "
