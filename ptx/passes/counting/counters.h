@@ -117,9 +117,8 @@ struct TripCountReading {
   std::string reg;
   bool is_long = false;  ///< 64 bits
   bool decreases = false;
-  std::uint32_t shift = 0;    ///< the step is an odd multiple of 2^shift
+  std::uint32_t shift = 0;    ///< the step is an odd multiple of 2^shift; 0 for 32 bits
   std::uint32_t inverse = 1;  ///< of the odd factor, modulo 2^32
-  bool runs_once = false;     ///< at least once: a difference of 0 means a full period
   std::uint32_t initial = 0;  ///< initial low word; for 64 bits, after division by 2^shift
   /// The register that receives the initial value at the loop entry, if `initial` is unknown.
   std::uint32_t start_reg = no_index;

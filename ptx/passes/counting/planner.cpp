@@ -40,8 +40,7 @@ class FunctionPlanner {
   void find_facts() {
     const bool keeps_registers = !plan_.plan->is_wide && !draft_.function.loses_registers;
     const TripCountKinds kinds{plan_.has(Refinement::constant_trip_counts),
-                               keeps_registers && plan_.has(Refinement::trip_count_registers),
-                               plan_.has(Refinement::loop_periods)};
+                               keeps_registers && plan_.has(Refinement::trip_count_registers)};
     draft_.facts.trip_counts = find_trip_counts(draft_.function, draft_.sites, kinds);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
     if (!keeps_registers || plan_.inputs.sm < warp_reduction) return;

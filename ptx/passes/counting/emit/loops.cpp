@@ -84,18 +84,8 @@ CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, cons
   } else if (before != CodeOperand(0)) {
     count = code.b32("sub.u32", {now, before});
   }
-  if (!reading.is_long && reading.shift != 0) count = code.b32("shr.u32", {count, reading.shift});
   if (reading.inverse != 1)
     count = code.b32("mul.lo.u32", {count, static_cast<std::int32_t>(reading.inverse)});
-  // 32-bit values are known modulo 2^(32 - shift).
-  const std::uint32_t known = reading.is_long ? 0 : ~std::uint32_t{0} >> reading.shift;
-  if (reading.runs_once) {
-    count = code.b32("sub.u32", {count, 1});
-    count = code.b32("and.b32", {count, static_cast<std::int32_t>(known)});
-    count = code.b32("add.u32", {count, 1});
-  } else if (!reading.is_long && reading.shift != 0 && reading.inverse != 1) {
-    count = code.b32("and.b32", {count, static_cast<std::int32_t>(known)});
-  }
   if (reading.entered_reg != no_index)
     count = code.b32("and.b32", {count, context.number(reading.entered_reg)});
   return count;

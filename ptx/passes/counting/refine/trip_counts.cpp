@@ -1,12 +1,12 @@
 #include "ptx/passes/counting/refine/trip_counts.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <tuple>
 
 #include "ptx/analysis/flow/walk.h"
 #include "ptx/passes/counting/flow/regions.h"
-#include "ptx/passes/counting/refine/loop_periods.h"
 #include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
@@ -105,11 +105,11 @@ class TripCountFinder {
     TripCountReading& reading = result.reading;
     reading.reg = registers_.registers()[variable.reg].name;
     reading.is_long = registers_.registers()[variable.reg].units == 2;
-    if (!find_step(variable.step.constant, result)) return std::nullopt;
+    if (!find_step(variable.step.constant, reading)) return std::nullopt;
     result.keeps_start = !variable.initial.is_constant() || !variable.initial.exact;
     if (!result.keeps_start) {
       const auto initial = static_cast<std::uint64_t>(variable.initial.constant);
-      reading.initial = static_cast<std::uint32_t>(reading.is_long ? initial >> reading.shift : initial);
+      reading.initial = static_cast<std::uint32_t>(initial >> reading.shift);
     }
     result.is_together = regions_.passed_together(variable.loop);
     if (const std::optional<ProgramPoint> exit = common_exit(variable.loop))
@@ -137,9 +137,7 @@ class TripCountFinder {
     const Loop& loop = loops_.loops()[variable.loop];
     const bool is_entered = dominators_.dominates(loop.header, end);
     if (!is_visible(variable.reg, graph_.blocks[end].begin)) return std::nullopt;
-    if (!result.keeps_start && (is_entered || !result.reading.runs_once) &&
-        is_known_at_end(variable, changed, end))
-      return result;
+    if (!result.keeps_start && is_known_at_end(variable, changed, end)) return result;
     if (!is_kept(variable.reg, ssa_.values()[changed].instruction, loop.header, end) ||
         !find_entries(variable, result))
       return std::nullopt;
@@ -155,28 +153,15 @@ class TripCountFinder {
   }
 
   /// True if a difference determines the number of steps.
-  bool find_step(std::int64_t step, TripCount& result) {
-    TripCountReading& reading = result.reading;
+  static bool find_step(std::int64_t step, TripCountReading& reading) {
     reading.decreases = step < 0;
     const std::uint64_t size =
         step < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
-    reading.shift = power_of_two_in(step);
+    reading.shift = static_cast<std::uint32_t>(std::countr_zero(size));
     const auto odd = static_cast<std::uint32_t>(size >> reading.shift);
     // Newton's iteration: each round doubles the number of correct bits.
     for (int round = 0; round < 5; ++round) reading.inverse *= 2 - odd * reading.inverse;
-    if (reading.is_long) return reading.shift <= word_bits;
-    if (reading.shift == 0) return true;
-    if (reading.shift >= word_bits || !kinds_.periods) return false;
-    const std::optional<std::uint32_t> tests = log_of_most_tests(function_, result.loop);
-    const std::uint32_t known_bits = word_bits - reading.shift;
-    if (!tests || *tests > known_bits) return false;
-    if (*tests < known_bits) return true;
-    const std::vector<std::uint32_t>& exits = loops_.loops()[result.loop].exiting;
-    reading.runs_once = std::ranges::all_of(
-        exits, [&](std::uint32_t block) { return dominators_.dominates(result.block, block); });
-    return reading.runs_once || std::ranges::all_of(exits, [&](std::uint32_t block) {
-             return block != result.block && dominators_.dominates(block, result.block);
-           });
+    return reading.shift <= (reading.is_long ? word_bits : 0);
   }
 
   /// Returns the program point after the loop's only exit edge, if lanes exit together.

@@ -4,10 +4,8 @@
 //
 // Read from a register: if each iteration changes a register by the same constant, the difference between its
 // values after and before the loop is that constant times the number of executions of the changing block. So
-// nothing is counted inside the loop. Differences are taken modulo 2^32, like counters. If the step is an odd
-// multiple of 2^k, a 32-bit difference determines the count only modulo 2^(32-k); such a register is used
-// only if the loop's exits bound the count (loop_periods.h). 64-bit registers suffice in any case, for k up
-// to 32.
+// nothing is counted inside the loop. Differences are taken modulo 2^32, like counters: a 32-bit difference
+// determines the count if the step is odd, a 64-bit difference also if it is an odd multiple of up to 2^32.
 //
 // If the lanes of a warp exit a loop together, on one edge, the register is read on that edge: all lanes
 // there have the same trip count, so one of them counts for the warp, whichever path the lanes came from.
@@ -26,7 +24,6 @@ namespace lynxpp::ptx {
 struct TripCountKinds {
   bool constants = true;
   bool readings = true;
-  bool periods = true;  ///< readings with a step that is not odd
 };
 /// Returns at most one of each kind per loop, constants first: a flow that cannot use the constant, because
 /// the loop's header is a source, reads the register.
