@@ -76,9 +76,6 @@ struct Accumulator {
     memory,  ///< no accumulator: increments go directly to the counter's slot
     reg,     ///< register `index` of the function
     bit,     ///< bit `index` of the function: at most one increment
-    /// Bit `index`, initially 1 and cleared by the increment, for events that most lanes execute. Its counter
-    /// counts the lanes without the event.
-    cleared_bit,
     bit_pair,  ///< pair of bits `index`: the guard holds; the guard does not hold
   };
   std::vector<Increment> increments;
@@ -88,7 +85,7 @@ struct Accumulator {
   /// True if all launched lanes of a warp make each increment together, so that their values are equal.
   bool is_warp_uniform = false;
 
-  bool is_bit() const { return storage == Storage::bit || storage == Storage::cleared_bit; }
+  bool is_bit() const { return storage == Storage::bit; }
   /// The mask of a bit or bit pair in its 32-bit register.
   std::uint32_t bit_mask() const { return 1u << index % 32; }
 };
@@ -100,7 +97,6 @@ struct Counter {
     lane_0,  ///< the value of lane 0
     max,     ///< the maximum over all lanes
     any,     ///< 1 if the bit is set in some lane (both bits of a pair, each in some lane)
-    all,     ///< 1 if the bit is set in all lanes
   };
   std::uint32_t accumulator = 0;
   Combine combine = Combine::sum;

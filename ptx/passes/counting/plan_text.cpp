@@ -69,7 +69,6 @@ class PlanText {
       case Accumulator::Storage::memory: return "memory" + lanes;
       case Accumulator::Storage::reg: return "register " + index + lanes;
       case Accumulator::Storage::bit: return "bit " + index + lanes;
-      case Accumulator::Storage::cleared_bit: return "cleared bit " + index + lanes;
       case Accumulator::Storage::bit_pair: break;
     }
     return "pair of bits " + index + lanes;
@@ -121,10 +120,9 @@ class PlanText {
       case Counter::Combine::sum: return "sum of";
       case Counter::Combine::lane_0: return "lane 0 of";
       case Counter::Combine::max: return "maximum of";
-      case Counter::Combine::any: return "any of";
-      case Counter::Combine::all: break;
+      case Counter::Combine::any: break;
     }
-    return "all of";
+    return "any of";
   }
 
   static std::string first_text(std::uint8_t first_in) {

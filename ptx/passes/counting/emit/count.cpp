@@ -79,16 +79,6 @@ class FunctionCounting {
                                      : Position(last->text.end, Rank::after);
   }
 
-  /// Returns the bits of a register that are initially set.
-  std::int32_t first_bits(std::uint32_t word) const {
-    std::uint32_t bits = 0;
-    for (const Accumulator& each : counters_.accumulators) {
-      if (each.storage == Accumulator::Storage::cleared_bit && each.index / 32 == word)
-        bits |= each.bit_mask();
-    }
-    return static_cast<std::int32_t>(bits);
-  }
-
   /// Returns the registers that are set at a loop's begin, before any read.
   std::set<std::uint32_t> numbers_set_later() const {
     std::set<std::uint32_t> found;
@@ -107,8 +97,7 @@ class FunctionCounting {
     for (std::uint32_t i = 0; i < registers.numbers.size(); ++i) {
       if (!set_later.contains(i)) code.mov(registers.numbers[i], 0);
     }
-    for (std::uint32_t i = 0; i < registers.bits.size(); ++i) code.mov(registers.bits[i], first_bits(i));
-    for (const auto* words : {&registers.holds, &registers.fails}) {
+    for (const auto* words : {&registers.bits, &registers.holds, &registers.fails}) {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }
     if (registers.launched) code.emit("activemask.b32", {*registers.launched});

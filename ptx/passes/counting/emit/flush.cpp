@@ -372,8 +372,7 @@ class Flush {
                         ? number
                         : code_.b32("mul.lo.u32", {number, lane_0_is_here()}));
       case Combine::sum:
-      case Combine::any:
-      case Combine::all: break;
+      case Combine::any: break;
     }
     return each.is_warp_uniform ? code_.b32("mul.lo.u32", {number, lanes_together()})
                                 : sum_over_lanes(is_shared(each) ? code_.b32("mov.b32", {number}) : number);
@@ -431,7 +430,7 @@ class Flush {
     totals.push_back({Totals::Kind::bits, position, uniform_word(each, use), use, each.index % word_bits, 1});
   }
 
-  /// Returns the bits that are set in any lane, or in all lanes.
+  /// Returns the bits that are set in any lane.
   VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
     const auto any = [&](VirtualRegister word) {
       const auto [entry, is_new] = any_.try_emplace(word, word);
@@ -443,11 +442,7 @@ class Flush {
       return code_.b32("and.b32",
                        {any(context_.registers.holds[index]), any(context_.registers.fails[index])});
     }
-    switch (use) {
-      case BitUse::any: return any(context_.bits_of(each));
-      case BitUse::all: return code_.b32("redux.sync.and.b32", {context_.bits_of(each), warp_.mask});
-      default: return context_.bits_of(each);
-    }
+    return use == BitUse::any ? any(context_.bits_of(each)) : context_.bits_of(each);
   }
 
   CodeBuilder& code_;

@@ -15,7 +15,7 @@ using Storage = Accumulator::Storage;
 /// Registers and bits to increment, without duplicates.
 struct Kept {
   std::set<std::uint32_t> numbers;               ///< by index
-  std::map<std::uint32_t, std::uint32_t> words;  ///< by index: the bits to change
+  std::map<std::uint32_t, std::uint32_t> words;  ///< by index: the bits to set
 };
 
 /// The increments of one program point, by kind.
@@ -33,8 +33,7 @@ Group group_of(const CountContext& context, const IncrementedCounters& counters)
     Kept& kept = accumulator.lanes == Lanes::elected ? group.elected : group.every;
     switch (accumulator.storage) {
       case Storage::reg: kept.numbers.insert(accumulator.index); break;
-      case Storage::bit:
-      case Storage::cleared_bit: kept.words[accumulator.index / word_bits] |= accumulator.bit_mask(); break;
+      case Storage::bit: kept.words[accumulator.index / word_bits] |= accumulator.bit_mask(); break;
       case Storage::memory: group.memory.push_back(counter); break;
       case Storage::bit_pair: break;  // see append_divergences
     }
@@ -46,9 +45,8 @@ void append_kept(CodeBuilder& code, const CountContext& context, const Kept& kep
                  const std::optional<CodePredicate>& guard) {
   for (const std::uint32_t index : kept.numbers) add_to(code, context.number(index), amount, guard);
   for (const auto& [index, bits] : kept.words) {
-    // Each increment runs once: it sets a Storage::bit and clears a Storage::cleared_bit.
     const VirtualRegister word = context.registers.bits[index];
-    code.emit_if(guard, "xor.b32", {word, word, static_cast<std::int32_t>(bits)});
+    code.emit_if(guard, "or.b32", {word, word, static_cast<std::int32_t>(bits)});
   }
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "ptx/passes/counting/draft.h"
-#include "ptx/passes/counting/refine/expected_path.h"
 #include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
@@ -68,8 +67,7 @@ class FunctionStorage {
     result_.trip_counts = draft_.facts.trip_counts;
     place_trip_counts();
     result_.converges_at_exit = std::ranges::any_of(result_.counters, [](const Counter& counter) {
-      return counter.combine == Combine::max || counter.combine == Combine::any ||
-             counter.combine == Combine::all;
+      return counter.combine == Combine::max || counter.combine == Combine::any;
     });
     settle_first_blocks();
     order_counters();
@@ -118,26 +116,9 @@ class FunctionStorage {
   void choose() {
     const bool has_numbers = std::ranges::any_of(counters_, &CounterDraft::repeats);
     const auto is_likely = [](const CounterDraft& each) { return each.weight >= likely; };
-    const bool all_flush =
-        std::ranges::any_of(counters_, [](const auto& each) { return each.repeats && each.first_in == 0; });
-    if (limit_ != 0 && !all_flush && draft_.function.is_kernel() && draft_.demand.tallies.empty() &&
-        plan_.has(Refinement::expected_path))
-      expected_.emplace(draft_.function, draft_.sites);
-    const auto is_expected = [&](const CounterDraft& each) { return is_cleared_bit(each); };
-    const bool is_rarely_flushed = !has_numbers && std::ranges::any_of(counters_, is_expected) &&
-                                   std::ranges::all_of(counters_, [&](const CounterDraft& each) {
-                                     return !is_likely(each) || is_expected(each);
-                                   });
     const auto likely_ones = static_cast<std::size_t>(std::ranges::count_if(counters_, is_likely));
-    flushes_ = limit_ != 0 && (has_numbers || is_rarely_flushed || likely_ones >= enough_bits);
+    flushes_ = limit_ != 0 && (has_numbers || likely_ones >= enough_bits);
     for (const CounterDraft& counter : counters_) add(counter);
-  }
-
-  /// True if most lanes make the increment, each lane makes its own, and all blocks flush it.
-  bool is_cleared_bit(const CounterDraft& draft) const {
-    return draft.first_in == 0 && !draft.repeats && draft.increments.size() == 1 &&
-           combine_of(draft) != Combine::max && lanes_of(draft, combine_of(draft)) == Lanes::every &&
-           expected_ && expected_->includes(draft.increments[0]);
   }
 
   void add(const CounterDraft& draft) {
@@ -146,7 +127,6 @@ class FunctionStorage {
     // Only bits record whether any lane has made the increment; a register is incremented by the warp's
     // leader.
     if (!has_bit && counter.combine == Combine::any) counter.combine = Combine::sum;
-    const bool counts_others = has_bit && is_cleared_bit(draft);
     if (has_bit) {
       counter.accumulator = add_bit(draft, counter.combine);
     } else if (is_number(draft, counter.combine)) {
@@ -162,21 +142,7 @@ class FunctionStorage {
         accumulator.lanes == Lanes::every &&
         (counter.combine == Combine::lane_0 ||
          std::ranges::all_of(draft.increments, [&](const Increment& each) { return is_warp_uniform(each); }));
-    if (counts_others) {
-      accumulator.storage = Storage::cleared_bit;
-      if (counter.combine == Combine::any) counter.combine = Combine::all;
-      counter.variable = others_than(draft);
-    }
     result_.counters.push_back(counter);
-  }
-
-  /// Measures the launched threads or warps that are not counted, and defines the counter's variable from it.
-  VariableId others_than(const CounterDraft& draft) {
-    const CountPlan& plan = *plan_.plan;
-    const VariableId others = plan_.system.measure();
-    const VariableId launched = draft.counts_warps ? plan.launched_warps : plan.launched_threads;
-    plan_.system.redefine(draft.variable, {{launched, 1}, {others, minus_one}});
-    return others;
   }
 
   /// True if all launched lanes of a warp make the increment together.
@@ -328,7 +294,6 @@ class FunctionStorage {
     switch (accumulator.storage) {
       case Storage::reg: return {first, 0, accumulator.index};
       case Storage::bit:
-      case Storage::cleared_bit:
         return {first, 1 + static_cast<int>(bit_use(counter, accumulator)), accumulator.index};
       case Storage::bit_pair: return {first, 1 + static_cast<int>(BitUse::count), accumulator.index};
       case Storage::memory: break;
@@ -370,7 +335,6 @@ class FunctionStorage {
   const std::uint32_t position_;  ///< position of the function in the plan
   std::uint32_t limit_ = 0;       ///< maximum number of registers
   bool flushes_ = false;
-  std::optional<ExpectedPath> expected_;
   std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> numbers_;  ///< register accumulators
 };
 
@@ -380,7 +344,6 @@ BitUse bit_use(const Counter& counter, const Accumulator& accumulator) {
   switch (counter.combine) {
     case Counter::Combine::lane_0: return BitUse::lane_0;
     case Counter::Combine::any: return BitUse::any;
-    case Counter::Combine::all: return BitUse::all;
     case Counter::Combine::sum:
     case Counter::Combine::max: break;
   }

@@ -17,7 +17,6 @@ enum class BitUse : std::uint8_t {
   uniform_sum,  ///< uniform over the lanes: counts the active lanes
   lane_0,
   any,
-  all,
   count,
 };
 BitUse bit_use(const Counter& counter, const Accumulator& accumulator);
