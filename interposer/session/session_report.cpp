@@ -246,10 +246,8 @@ void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> b
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < plan.layout.specifications.size(); ++i)
     arrays.push_back(plan.layout.arrays_of(i, bytes));
-  ptx::LaunchedGrid launched{plan.layout.extents.threads, plan.layout.extents.warps};
-  std::copy(std::begin(plan.view.grid), std::end(plan.view.grid), launched.blocks);
   engine::fill_counted_arrays(*plan.counting, plan.attached->specifications, plan.layout.counters_of(bytes),
-                              launched, arrays);
+                              {plan.layout.extents.threads, plan.layout.extents.warps}, arrays);
 }
 
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,

@@ -405,9 +405,8 @@ class Run {
     if (variant.counting == nullptr) return;
     std::vector<std::vector<std::span<std::byte>>> arrays;
     for (auto& each : arrays_) arrays.push_back(bytes_of(each));
-    ptx::LaunchedGrid launched{extents_.threads, extents_.warps};
-    std::copy(std::begin(shape_.grid), std::end(shape_.grid), launched.blocks);
-    engine::fill_counted_arrays(*variant.counting, specifications_, slots_, launched, arrays);
+    engine::fill_counted_arrays(*variant.counting, specifications_, slots_,
+                                {extents_.threads, extents_.warps}, arrays);
   }
 
   void fill_words(const engine::Instrumented& variant) {

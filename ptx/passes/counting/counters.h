@@ -73,9 +73,9 @@ struct Accumulator {
     elected,  ///< the first lane of those that execute together increments
   };
   enum class Storage : std::uint8_t {
-    memory,  ///< no accumulator: increments go directly to the counter's slot
-    reg,     ///< register `index` of the function
-    bit,     ///< bit `index` of the function: at most one increment
+    memory,    ///< no accumulator: increments go directly to the counter's slot
+    reg,       ///< register `index` of the function
+    bit,       ///< bit `index` of the function: at most one increment
     bit_pair,  ///< pair of bits `index`: the guard holds; the guard does not hold
   };
   std::vector<Increment> increments;
@@ -100,9 +100,6 @@ struct Counter {
   };
   std::uint32_t accumulator = 0;
   Combine combine = Combine::sum;
-  /// Only thread blocks whose grid index is 0 in these dimensions count (a bit mask: 1 is x, 2 is y, 4 is z).
-  /// 0: all blocks count.
-  std::uint8_t first_in = 0;
   VariableId variable = no_variable;  ///< the variable that the slot measures
   std::uint32_t slot = 0;
 };

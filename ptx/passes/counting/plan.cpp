@@ -12,9 +12,6 @@ std::vector<std::uint64_t> CountPlan::evaluate(std::span<const std::uint64_t> sl
       std::uint64_t sum = 0;
       for (std::uint32_t replica = 0; replica < replicas; ++replica)
         sum += slots[std::size_t{replica} * stride + counter.slot];
-      for (unsigned dimension = 0; dimension < 3; ++dimension) {
-        if ((counter.first_in >> dimension & 1u) != 0) sum *= launched.blocks[dimension];
-      }
       values[counter.variable] = sum;
     }
   }

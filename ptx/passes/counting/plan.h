@@ -37,7 +37,6 @@ struct FunctionCounters {
 struct LaunchedGrid {
   std::uint64_t threads = 0;
   std::uint64_t warps = 0;
-  std::uint32_t blocks[3] = {1, 1, 1};  ///< thread blocks in each dimension
 };
 
 struct CountPlan {

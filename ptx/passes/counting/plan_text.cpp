@@ -16,7 +16,8 @@ class PlanText {
     names_[plan.launched_threads] = "launched threads";
     names_[plan.launched_warps] = "launched warps";
     for (const FunctionCounters& function : plan.functions) {
-      for (const Counter& each : function.counters) names_[each.variable] = slot_text(each);
+      for (const Counter& each : function.counters)
+        names_[each.variable] = "slot " + std::to_string(each.slot);
     }
   }
 
@@ -46,7 +47,7 @@ class PlanText {
     for (std::size_t i = 0; i < counters.lane_maxima.size(); ++i) add_lane_maximum(counters, i);
     for (const Counter& counter : counters.counters) {
       text_ += "  slot " + std::to_string(counter.slot) + "  " + combine_text(counter.combine) + " a" +
-               std::to_string(counter.accumulator) + first_text(counter.first_in) + "\n";
+               std::to_string(counter.accumulator) + "\n";
     }
   }
 
@@ -125,28 +126,11 @@ class PlanText {
     return "any of";
   }
 
-  static std::string first_text(std::uint8_t first_in) {
-    if (first_in == 0) return "";
-    std::string text = ", in thread blocks with index 0 in ";
-    for (unsigned dimension = 0; dimension < 3; ++dimension) {
-      if ((first_in >> dimension & 1u) != 0) text += "xyz"[dimension];
-    }
-    return text;
-  }
-
   std::string line_of(std::uint32_t instruction) const {
     return std::to_string(function_->function->body->instructions[instruction].line);
   }
 
   // ---- host side
-
-  static std::string slot_text(const Counter& each) {
-    std::string text = "slot " + std::to_string(each.slot);
-    for (unsigned dimension = 0; dimension < 3; ++dimension) {
-      if ((each.first_in >> dimension & 1u) != 0) text += std::string(" * gridDim.") + "xyz"[dimension];
-    }
-    return text;
-  }
 
   std::string quantity_text(const Quantity& quantity) {
     const std::string id = std::to_string(quantity.id);

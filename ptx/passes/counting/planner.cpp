@@ -10,7 +10,6 @@
 #include "ptx/passes/counting/flow/guards.h"
 #include "ptx/passes/counting/flow/thread_flow.h"
 #include "ptx/passes/counting/refine/columns.h"
-#include "ptx/passes/counting/refine/grid_uniform.h"
 #include "ptx/passes/counting/refine/trip_counts.h"
 #include "ptx/passes/counting/storage/assign.h"
 
@@ -208,13 +207,6 @@ void share_out_demand(PlanDraft& draft) {
   }
 }
 
-/// Applies the refinements that change a plan whose flows are complete, in this order.
-void refine(PlanDraft& draft) {
-  if (draft.has(Refinement::unused_counters)) drop_unused_counters(draft);
-  if (draft.has(Refinement::grid_uniform)) count_in_first_block(draft);
-  if (draft.has(Refinement::equal_columns)) merge_equal_counters(draft);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const CountPlan>> plan_counting(const CountInputs& inputs,
@@ -228,7 +220,8 @@ Result<std::shared_ptr<const CountPlan>> plan_counting(const CountInputs& inputs
     if (Status planned = FunctionPlanner(draft, function).run(); !planned) return planned.error();
   }
   if (!draft.system.solve()) return failure("the counts of the kernel depend on each other");
-  refine(draft);
+  if (draft.has(Refinement::unused_counters)) drop_unused_counters(draft);
+  if (draft.has(Refinement::equal_columns)) merge_equal_counters(draft);
   assign_storage(draft);
   std::optional<SolvedSystem> solved = std::move(draft.system).solve();
   if (!solved) return failure("the counters of the kernel depend on each other");

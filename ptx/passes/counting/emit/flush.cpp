@@ -24,33 +24,6 @@ constexpr std::uint32_t spread = 0x00204081;
 constexpr std::uint32_t one_of_each_byte = 0x01010101;
 constexpr std::uint32_t any_of_three = 0xfe;  ///< the lop3 lookup table
 
-/// The lanes that flush together, and the replica to which their warp adds.
-struct FlushedWarp {
-  CodeOperand mask;
-  std::optional<VirtualRegister> slots = {};
-  std::optional<VirtualRegister> rank = {};  ///< number of lower lanes in the mask
-  std::optional<CodeOperand> lanes = {};     ///< number of lanes in the mask
-
-  void find(CodeBuilder& code, const CountContext& context) {
-    slots = slots_of_warp(code, context);
-    rank = code.fresh(RegisterType::b32);
-    if (mask == CodeOperand(-1)) {
-      code.mov(*rank, SpecialRegister{"%laneid"});
-      lanes = warp_lanes;
-      return;
-    }
-    code.emit("popc.b32", {*rank, code.lanes_below(mask)});
-    lanes = code.b32("popc.b32", {mask});
-  }
-};
-
-/// Returns all launched lanes if they converge at the exit, otherwise the active lanes.
-FlushedWarp flushed_warp(CodeBuilder& code, const CountContext& context) {
-  if (!context.counters.converges_at_exit) return {code.active_mask()};
-  if (context.unit.options.launch.has_full_warps) return {-1};
-  return {*context.registers.launched};
-}
-
 /// The state of lanes whose sums may overflow 32 bits: see Flush::part_lanes().
 struct Apart {
   CodePredicate is_apart;
@@ -59,25 +32,21 @@ struct Apart {
   std::optional<VirtualRegister> leads = {};  ///< 1 in the lane that adds per-warp values, otherwise 0
 };
 
-/// Flushes counters that are flushed together, ascending in slots.
 class Flush {
  public:
-  Flush(CodeBuilder& code, const CountContext& context, const FlushedWarp& warp,
-        std::vector<const Counter*> counters)
-      : code_(code),
-        context_(context),
-        counters_(std::move(counters)),
-        done_(code.fresh_label()),
-        warp_(warp) {
+  /// `counters` are kept in registers and bits, ascending in slots.
+  Flush(CodeBuilder& code, const CountContext& context, std::vector<const Counter*> counters)
+      : code_(code), context_(context), counters_(std::move(counters)), done_(code.fresh_label()) {
     for (const Counter* counter : counters_) {
       if (accumulator(*counter).storage == Storage::reg) numbers_.insert(accumulator(*counter).index);
     }
   }
 
-  void append() {
-    leave_unless_first();
+  void append(const std::optional<CodePredicate>& guard) {
+    if (guard) code_.branch_if(!*guard, done_);
+    mask_ = lanes_here();
     leave_unless_any();
-    if (!warp_.slots) warp_.find(code_, context_);
+    find_warp();
     if (context_.plan.is_wide) {
       append_each_lane();
     } else if (context_.has_redux()) {
@@ -103,18 +72,26 @@ class Flush {
 
   const Accumulator& accumulator(const Counter& counter) const { return context_.accumulator(counter); }
 
-  // ---- skip warps without counts
-
-  void leave_unless_first() {
-    constexpr const char* indices[] = {"%ctaid.x", "%ctaid.y", "%ctaid.z"};
-    std::optional<VirtualRegister> index;
-    for (unsigned dimension = 0; dimension < 3; ++dimension) {
-      if ((counters_.front()->first_in >> dimension & 1u) == 0) continue;
-      const VirtualRegister own = code_.special(indices[dimension]);
-      index = index ? code_.b32("or.b32", {*index, own}) : own;
-    }
-    if (index) code_.branch_if(code_.pred("setp.ne.u32", {*index, 0}), done_);
+  /// Returns all launched lanes if they converge at the exit, otherwise the active lanes.
+  CodeOperand lanes_here() {
+    if (!context_.counters.converges_at_exit) return code_.active_mask();
+    if (context_.unit.options.launch.has_full_warps) return -1;
+    return *context_.registers.launched;
   }
+
+  void find_warp() {
+    slots_ = slots_of_warp(code_, context_);
+    rank_ = code_.fresh(RegisterType::b32);
+    if (mask_ == CodeOperand(-1)) {
+      code_.mov(*rank_, SpecialRegister{"%laneid"});
+      lanes_ = warp_lanes;
+      return;
+    }
+    code_.emit("popc.b32", {*rank_, code_.lanes_below(mask_)});
+    lanes_ = code_.b32("popc.b32", {mask_});
+  }
+
+  // ---- skip warps without counts
 
   std::vector<VirtualRegister> words() const {
     std::set<VirtualRegister> found;
@@ -163,7 +140,7 @@ class Flush {
       const VirtualRegister all = any_bit_of(narrow);
       is_any = is_any ? code_.pred("setp.ne.or.u32", {all, 0, *is_any}) : code_.pred("setp.ne.u32", {all, 0});
     }
-    const VirtualRegister votes = code_.pred("vote.sync.any.pred", {*is_any, warp_.mask});
+    const VirtualRegister votes = code_.pred("vote.sync.any.pred", {*is_any, mask_});
     code_.branch_if(!CodePredicate(votes), done_);
   }
 
@@ -180,8 +157,7 @@ class Flush {
       const VirtualRegister amount =
           is_number ? context_.number(each.index)
                     : code_.b32("bfe.u32", {context_.bits_of(each), each.index % word_bits, 1});
-      append_flush_by_lane(code_, context_.plan.is_wide && is_number, amount,
-                           at_slot(*warp_.slots, counter->slot),
+      append_flush_by_lane(code_, context_.plan.is_wide && is_number, amount, at_slot(*slots_, counter->slot),
                            counter->combine == Combine::lane_0 ? is_lane_0 : std::nullopt);
     }
   }
@@ -189,7 +165,7 @@ class Flush {
   /// Before sm_80, lanes are summed by shuffles, which require a full warp.
   void append_without_reduction() {
     const Label each = code_.fresh_label();
-    const CodePredicate is_partial = code_.pred("setp.ne.b32", {warp_.mask, -1});
+    const CodePredicate is_partial = code_.pred("setp.ne.b32", {mask_, -1});
     code_.branch_if(is_partial, each);
     if (any_number_) code_.branch_if(are_great(), each);
     append_together();
@@ -201,22 +177,22 @@ class Flush {
   /// Holds if the sum over the lanes may overflow 32 bits.
   CodePredicate are_great() {
     const CodePredicate is_great = code_.pred("setp.gt.u32", {*any_number_, most_summed});
-    return code_.pred("vote.sync.any.pred", {is_great, warp_.mask});
+    return code_.pred("vote.sync.any.pred", {is_great, mask_});
   }
 
   /// If sums may overflow, no lane adds for others: each lane handles all counters in turn, as if it were
   /// alone.
   void part_lanes() {
     if (!any_number_) return;
-    apart_ = {are_great(), *warp_.rank};
-    warp_.rank = code_.b32("selp.b32", {0, *warp_.rank, apart_->is_apart});
+    apart_ = {are_great(), *rank_};
+    rank_ = code_.b32("selp.b32", {0, *rank_, apart_->is_apart});
   }
 
   /// Returns the number of lanes that each lane adds for.
   CodeOperand lanes_together() {
-    if (!apart_) return *warp_.lanes;
+    if (!apart_) return *lanes_;
     if (!apart_->lanes_together)
-      apart_->lanes_together = code_.b32("selp.b32", {1, *warp_.lanes, apart_->is_apart});
+      apart_->lanes_together = code_.b32("selp.b32", {1, *lanes_, apart_->is_apart});
     return *apart_->lanes_together;
   }
 
@@ -248,9 +224,9 @@ class Flush {
         std::ranges::find_if(totals, [](const Totals& each) { return each.kind != Totals::Kind::number; });
     if (line.size() <= few && others == totals.end()) return append_few(line, totals);
     // With all 32 lanes, each lane handles at most one counter.
-    const bool is_full = warp_.lanes == CodeOperand(warp_lanes);
+    const bool is_full = lanes_ == CodeOperand(warp_lanes);
     const bool has_turns = (!is_full || apart_) && line.size() != 1;
-    VirtualRegister turn = *warp_.rank;
+    VirtualRegister turn = *rank_;
     const Label again = has_turns ? code_.fresh_label() : done_;
     if (has_turns) {
       if (!apart_ || counters_.size() > warp_lanes) turn = code_.b32("mov.b32", {turn});
@@ -265,7 +241,7 @@ class Flush {
     code_.emit("setp.lt.u32", {has_some, turn, line.size()});
     code_.emit("setp.ne.and.b32", {has_some, amount, 0, has_some});
     const VirtualRegister wide = code_.b64("cvt.u64.u32", {amount});
-    const VirtualRegister slot = code_.b64("mad.wide.u32", {turn, 8, *warp_.slots});
+    const VirtualRegister slot = code_.b64("mad.wide.u32", {turn, 8, *slots_});
     code_.emit_if(CodePredicate(has_some), "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
     if (!has_turns) return;
     code_.emit("add.u32", {turn, turn, is_full ? 1 : lanes_together()});
@@ -323,10 +299,10 @@ class Flush {
 
   /// The warp's leader adds the counters one by one.
   void append_few(const std::vector<const Counter*>& line, const std::vector<Totals>& totals) {
-    const CodePredicate leads = code_.pred("setp.eq.u32", {*warp_.rank, 0});
+    const CodePredicate leads = code_.pred("setp.eq.u32", {*rank_, 0});
     for (const Totals& each : totals) {
       const VirtualRegister wide = code_.b64("cvt.u64.u32", {each.value});
-      code_.emit_if(leads, "red.global.add.u64", {at_slot(*warp_.slots, line[each.first]->slot), wide});
+      code_.emit_if(leads, "red.global.add.u64", {at_slot(*slots_, line[each.first]->slot), wide});
     }
   }
 
@@ -336,7 +312,7 @@ class Flush {
     if (context_.has_redux()) {
       std::optional<CodePredicate> is_together;
       if (apart_) is_together = !apart_->is_apart;
-      code_.emit_if(is_together, "redux.sync.add.u32", {value, value, warp_.mask});
+      code_.emit_if(is_together, "redux.sync.add.u32", {value, value, mask_});
       return value;
     }
     for (std::uint32_t distance = warp_lanes / 2; distance != 0; distance /= 2) {
@@ -359,14 +335,14 @@ class Flush {
   /// 1 if lane 0 is active, otherwise 0. Only lane 0 counts what all lanes execute together; it may exit
   /// elsewhere.
   VirtualRegister lane_0_is_here() {
-    if (!lane_0_) lane_0_ = code_.b32("and.b32", {warp_.mask, 1});
+    if (!lane_0_) lane_0_ = code_.b32("and.b32", {mask_, 1});
     return *lane_0_;
   }
 
   VirtualRegister total_of(const Counter& counter, const Accumulator& each) {
     const VirtualRegister number = context_.number(each.index);
     switch (counter.combine) {
-      case Combine::max: return once(code_.b32("redux.sync.max.u32", {number, warp_.mask}));
+      case Combine::max: return once(code_.b32("redux.sync.max.u32", {number, mask_}));
       case Combine::lane_0:
         return once(context_.counters.converges_at_exit
                         ? number
@@ -434,7 +410,7 @@ class Flush {
   VirtualRegister uniform_word(const Accumulator& each, BitUse use) {
     const auto any = [&](VirtualRegister word) {
       const auto [entry, is_new] = any_.try_emplace(word, word);
-      if (is_new) entry->second = code_.b32("redux.sync.or.b32", {word, warp_.mask});
+      if (is_new) entry->second = code_.b32("redux.sync.or.b32", {word, mask_});
       return entry->second;
     };
     if (each.storage == Storage::bit_pair) {
@@ -450,7 +426,10 @@ class Flush {
   const std::vector<const Counter*> counters_;
   std::set<std::uint32_t> numbers_;
   const Label done_;
-  FlushedWarp warp_;
+  CodeOperand mask_ = -1;                 ///< the lanes that flush together
+  std::optional<VirtualRegister> slots_;  ///< of the replica to which the warp adds
+  std::optional<VirtualRegister> rank_;   ///< number of lower lanes in the mask
+  std::optional<CodeOperand> lanes_;      ///< number of lanes in the mask
   std::optional<VirtualRegister> any_number_;
   std::optional<Apart> apart_;  ///< nullopt: sums never overflow
   std::optional<VirtualRegister> lane_0_;
@@ -461,26 +440,11 @@ class Flush {
 }  // namespace
 
 void append_flush(CodeBuilder& code, const CountContext& context, const std::optional<CodePredicate>& guard) {
-  std::vector<const Counter*> of_all, of_first;
+  std::vector<const Counter*> counters;
   for (const Counter& counter : context.counters.counters) {
-    if (context.accumulator(counter).storage != Storage::memory)
-      (counter.first_in != 0 ? of_first : of_all).push_back(&counter);
+    if (context.accumulator(counter).storage != Storage::memory) counters.push_back(&counter);
   }
-  if (of_all.empty() && of_first.empty()) return;
-  const Label done = code.fresh_label();
-  if (guard) code.branch_if(!*guard, done);
-  FlushedWarp warp = flushed_warp(code, context);
-  // Shares the slots' address between both flushes, except for bits alone, which most warps need not flush.
-  const bool has_numbers = std::ranges::any_of(
-      of_all, [&](const Counter* counter) { return context.accumulator(*counter).storage == Storage::reg; });
-  if (has_numbers && !of_first.empty()) warp.find(code, context);
-  if (!of_all.empty()) {
-    Flush(code, context, warp, std::move(of_all)).append();
-    // More lanes may have joined after the first flush.
-    if (!of_first.empty() && !context.counters.converges_at_exit) warp = flushed_warp(code, context);
-  }
-  if (!of_first.empty()) Flush(code, context, warp, std::move(of_first)).append();
-  code.place(done);
+  if (!counters.empty()) Flush(code, context, std::move(counters)).append(guard);
 }
 
 void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister number, CodeAddress slot,

@@ -23,7 +23,6 @@ struct CounterDraft {
   /// True if a warp makes at most one increment, and all lanes that ever make it do so together.
   bool is_once = false;
   VariableId variable = no_variable;  ///< the variable that it measures, once the counter is needed
-  std::uint8_t first_in = 0;          ///< see Counter::first_in
 
   bool amounts_to(Increment::Amount amount) const {
     return !increments.empty() && increments[0].amount == amount;

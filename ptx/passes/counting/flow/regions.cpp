@@ -7,7 +7,10 @@
 #include "ptx/analysis/values/cohorts.h"
 
 namespace lynxpp::ptx {
+namespace {
 
+/// True if the instruction, in a loop, may be how a lane waits for others. These must then make progress
+/// first, wherever they are.
 bool may_spin(const Instruction& instruction) {
   const OpcodeTraits& traits = instruction.traits;
   if (!traits.known || traits.kind == OpcodeClass::atomic || traits.kind == OpcodeClass::call) return true;
@@ -16,6 +19,8 @@ bool may_spin(const Instruction& instruction) {
   }
   return false;
 }
+
+}  // namespace
 
 WarpRegions::WarpRegions(const CountedFunction& function, const EdgeSites& sites)
     : function_(function),

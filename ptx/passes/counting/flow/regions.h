@@ -27,10 +27,6 @@ struct DivergentLoop {
   std::vector<std::uint32_t> blocks;  ///< ascending: the loop's blocks, and those between it and its end
 };
 
-/// True if the instruction, in a loop, may be how a lane waits for others. These must then make progress
-/// first, wherever they are.
-bool may_spin(const Instruction& instruction);
-
 /// Analyses the blocks of one function.
 class WarpRegions {
  public:

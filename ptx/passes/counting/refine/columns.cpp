@@ -21,9 +21,8 @@ LinearColumns columns_of(PlanDraft& plan) {
 
 /// Counters of one function with the same program points.
 using Sharing = std::vector<std::size_t>;
-/// Properties in which distinct counters differ: their unit, whether lane 0 may count, which blocks count,
-/// and the column.
-using Meaning = std::vector<std::tuple<bool, bool, std::uint8_t, LinearColumns::Column>>;
+/// Properties in which distinct counters differ: their unit, whether lane 0 may count, and the column.
+using Meaning = std::vector<std::tuple<bool, bool, LinearColumns::Column>>;
 
 class FunctionMerge {
  public:
@@ -46,9 +45,8 @@ class FunctionMerge {
         std::optional<LinearColumns::Column> column = columns_.column_of(counters_[index].variable);
         if (!column) return;
         const CounterDraft& counter = counters_[index];
-        meanings.emplace_back(Meaning::value_type{counter.counts_warps, counter.is_converged,
-                                                  counter.first_in, std::move(*column)},
-                              index);
+        meanings.emplace_back(
+            Meaning::value_type{counter.counts_warps, counter.is_converged, std::move(*column)}, index);
       }
       std::ranges::sort(meanings);
       Meaning meaning;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "ptx/passes/counting/draft.h"
@@ -69,7 +68,6 @@ class FunctionStorage {
     result_.converges_at_exit = std::ranges::any_of(result_.counters, [](const Counter& counter) {
       return counter.combine == Combine::max || counter.combine == Combine::any;
     });
-    settle_first_blocks();
     order_counters();
     number_bits();
   }
@@ -122,7 +120,7 @@ class FunctionStorage {
   }
 
   void add(const CounterDraft& draft) {
-    Counter counter{no_index, combine_of(draft), draft.first_in, draft.variable, 0};
+    Counter counter{no_index, combine_of(draft), draft.variable, 0};
     const bool has_bit = is_bit(draft, counter.combine);
     // Only bits record whether any lane has made the increment; a register is incremented by the warp's
     // leader.
@@ -134,7 +132,6 @@ class FunctionStorage {
     } else {
       // Each lane counts one, or the warp's leader does.
       counter.combine = Combine::sum;
-      counter.first_in = 0;
       counter.accumulator = add_accumulator({draft.increments, lanes_of(draft, counter.combine)});
     }
     Accumulator& accumulator = result_.accumulators[counter.accumulator];
@@ -154,13 +151,12 @@ class FunctionStorage {
            (increment.point.kind != ProgramPoint::Kind::after || !draft_.regions.diverges(block));
   }
 
-  /// True for one-time increments if registers are flushed anyway, or if other blocks need no flush.
+  /// True for one-time increments if registers are flushed anyway, except for rare elections.
   bool is_bit(const CounterDraft& draft, Combine combine) const {
-    if (limit_ == 0 || draft.repeats || draft.increments.size() != 1 ||
+    if (!flushes_ || draft.repeats || draft.increments.size() != 1 ||
         draft.increments[0].amount != Increment::Amount::one)
       return false;
-    const bool is_rare_election = lanes_of(draft, combine) == Lanes::elected && draft.weight < likely;
-    if (flushes_ ? is_rare_election && draft.first_in == 0 : draft.first_in == 0) return false;
+    if (lanes_of(draft, combine) == Lanes::elected && draft.weight < likely) return false;
     return is_pair(draft, combine) ? result_.bit_pairs < most_bits : result_.bits < most_bits;
   }
 
@@ -181,8 +177,7 @@ class FunctionStorage {
   bool is_number(const CounterDraft& draft, Combine combine) {
     if (combine == Combine::max) return true;
     if (draft.amounts_to(Increment::Amount::surplus)) return false;
-    const bool comes_along = flushes_ && draft.weight >= likely;
-    if (limit_ == 0 || (!draft.repeats && !comes_along)) return false;
+    if (!flushes_ || (!draft.repeats && draft.weight < likely)) return false;
     return result_.registers < limit_ || numbers_.contains({lanes_of(draft, combine), draft.increments});
   }
 
@@ -229,7 +224,7 @@ class FunctionStorage {
     for (const Wanted& each : wanted) {
       const std::uint32_t accumulator = add_accumulator(place_tally(each.tally, each.repeats));
       result_.counters.push_back(
-          {accumulator, Combine::sum, 0, plan_.variable_of({Quantity::Kind::tally, 0, each.tally}), 0});
+          {accumulator, Combine::sum, plan_.variable_of({Quantity::Kind::tally, 0, each.tally}), 0});
     }
     const std::uint32_t first_shared = result_.registers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -272,33 +267,19 @@ class FunctionStorage {
     }
   }
 
-  /// Counters of the first block only justify a separate flush if they are registers, or if no other register
-  /// is flushed: bits are flushed along with registers.
-  void settle_first_blocks() {
-    bool has_first = false, has_others = false;
-    for (const Counter& counter : result_.counters) {
-      if (result_.accumulators[counter.accumulator].storage != Storage::reg) continue;
-      (counter.first_in != 0 ? has_first : has_others) = true;
-    }
-    if (has_first || !has_others) return;
-    for (Counter& counter : result_.counters) counter.first_in = 0;
-  }
-
   // ---- flush order
 
-  /// Orders registers, bits in the order in which the flush combines them (flush.h), bit pairs, memory;
-  /// counters that only the first block flushes are separate.
-  std::tuple<int, int, std::uint32_t> flush_order(const Counter& counter) const {
+  /// Orders registers, bits in the order in which the flush combines them (flush.h), bit pairs, memory.
+  std::pair<int, std::uint32_t> flush_order(const Counter& counter) const {
     const Accumulator& accumulator = result_.accumulators[counter.accumulator];
-    const int first = counter.first_in != 0 ? 1 : 0;
+    const int after_bits = 1 + static_cast<int>(BitUse::count);
     switch (accumulator.storage) {
-      case Storage::reg: return {first, 0, accumulator.index};
-      case Storage::bit:
-        return {first, 1 + static_cast<int>(bit_use(counter, accumulator)), accumulator.index};
-      case Storage::bit_pair: return {first, 1 + static_cast<int>(BitUse::count), accumulator.index};
+      case Storage::reg: return {0, accumulator.index};
+      case Storage::bit: return {1 + static_cast<int>(bit_use(counter, accumulator)), accumulator.index};
+      case Storage::bit_pair: return {after_bits, accumulator.index};
       case Storage::memory: break;
     }
-    return {2, 0, 0};
+    return {after_bits + 1, 0};
   }
 
   void order_counters() {
@@ -311,16 +292,11 @@ class FunctionStorage {
     }
   }
 
-  /// Numbers bits in the order of their counters; the first block's bits start a new register.
+  /// Numbers bits in the order of their counters.
   void number_bits() {
     std::uint32_t bits = 0, pairs = 0;
-    bool is_first = false;
     for (const Counter& counter : result_.counters) {
       Accumulator& accumulator = result_.accumulators[counter.accumulator];
-      if (counter.first_in != 0 && !std::exchange(is_first, true)) {
-        bits = round_up(bits, word_bits);
-        pairs = round_up(pairs, word_bits);
-      }
       if (accumulator.is_bit()) accumulator.index = bits++;
       if (accumulator.storage == Storage::bit_pair) accumulator.index = pairs++;
     }

@@ -1,11 +1,9 @@
-// Counters that are equal in every block of the grid and counted by the first block only, compared with the
-// device's own counters.
+// Kernels whose branches depend on the thread, the block or memory, in grids of several shapes, compared with
+// the device's own counters.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 
-#include "ptx/passes/counting/refine/grid_uniform.h"
 #include "tests/cod/test_support.h"
 #include "tests/counting/fixture.h"
 
@@ -15,47 +13,44 @@ namespace {
 using Grid = std::array<std::uint32_t, 3>;
 constexpr Grid grids[] = {{1, 1, 1}, {5, 1, 1}, {3, 2, 1}, {1, 4, 2}, {2, 3, 2}};
 
-/// Bodies, the number of counters that count for all blocks, and the number that count for their own block.
 /// %r1 is %tid.x, %r2 %ctaid.x, %rd1 the thread's address in memory (blocks in one row of the grid have
 /// separate addresses).
 struct Kernel {
   const char* name;
-  bool has_uniform;
-  bool has_others;
   const char* body;
 };
 constexpr Kernel kernels[] = {
-    {"threads part", true, false,
+    {"threads part",
      "setp.gt.u32 %p1, %r1, 20;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"a loop around a branch", true, false,
+    {"a loop around a branch",
      "L: and.b32 %r9, %r1, %r7;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra N;\nadd.u32 %r8, %r8, %r7;\nN: add.u32 "
      "%r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 5;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
-    {"lanes leave a loop", true, false,
+    {"lanes leave a loop",
      "and.b32 %r9, %r1, 7;\nL: add.u32 %r8, %r8, %r7;\nadd.u32 %r7, %r7, 2;\nsetp.le.u32 %p2, %r7, "
      "%r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
-    {"blocks part", false, true,
+    {"blocks part",
      "and.b32 %r9, %r2, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nL: add.u32 %r7, "
      "%r7, 1;\nsetp.lt.u32 %p2, %r7, 4;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"some blocks have left", false, true,
+    {"some blocks have left",
      "setp.gt.u32 %p1, %r4, 90;\n@%p1 ret;\nsetp.gt.u32 %p2, %r1, 13;\n@%p2 bra E;\nadd.u32 %r8, %r8, "
      "3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"blocks diverge among threads that diverged", true, true,
+    {"blocks diverge among threads that diverged",
      "L: setp.gt.u32 %p1, %r1, %r7;\n@%p1 bra N;\nadd.u32 %r9, %r2, %r7;\nand.b32 %r9, %r9, 1;\nsetp.eq.u32 "
      "%p2, %r9, 0;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: add.u32 %r7, %r7, 7;\nsetp.lt.u32 %p3, %r7, "
      "40;\n@%p3 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
-    {"a path chosen by a value of the block", false, true,
+    {"a path chosen by a value of the block",
      "mov.u32 %r9, 2;\nsetp.eq.u32 %p1, %r2, 1;\n@!%p1 bra L;\nmov.u32 %r9, 6;\nL: add.u32 %r7, %r7, "
      "1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r7;\nret;"},
-    {"memory decides", false, true,
+    {"memory decides",
      "ld.global.u32 %r9, [%rd1];\nL: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra "
      "L;\nst.global.u32 [%rd1], %r7;\nret;"},
-    {"guards", true, true,
+    {"guards",
      "L: setp.gt.u32 %p1, %r1, %r7;\n@%p1 add.u32 %r8, %r8, 1;\nsetp.gt.u32 %p2, %r4, %r7;\n@%p2 add.u32 "
      "%r8, %r8, 2;\nadd.u32 %r7, %r7, 9;\nsetp.lt.u32 %p3, %r7, 60;\n@%p3 bra L;\nst.global.u32 [%rd1], "
      "%r8;\nret;"},
 };
 
-TEST(GridUniform, CountForAll) {
+TEST(CountedGrids, MatchTheDevicesCounters) {
   for (const Kernel& kernel : kernels) {
     SCOPED_TRACE(kernel.name);
     for (const Grid& grid : grids) {
@@ -75,21 +70,7 @@ TEST(GridUniform, CountForAll) {
   }
 }
 
-TEST(GridUniform, FollowFromBranchDependences) {
-  for (const Kernel& kernel : kernels) {
-    SCOPED_TRACE(kernel.name);
-    CountedLaunch launch(module_of({}, kernel.body), 2, 64);
-    launch.native();
-    EXPECT_TRUE(launch.is_exact());
-    bool has_uniform = false, has_others = false;
-    for (const ptx::Counter& counter : launch.plan().functions[0].counters)
-      (counter.first_in != 0 ? has_uniform : has_others) = true;
-    EXPECT_EQ(has_uniform, kernel.has_uniform);
-    EXPECT_EQ(has_others, kernel.has_others);
-  }
-}
-
-TEST(GridUniform, CountManyCounters) {
+TEST(CountedGrids, HaveManyCounters) {
   std::string body = "L: ";
   for (int i = 0; i < 7; ++i) {
     const std::string number = std::to_string(i);
@@ -113,7 +94,7 @@ TEST(GridUniform, CountManyCounters) {
 }
 
 /// While some lanes wait, the others proceed to where all of them converge, and their number depends on the
-/// block: there, thread counts are grid-uniform, but warp counts are not.
+/// block.
 constexpr const char* waiting[] = {
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra E;\nbarrier.sync 0;\nE: st.global.u32 [%rd1], %r8;\nret;",
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: setp.lt.u32 %p2, %r1, 9;\n@%p2 bra "
@@ -121,7 +102,7 @@ constexpr const char* waiting[] = {
     "setp.ge.u32 %p1, %r4, 80;\n@%p1 bra M;\nbarrier.sync 0;\nM: and.b32 %r9, %r1, 7;\nL: add.u32 %r7, %r7, "
     "1;\nadd.u32 %r8, %r8, 3;\nsetp.lt.u32 %p2, %r7, %r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"};
 
-TEST(GridUniform, ExcludeCountsAfterPartialWaits) {
+TEST(CountedGrids, HavePartialWaits) {
   for (const char* const body : waiting) {
     for (const std::uint32_t blocks : {1u, 2u, 4u}) {
       CountedLaunch launch(module_of({}, body), blocks, 64);
@@ -135,14 +116,8 @@ TEST(GridUniform, ExcludeCountsAfterPartialWaits) {
   }
 }
 
-TEST(GridUniform, UseTheDimensionsThatTheKernelReads) {
-  EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %tid.x;"), 1);
-  EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %ctaid.y;"), 2);
-  EXPECT_EQ(ptx::counted_dimensions("mov.u32 %r1, %ctaid.z; mov.u32 %r2, %ctaid.x;"), 5);
-}
-
 /// A function from which some threads never return, depending on the block.
-TEST(GridUniform, ExcludeCountsAfterACallThatMayExit) {
+TEST(CountedGrids, HaveACallThatMayExit) {
   const std::string functions =
       ".func f(.param .b32 n)\n{\n.reg .pred %q<2>;\n.reg .b32 %s<2>;\nld.param.u32 %s1, [n];\nsetp.gt.u32 "
       "%q1, %s1, 90;\n@%q1 exit;\nret;\n}\n";
@@ -158,8 +133,8 @@ TEST(GridUniform, ExcludeCountsAfterACallThatMayExit) {
   }
 }
 
-/// Any block may call a function.
-TEST(GridUniform, ExcludeCountsOfFunctions) {
+/// Each block calls a function with another argument.
+TEST(CountedGrids, CallFunctions) {
   const std::string functions =
       ".func (.param .b32 result) f(.param .b32 n)\n{\n.reg .pred %q<3>;\n.reg .b32 %s<3>;\nld.param.u32 "
       "%s1, [n];\n"
@@ -174,9 +149,6 @@ TEST(GridUniform, ExcludeCountsOfFunctions) {
       4, 40);
   launch.native();
   launch.expect_exact();
-  ASSERT_EQ(launch.plan().functions.size(), 2u);
-  EXPECT_TRUE(std::ranges::none_of(launch.plan().functions[1].counters,
-                                   [](const ptx::Counter& counter) { return counter.first_in != 0; }));
 }
 
 }  // namespace
