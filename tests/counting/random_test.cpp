@@ -1,7 +1,6 @@
 // Counting on few edges compared with the device's own counters: thousands of random kernels.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <random>
 

@@ -20,7 +20,8 @@ struct CountContext {
   const CounterRegisters& registers;
 
   bool is_kernel() const { return counters.unit == 0; }
-  bool has_redux() const { return unit.variant.target.sm >= 80; }
+  /// True if lanes sum their values with redux.sync; otherwise each adds its own to memory.
+  bool sums_lanes() const { return !plan.is_wide && unit.variant.target.sm >= 80; }
   const Accumulator& accumulator(const Counter& counter) const {
     return counters.accumulators[counter.accumulator];
   }

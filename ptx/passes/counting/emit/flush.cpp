@@ -32,28 +32,30 @@ struct Apart {
   std::optional<VirtualRegister> leads = {};  ///< 1 in the lane that adds per-warp values, otherwise 0
 };
 
+/// Flushes the registers and bits of one function.
 class Flush {
  public:
-  /// `counters` are kept in registers and bits, ascending in slots.
-  Flush(CodeBuilder& code, const CountContext& context, std::vector<const Counter*> counters)
-      : code_(code), context_(context), counters_(std::move(counters)), done_(code.fresh_label()) {
-    for (const Counter* counter : counters_) {
-      if (accumulator(*counter).storage == Storage::reg) numbers_.insert(accumulator(*counter).index);
+  Flush(CodeBuilder& code, const CountContext& context)
+      : code_(code), context_(context), done_(code.fresh_label()) {
+    for (const Counter& counter : context.counters.counters) {
+      const Accumulator& each = accumulator(counter);
+      if (each.storage != Storage::memory) counters_.push_back(&counter);
+      if (each.storage == Storage::reg) numbers_.insert(each.index);
     }
   }
 
   void append(const std::optional<CodePredicate>& guard) {
+    if (counters_.empty()) return;
     if (guard) code_.branch_if(!*guard, done_);
     mask_ = lanes_here();
     leave_unless_any();
-    find_warp();
-    if (context_.plan.is_wide) {
-      append_each_lane();
-    } else if (context_.has_redux()) {
+    slots_ = slots_of_warp(code_, context_);
+    if (context_.sums_lanes()) {
+      rank_lanes();
       part_lanes();
       append_together();
     } else {
-      append_without_reduction();
+      append_each_lane();
     }
     code_.place(done_);
   }
@@ -79,8 +81,7 @@ class Flush {
     return *context_.registers.launched;
   }
 
-  void find_warp() {
-    slots_ = slots_of_warp(code_, context_);
+  void rank_lanes() {
     rank_ = code_.fresh(RegisterType::b32);
     if (mask_ == CodeOperand(-1)) {
       code_.mov(*rank_, SpecialRegister{"%laneid"});
@@ -122,7 +123,7 @@ class Flush {
     return all;
   }
 
-  /// `any_number_` covers register accumulators only, so that are_great() can test their magnitude.
+  /// `any_number_` covers register accumulators only, so that part_lanes() can test their magnitude.
   void leave_unless_any() {
     std::vector<VirtualRegister> numbers;
     for (const std::uint32_t each : numbers_) numbers.push_back(context_.number(each));
@@ -153,38 +154,21 @@ class Flush {
       const Accumulator& each = accumulator(*counter);
       if (counter->combine == Combine::lane_0 && !is_lane_0)
         is_lane_0 = code_.pred("setp.eq.u32", {code_.special("%laneid"), 0});
-      const bool is_number = each.storage == Storage::reg;
       const VirtualRegister amount =
-          is_number ? context_.number(each.index)
-                    : code_.b32("bfe.u32", {context_.bits_of(each), each.index % word_bits, 1});
-      append_flush_by_lane(code_, context_.plan.is_wide && is_number, amount, at_slot(*slots_, counter->slot),
+          each.storage == Storage::reg
+              ? context_.number(each.index)
+              : code_.b32("bfe.u32", {context_.bits_of(each), each.index % word_bits, 1});
+      append_flush_by_lane(code_, amount, at_slot(*slots_, counter->slot),
                            counter->combine == Combine::lane_0 ? is_lane_0 : std::nullopt);
     }
-  }
-
-  /// Before sm_80, lanes are summed by shuffles, which require a full warp.
-  void append_without_reduction() {
-    const Label each = code_.fresh_label();
-    const CodePredicate is_partial = code_.pred("setp.ne.b32", {mask_, -1});
-    code_.branch_if(is_partial, each);
-    if (any_number_) code_.branch_if(are_great(), each);
-    append_together();
-    code_.branch(done_);
-    code_.place(each);
-    append_each_lane();
-  }
-
-  /// Holds if the sum over the lanes may overflow 32 bits.
-  CodePredicate are_great() {
-    const CodePredicate is_great = code_.pred("setp.gt.u32", {*any_number_, most_summed});
-    return code_.pred("vote.sync.any.pred", {is_great, mask_});
   }
 
   /// If sums may overflow, no lane adds for others: each lane handles all counters in turn, as if it were
   /// alone.
   void part_lanes() {
     if (!any_number_) return;
-    apart_ = {are_great(), *rank_};
+    const CodePredicate is_great = code_.pred("setp.gt.u32", {*any_number_, most_summed});
+    apart_ = {code_.pred("vote.sync.any.pred", {is_great, mask_}), *rank_};
     rank_ = code_.b32("selp.b32", {0, *rank_, apart_->is_apart});
   }
 
@@ -309,16 +293,9 @@ class Flush {
   /// Returns the sum, or the lane's own value if lanes are separated. Overwrites `value`, which nothing else
   /// may read.
   VirtualRegister sum_over_lanes(VirtualRegister value) {
-    if (context_.has_redux()) {
-      std::optional<CodePredicate> is_together;
-      if (apart_) is_together = !apart_->is_apart;
-      code_.emit_if(is_together, "redux.sync.add.u32", {value, value, mask_});
-      return value;
-    }
-    for (std::uint32_t distance = warp_lanes / 2; distance != 0; distance /= 2) {
-      const VirtualRegister other = code_.b32("shfl.sync.bfly.b32", {value, distance, 31, -1});
-      value = code_.b32("add.u32", {value, other});
-    }
+    std::optional<CodePredicate> is_together;
+    if (apart_) is_together = !apart_->is_apart;
+    code_.emit_if(is_together, "redux.sync.add.u32", {value, value, mask_});
     return value;
   }
 
@@ -423,7 +400,7 @@ class Flush {
 
   CodeBuilder& code_;
   const CountContext& context_;
-  const std::vector<const Counter*> counters_;
+  std::vector<const Counter*> counters_;  ///< in registers and bits, ascending in slots
   std::set<std::uint32_t> numbers_;
   const Label done_;
   CodeOperand mask_ = -1;                 ///< the lanes that flush together
@@ -440,16 +417,12 @@ class Flush {
 }  // namespace
 
 void append_flush(CodeBuilder& code, const CountContext& context, const std::optional<CodePredicate>& guard) {
-  std::vector<const Counter*> counters;
-  for (const Counter& counter : context.counters.counters) {
-    if (context.accumulator(counter).storage != Storage::memory) counters.push_back(&counter);
-  }
-  if (!counters.empty()) Flush(code, context, std::move(counters)).append(guard);
+  Flush(code, context).append(guard);
 }
 
-void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister number, CodeAddress slot,
+void append_flush_by_lane(CodeBuilder& code, VirtualRegister number, CodeAddress slot,
                           const std::optional<CodePredicate>& guard) {
-  const VirtualRegister wide = is_wide ? number : code.b64("cvt.u64.u32", {number});
+  const VirtualRegister wide = number.type == RegisterType::b64 ? number : code.b64("cvt.u64.u32", {number});
   VirtualRegister has_some = code.pred("setp.ne.u64", {wide, 0});
   if (guard) has_some = code.pred("and.pred", {has_some, *guard});
   code.emit_if(CodePredicate(has_some), "red.global.add.u64", {std::move(slot), wide});
@@ -457,8 +430,7 @@ void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister numbe
 
 void append_flush_of_sum(CodeBuilder& code, const CountContext& context, VirtualRegister number,
                          CodeAddress slot) {
-  if (context.plan.is_wide || !context.has_redux())
-    return append_flush_by_lane(code, context.plan.is_wide, number, std::move(slot), {});
+  if (!context.sums_lanes()) return append_flush_by_lane(code, number, std::move(slot), {});
   // Sums the halves separately, so that neither overflows.
   const VirtualRegister mask = code.active_mask();
   const auto half = [&](const char* opcode, std::int64_t operand) {

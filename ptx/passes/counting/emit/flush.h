@@ -2,7 +2,8 @@
 //
 // The warp adds all counters in one access: lane i adds the i-th of up to 32. Register accumulators take one
 // reduction each, bits one reduction per four; uniform values need none. If a sum may overflow 32 bits, each
-// lane adds its own values in turn, by the same code. A warp whose counters are all zero adds nothing.
+// lane adds its own values in turn, by the same code. Before sm_80 and with 64-bit registers, each lane adds
+// its own values. A warp whose counters are all zero adds nothing.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,7 @@ void append_flush(CodeBuilder& code, const CountContext& context, const std::opt
 
 /// Adds a value that few lanes have to the counter's slot, each lane separately. `slots` is the result of
 /// slots_of_warp().
-void append_flush_by_lane(CodeBuilder& code, bool is_wide, VirtualRegister number, CodeAddress slot,
+void append_flush_by_lane(CodeBuilder& code, VirtualRegister number, CodeAddress slot,
                           const std::optional<CodePredicate>& guard);
 
 /// Adds the sum of the active lanes' values to the slot.

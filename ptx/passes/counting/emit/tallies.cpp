@@ -48,7 +48,7 @@ void flush_shared(CodeBuilder& code, const CountContext& context, const TallySto
   code.branch_if(CodePredicate(is_none), done);
   const CodeAddress slot = at_slot(slots_of_warp(code, context), tally.counter->slot);
   if (by_lane) {
-    append_flush_by_lane(code, context.plan.is_wide, number, slot, {});
+    append_flush_by_lane(code, number, slot, {});
   } else {
     append_flush_of_sum(code, context, number, slot);
   }
