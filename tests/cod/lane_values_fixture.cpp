@@ -123,7 +123,7 @@ std::string MeasuredLaunch::check(bool lane_values) {
   for (auto& array : arrays) views.push_back(bytes_of_vector(array));
   const std::uint64_t warps = std::uint64_t{blocks} * ((shape_.threads() + 31) / 32);
   engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
-                              {std::uint64_t{blocks} * shape_.threads(), warps, {blocks, 1, 1}}, {&views, 1});
+                              {std::uint64_t{blocks} * shape_.threads(), warps}, {&views, 1});
   EXPECT_EQ(engine::may_wrap_indices(*variant->counting, slots), wraps_indices);
   if (!wraps_indices) compare(*variant, arrays);
   const auto is_number = [](const auto& each) { return !each.first.is_exception; };

@@ -137,9 +137,8 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
     views.reserve(arrays.size());
     for (auto& array : arrays) views.push_back(std::as_writable_bytes(std::span(array)));
     const std::uint64_t blocks = std::uint64_t{grid_[0]} * grid_[1] * grid_[2];
-    engine::fill_counted_arrays(
-        *variant->counting, request.specifications, slots,
-        {blocks * threads_, blocks * ((threads_ + 31) / 32), {grid_[0], grid_[1], grid_[2]}}, {&views, 1});
+    engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
+                                {blocks * threads_, blocks * ((threads_ + 31) / 32)}, {&views, 1});
   }
   return arrays;
 }

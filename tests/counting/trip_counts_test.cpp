@@ -43,7 +43,7 @@ constexpr Loop loops[] = {
      "mov.u32 %r10, 4294967293;\nL: add.u32 %r10, %r10, 1;\nadd.u32 %r8, %r8, 3;\nsetp.ne.u32 %p1, %r10, "
      "%r9;\n@%p1 "
      "bra L;\nM:"},
-    {"steps_by_two", true,
+    {"steps_by_two", false,
      "L: add.u32 %r7, %r7, 2;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM:"},
     {"steps_by_two_and_skipped_by_some", false,
      "setp.eq.u32 %p1, %r9, 1;\n@%p1 bra M;\nL: add.u32 %r7, %r7, 2;\nadd.u32 %r8, %r8, %r7;\nsetp.lt.u32 "
@@ -138,7 +138,7 @@ constexpr Loop loops[] = {
      "L: add.u32 %r7, %r7, 1;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, %r9;\n@%p1 bra L;\nM: add.u32 "
      "%r8, %r8, "
      "%r7;\n"},
-    {"changed_by_some", true,
+    {"changed_by_some", false,
      "L: and.b32 %r10, %r5, 1;\nsetp.eq.u32 %p2, %r10, 0;\nshr.u32 %r5, %r5, 1;\n@%p2 add.u32 %r7, %r7, "
      "1;\nadd.u32 "
      "%r8, %r8, 2;\nsetp.lt.u32 %p1, %r8, %r9;\n@%p1 bra L;\nM: add.u32 %r8, %r8, %r7;\n"},
@@ -183,13 +183,13 @@ constexpr Loop loops[] = {
 
 // Steps other than one, and loops that lanes exit together.
 constexpr Loop steps[] = {
-    {"by_as_much_as_there_are_numbers", true,
+    {"by_as_much_as_there_are_numbers", false,
      "shl.b32 %r11, %r9, 30;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1073741824;\nxor.b32 %r8, %r8, "
      "%r10;\nsetp.ne.u32 %p1, %r10, %r11;\n@%p1 bra L;\nM:"},
     {"by_as_much_as_there_are_numbers_and_skipped_by_some", false,
      "setp.eq.u32 %p1, %r9, 1;\n@%p1 bra M;\nshl.b32 %r11, %r9, 30;\nmov.u32 %r10, 0;\nL: add.u32 %r10, "
      "%r10, 1073741824;\nxor.b32 %r8, %r8, %r10;\nsetp.ne.u32 %p1, %r10, %r11;\n@%p1 bra L;\nM:"},
-    {"by_as_much_as_there_are_numbers_and_tested_first", true,
+    {"by_as_much_as_there_are_numbers_and_tested_first", false,
      "shl.b32 %r11, %r9, 30;\nmov.u32 %r10, 2147483648;\nL: setp.eq.u32 %p1, %r10, %r11;\n@%p1 bra "
      "X;\nadd.u32 %r10, %r10, 1073741824;\nxor.b32 %r8, %r8, %r10;\nbra L;\nX: add.u32 %r8, %r8, 1;\nM:"},
     {"by_as_much_as_there_are_numbers_and_tested_on_both_sides", false,
@@ -200,13 +200,13 @@ constexpr Loop steps[] = {
      "shl.b32 %r11, %r9, 30;\nmov.u32 %r10, 0;\nmov.u32 %r12, 1;\nL: add.u32 %r10, %r10, "
      "1073741824;\nsetp.eq.u32 %p2, %r10, 2147483648;\n@%p2 mov.u32 %r12, 0;\nxor.b32 %r13, %r10, "
      "%r12;\nadd.u32 %r8, %r8, %r13;\nsetp.ne.u32 %p1, %r13, %r11;\n@%p1 bra L;\nM:"},
-    {"by_a_multiple_of_as_much_as_there_are_numbers", true,
+    {"by_a_multiple_of_as_much_as_there_are_numbers", false,
      "shl.b32 %r11, %r9, 29;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1610612736;\nxor.b32 %r8, %r8, "
      "%r10;\nsetp.ne.u32 %p1, %r10, %r11;\n@%p1 bra L;\nM:"},
-    {"by_less_than_what_is_tested", true,
+    {"by_less_than_what_is_tested", false,
      "shl.b32 %r11, %r9, 29;\nmov.u32 %r10, 0;\nL: sub.u32 %r10, %r10, 536870912;\nadd.u32 %r7, %r7, "
      "6;\nsetp.ne.u32 %p1, %r10, %r11;\n@%p1 bra L;\nM:"},
-    {"by_minus_four_from_where_lanes_differ", true,
+    {"by_minus_four_from_where_lanes_differ", false,
      "shl.b32 %r10, %r9, 2;\nadd.u32 %r10, %r10, 4;\nL: add.s32 %r10, %r10, -4;\nxor.b32 %r8, %r8, "
      "%r10;\nsetp.ne.s32 %p1, %r10, 0;\n@%p1 bra L;\nM:"},
     {"by_an_odd_number_and_tested_by_other_data", true,
@@ -229,7 +229,7 @@ constexpr Loop steps[] = {
      "setp.gt.u32 %p1, %r9, 4;\n@%p1 bra M;\nmov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 4;\nxor.b32 %r8, %r8, "
      "%r10;\nsetp.lt.u32 %p2, %r10, 20;\n@%p2 bra L;\nM:",
      "", together},
-    {"by_four_in_all_lanes", true,
+    {"by_four_in_all_lanes", false,
      "mul.lo.u32 %r10, %r3, 4;\nL: add.u32 %r10, %r10, -4;\nxor.b32 %r8, %r8, %r10;\nsetp.ne.s32 %p2, %r10, "
      "0;\n@%p2 bra L;\nM:",
      "", together},
@@ -242,7 +242,7 @@ constexpr Loop steps[] = {
      "setp.gt.u32 %p1, %r9, 4;\n@%p1 bra M;\nmov.u32 %r10, 12;\nL: atom.global.add.u32 %r11, [%rd1], "
      "0;\nadd.u32 %r8, %r8, %r11;\nadd.s32 %r10, %r10, -2;\nsetp.ne.s32 %p2, %r10, 0;\n@%p2 bra L;\nM:",
      "", together},
-    {"in_a_loop_and_behind_a_condition", true,
+    {"in_a_loop_and_behind_a_condition", false,
      "mov.u32 %r13, 0;\nO: shr.u32 %r5, %r5, 1;\nand.b32 %r9, %r5, 3;\nsetp.eq.u32 %p1, %r9, 2;\n@%p1 bra "
      "M;\nshl.b32 %r10, %r13, 3;\nadd.u32 %r11, %r10, 24;\nL: add.u32 %r10, %r10, 8;\nxor.b32 %r8, %r8, "
      "%r10;\nsetp.lt.u32 %p2, %r10, %r11;\n@%p2 bra L;\nM: add.u32 %r13, %r13, 1;\nsetp.lt.u32 %p2, %r13, "
@@ -257,19 +257,19 @@ constexpr Loop steps[] = {
      "%r10, 5;\nadd.u32 %r8, %r8, %r10;\nsetp.ge.u32 %p2, %r11, 6;\n@%p2 bra X;\nadd.u32 %r10, %r11, 2;\nbra "
      "L;\nX: add.u32 %r8, %r8, %r10;\nM:",
      "", together},
-    {"in_a_function_by_four", true,
+    {"in_a_function_by_three", true,
      "{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %r9;\ncall (y), g, (x);\nld.param.u32 %r8, "
      "[y];\n}\n",
      ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p, %q;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
      "[a];\nmov.u32 %i, 24;\nsetp.eq.u32 %p, %a, 3;\n@%p bra M;\nmov.u32 %i, 0;\nL: add.u32 %i, %i, "
-     "4;\nsetp.lt.u32 %q, %i, "
+     "3;\nsetp.lt.u32 %q, %i, "
      "24;\n@%q bra L;\nM: st.param.u32 [r], %i;\nret;\n}\n",
      together},
     {"in_a_function_without_a_preheader", true,
      "{\n.param .u32 x;\n.param .u32 y;\nst.param.u32 [x], %r9;\ncall (y), g, (x);\nld.param.u32 %r8, "
      "[y];\n}\n",
      ".func (.param .u32 r) g(.param .u32 a)\n{\n.reg .pred %p, %q;\n.reg .b32 %a, %i;\nld.param.u32 %a, "
-     "[a];\nmov.u32 %i, 0;\nsetp.eq.u32 %p, %a, 3;\n@%p bra M;\nL: add.u32 %i, %i, 4;\nsetp.lt.u32 %q, %i, "
+     "[a];\nmov.u32 %i, 0;\nsetp.eq.u32 %p, %a, 3;\n@%p bra M;\nL: add.u32 %i, %i, 3;\nsetp.lt.u32 %q, %i, "
      "24;\n@%q bra L;\nM: st.param.u32 [r], %i;\nret;\n}\n",
      together},
 };
