@@ -250,6 +250,16 @@ TEST_P(CountedLoop, MatchesTheDevicesCounters) {
 INSTANTIATE_TEST_SUITE_P(All, CountedLoop, testing::ValuesIn(loops),
                          [](const auto& each) { return each.param.name; });
 
+/// The lanes that a switch keeps in the loop take turns, so that none of them has the warp's trip count.
+TEST(CountedLoops, LanesDoNotIterateTogetherIfASwitchDividesThem) {
+  const auto* const kernel =
+      std::ranges::find(loops, std::string_view("switch_continues_and_leaves"), &Kernel::name);
+  CountedLaunch launch(module_of("", kernel->body), 2, 64);
+  launch.native();
+  launch.count(everything, false, false, 90);
+  EXPECT_TRUE(launch.plan().functions.front().lane_loops.empty());
+}
+
 /// True if lanes count for the warp in the kernel's loops.
 bool counts_by_lanes(const Kernel& kernel) {
   CountedLaunch launch(module_of(kernel.functions, kernel.body), 1, 32);
@@ -360,13 +370,16 @@ TEST(CountedKernels, CopySizesAreCountedSeparately) {
                                  "4;\nld.param.u64 %rd3, [out];\n"
                                  "cp.async.ca.shared.global [%r10], [%rd3], 16, %r9;\n"
                                  "cp.async.ca.shared.global [%r10+16], [%rd3], 8, %r9;\n"
+                                 "shl.b32 %r11, %r9, 1;\n"
+                                 "cp.async.ca.shared.global [%r10+24], [%rd3], 4, %r11;\n"
                                  "cp.async.wait_all;\nst.global.u32 [%rd1], %r9;\nret;"),
                        2, 40);
   launch.native();
   const auto counted = launch.count(specification, false, false, 90);
   EXPECT_EQ(counted, launch.count(specification, true, false, 90)) << launch.variant();
   ASSERT_EQ(counted.size(), 1u);
-  EXPECT_EQ(std::ranges::count(counted[0], 2 * 20 * 4u), 2) << "half of the threads copy 4 bytes each time";
+  EXPECT_EQ(std::ranges::count(counted[0], 2 * 20 * 4u), 3)
+      << "half of the threads copy 4 bytes each time, also where the size is larger than the copy";
 }
 
 }  // namespace

@@ -193,5 +193,23 @@ TEST(Exits, WarpsDoNotWaitForLanesInPartialSynchronization) {
   EXPECT_FALSE(waits_at_exit_beside(most + "ON_BASIC_BLOCK_ENTRY: " + all_lanes));
 }
 
+/// Lanes exit in different iterations of a loop.
+TEST(Exits, WarpsDoNotWaitAtAGuardedExit) {
+  const std::string before =
+      "setp.ge.u32 %p1, %r4, 450;\n@%p1 bra M;\nadd.u32 %r8, %r8, 3;\nM: setp.lt.u32 %p3, %r5, %r6;\n@%p3 "
+      "bra "
+      "N;\nadd.u32 %r8, %r8, 5;\nN: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p4, %r7, 3;\n@%p4 bra M;\n";
+  const auto waits = [](const std::string& body) {
+    CountedLaunch launch(module_of({}, body), 5, 96);
+    launch.native();
+    EXPECT_TRUE(launch.is_exact()) << body;
+    launch.count(everything, false, false, 90);
+    return launch.plan().functions.front().converges_at_exit;
+  };
+  EXPECT_TRUE(waits(before + "st.global.u32 [%rd1], %r8;\nexit;"));
+  EXPECT_FALSE(waits(before + "L: st.global.u32 [%rd1], %r8;\nadd.u32 %r8, %r8, 1;\nand.b32 %r9, %r4, "
+                              "7;\nsetp.gt.u32 %p2, %r8, %r9;\n@%p2 exit;\nbra L;"));
+}
+
 }  // namespace
 }  // namespace lynxpp::cod
