@@ -31,8 +31,6 @@ struct WordScheme {
 
   auto operator<=>(const WordScheme&) const = default;
 
-  bool is_estimate() const { return is_plain || sample > 1; }
-
   /// The default's 32-bit counters in the block's shared memory, for launches with enough unused shared
   /// memory. As exact as those in device memory. nullopt if the scheme determines where its counters are.
   std::optional<WordScheme> spare_counters() const {

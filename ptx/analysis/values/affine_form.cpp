@@ -105,10 +105,6 @@ std::int64_t AffineForm::coefficient_of(SymbolId symbol) const {
   return 0;
 }
 
-bool AffineForm::mentions(SymbolId symbol) const {
-  return std::ranges::any_of(terms, [symbol](const Term& term) { return term.product.contains(symbol); });
-}
-
 AffineForm constant_form(std::int64_t constant, std::uint8_t bits) {
   AffineForm form;
   form.bits = bits;

@@ -62,8 +62,6 @@ struct AffineForm {
   bool is_constant() const { return terms.empty(); }
   /// The coefficient of the symbol by itself; 0 if it does not occur alone.
   std::int64_t coefficient_of(SymbolId symbol) const;
-  /// True if the symbol occurs, alone or in a product.
-  bool mentions(SymbolId symbol) const;
 
   bool operator==(const AffineForm&) const = default;
 };

@@ -21,7 +21,6 @@ TEST(WordScheme, EmptyTextIsTheExactDefault) {
   EXPECT_EQ(read(""), WordScheme{});
   EXPECT_EQ(read(" , "), WordScheme{});
   EXPECT_EQ(read("replay"), WordScheme{});
-  EXPECT_FALSE(read("").is_estimate());
 }
 
 TEST(WordScheme, OnlyTheDefaultUsesSpareSharedMemory) {
@@ -35,7 +34,6 @@ TEST(WordScheme, OnlyTheDefaultUsesSpareSharedMemory) {
 TEST(WordScheme, AcceptsEachScheme) {
   EXPECT_EQ(read("basic").analysis, WordScheme::Analysis::none);
   EXPECT_EQ(read("static").analysis, WordScheme::Analysis::invariants);
-  EXPECT_TRUE(read("plain").is_estimate());
   EXPECT_EQ(read("threshold").threshold, 255u);
   EXPECT_EQ(read(" threshold = 7 , plain").threshold, 7u);
   EXPECT_EQ(read("shared=32").threshold, 0u);
