@@ -135,13 +135,12 @@ class TripCountFinder {
   std::optional<TripCount> read_at_end(const InductionVariable& variable, ValueId changed, std::uint32_t end,
                                        TripCount result) {
     const Loop& loop = loops_.loops()[variable.loop];
-    const bool is_entered = dominators_.dominates(loop.header, end);
     if (!is_visible(variable.reg, graph_.blocks[end].begin)) return std::nullopt;
     if (!result.keeps_start && is_known_at_end(variable, changed, end)) return result;
     if (!is_kept(variable.reg, ssa_.values()[changed].instruction, loop.header, end) ||
         !find_entries(variable, result))
       return std::nullopt;
-    if (is_entered) return result;
+    if (dominators_.dominates(loop.header, end)) return result;
     // A step other than one indicates an unrolled loop, in which one more addition costs less than
     // distinguishing the threads.
     if (is_scaled(result)) return std::nullopt;
