@@ -15,7 +15,7 @@ namespace lynxpp::ptx {
 /// Flushes the function's registers and bits for the lanes for which the guard holds.
 void append_flush(CodeBuilder& code, const CountContext& context, const std::optional<CodePredicate>& guard);
 
-/// Adds a value that few lanes have to the counter's slot, each lane separately. `slots` is the result of
+/// Adds a value that few lanes have to the counter's slot, each lane separately. `slot` is the result of
 /// slots_of_warp().
 void append_flush_by_lane(CodeBuilder& code, VirtualRegister number, CodeAddress slot,
                           const std::optional<CodePredicate>& guard);
