@@ -251,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(All, CountedLoop, testing::ValuesIn(loops),
                          [](const auto& each) { return each.param.name; });
 
 /// The lanes that a switch keeps in the loop take turns, so that none of them has the warp's trip count.
-TEST(CountedLoops, LanesDoNotIterateTogetherIfASwitchDividesThem) {
+TEST(CountedLoops, LanesDoNotIterateTogetherIfTheyDivergeAtASwitch) {
   const auto* const kernel =
       std::ranges::find(loops, std::string_view("switch_continues_and_leaves"), &Kernel::name);
   CountedLaunch launch(module_of("", kernel->body), 2, 64);

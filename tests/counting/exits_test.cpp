@@ -131,7 +131,7 @@ constexpr Kernel loops[] = {
      "L: add.u32 %r9, %r4, %r7;\nsetp.ge.u32 %p2, %r9, 4600;\n@%p2 bra N;\nadd.u32 %r8, %r8, 3;\nN: "
      "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 5;\n@%p3 bra L;\nsetp.ge.u32 %p1, %r4, 4500;\n@%p1 bra "
      "E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"where lanes leave a loop",
+    {"where lanes exit a loop",
      "and.b32 %r9, %r1, 7;\nL: add.u32 %r10, %r4, %r7;\nsetp.ge.u32 %p2, %r10, 460;\n@%p2 bra N;\nadd.u32 "
      "%r8, %r8, 3;\nN: add.u32 %r7, %r7, 2;\nsetp.le.u32 %p3, %r7, %r9;\n@%p3 bra L;\nsetp.ge.u32 %p1, "
      "%r4, 450;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},

@@ -20,18 +20,18 @@ struct Kernel {
   const char* body;
 };
 constexpr Kernel kernels[] = {
-    {"threads part",
+    {"threads diverge",
      "setp.gt.u32 %p1, %r1, 20;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
     {"a loop around a branch",
      "L: and.b32 %r9, %r1, %r7;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra N;\nadd.u32 %r8, %r8, %r7;\nN: add.u32 "
      "%r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 5;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
-    {"lanes leave a loop",
+    {"lanes exit a loop",
      "and.b32 %r9, %r1, 7;\nL: add.u32 %r8, %r8, %r7;\nadd.u32 %r7, %r7, 2;\nsetp.le.u32 %p2, %r7, "
      "%r9;\n@%p2 bra L;\nst.global.u32 [%rd1], %r8;\nret;"},
-    {"blocks part",
+    {"blocks diverge",
      "and.b32 %r9, %r2, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra E;\nadd.u32 %r8, %r8, 3;\nL: add.u32 %r7, "
      "%r7, 1;\nsetp.lt.u32 %p2, %r7, 4;\n@%p2 bra L;\nE: st.global.u32 [%rd1], %r8;\nret;"},
-    {"some blocks have left",
+    {"some blocks have exited",
      "setp.gt.u32 %p1, %r4, 90;\n@%p1 ret;\nsetp.gt.u32 %p2, %r1, 13;\n@%p2 bra E;\nadd.u32 %r8, %r8, "
      "3;\nE: st.global.u32 [%rd1], %r8;\nret;"},
     {"blocks diverge among threads that diverged",

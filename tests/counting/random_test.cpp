@@ -14,7 +14,7 @@ class StructuredKernel {
  public:
   struct Kind {
     bool is_plain = false;  ///< no calls, no returns, and loop exits only at the end of the loop
-    bool is_grid_uniform = false;
+    bool ignores_block = false;
     /// some conditions compare the thread's number, mostly with a bound that exceeds all of them
     bool has_bounds = false;
     bool has_rows = false;  ///< some conditions are uniform over 32 threads of a row
@@ -26,7 +26,7 @@ class StructuredKernel {
         has_rows_(kind.has_rows),
         calls_(below(3) == 0 && !is_plain_) {
     if (has_bounds_) body_ = ".reg .pred %q<999>;\nmov.u32 %r12, 0;\nmov.u32 %r13, 0;\nmov.u32 %r14, 0;\n";
-    if (kind.is_grid_uniform) body_ += "mul.lo.u32 %r5, %r1, 2654435761;\n";
+    if (kind.ignores_block) body_ += "mul.lo.u32 %r5, %r1, 2654435761;\n";
     if (has_rows_) {
       body_ +=
           "mov.u32 %r12, 0;\nmov.u32 %r13, 0;\nmov.u32 %r14, 0;\nmov.u32 %r16, %tid.y;\nmov.u32 %r17, "
