@@ -212,7 +212,7 @@ TEST(StridedWordsOfGrids, SupportThreeDimensions) {
   EXPECT_EQ(counts_of(measured.arrays[0]), measured.device_words);
 }
 
-/// With both specifications the loop has the counts of both.
+/// Each specification has its own counts.
 TEST(StridedWordsOfTwoSpecifications, AreSeparate) {
   const std::string source = counting("long");
   const std::vector<Measured> measured =
