@@ -114,8 +114,8 @@ class FunctionStorage {
   void choose() {
     const auto is_likely = [](const CounterDraft& each) { return each.weight >= likely; };
     const auto likely_ones = static_cast<std::size_t>(std::ranges::count_if(counters_, is_likely));
-    flushes_ = limit_ != 0 &&
-               (std::ranges::any_of(counters_, &CounterDraft::repeats) || likely_ones >= enough_bits);
+    flushes_ =
+        limit_ != 0 && (std::ranges::any_of(counters_, &CounterDraft::repeats) || likely_ones >= enough_bits);
     for (const CounterDraft& counter : counters_) add(counter);
   }
 
