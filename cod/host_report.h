@@ -104,9 +104,9 @@ struct LaunchView {
   const SiteTable* sites = nullptr;  ///< null if instructions are unknown
   /// Contents of Specification::arrays(), in the same order; ON_REPORT may modify them.
   std::vector<std::span<std::byte>> arrays;
-  /// The contents of large arrays that have no span: zero except for these runs, which are in order. By index
+  /// Contents of arrays whose span is empty: zero except for these runs, ascending and disjoint. Keyed by index
   /// in `arrays`.
-  std::map<std::uint32_t, std::vector<ElementRun>> runs;
+  std::map<std::uint32_t, std::span<const ElementRun>> runs;
   std::function<void(Emitted)> emit;            ///< receives emit(…)
   std::function<void(std::string_view)> print;  ///< receives print(…)
 };

@@ -32,7 +32,6 @@ class Elements {
   void add(std::uint64_t index, std::uint64_t amount) {
     if (index < size()) set(index, (*this)[index] + amount);
   }
-  void add_up_to_most(std::uint64_t index, std::uint64_t amount) { add_up_to_most(index, 1, amount); }
   /// Adds to each of `elements` elements from `first` on.
   void add_up_to_most(std::uint64_t first, std::uint64_t elements, std::uint64_t amount) {
     const std::uint64_t begin = std::min(first, size());

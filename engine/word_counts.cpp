@@ -1,6 +1,7 @@
 #include "engine/word_counts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -19,6 +20,7 @@ namespace {
 constexpr std::uint64_t reserved_shared_bytes = 1024;
 /// of a specification's array
 constexpr std::uint64_t most_alignment = 16;
+constexpr std::uint64_t word_bytes = 4;
 
 bool is_of_shared_words(const cod::GlobalArray& array) {
   return array.dimensions.size() == 1 && array.dimensions[0].extent == cod::Extent::shared_words;
@@ -208,7 +210,8 @@ class RangeCounts {
  public:
   explicit RangeCounts(const std::vector<CountedRange>& ranges) : ranges_(ranges), counts_(ranges.size()) {}
 
-  void add(const ptx::ReplayedAccess& access) {
+  /// Returns false if counting takes too much memory.
+  bool add(const ptx::ReplayedAccess& access) {
     const ptx::NumberRange range = ptx::range_of(access.address, access.box);
     const ptx::WideNumber end = range.greatest + access.bytes;
     const auto next = std::upper_bound(
@@ -223,20 +226,20 @@ class RangeCounts {
     } else {
       if (next == ranges_.end() || range.greatest < next->address) {
         outside_ += access.box.threads();
-        return;
+        return true;
       }
       bound = next->address;
     }
     const ptx::Answer<bool> below = ptx::is_less(access.address, bound, access.box);
     if (below.value) {  // one access that is partly in a range
       outside_ += access.box.threads();
-      return;
+      return true;
     }
-    for (const ptx::ThreadBox& box : ptx::divide(access.box, below.cut)) {
+    return std::ranges::all_of(ptx::divide(access.box, below.cut), [&](const ptx::ThreadBox& box) {
       ptx::ReplayedAccess part = access;
       part.box = box;
-      add(part);
-    }
+      return add(part);
+    });
   }
 
   std::uint64_t outside() const { return outside_; }
@@ -246,15 +249,17 @@ class RangeCounts {
   void finish(Visit visit) {
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
       if (!counts_[i]) continue;
-      for (const ptx::CountedRun& run : counts_[i]->finish())
-        visit(ranges_[i].element + run.first, run.words, run.count);
+      counts_[i]->finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+        visit(ranges_[i].element + first, words, count);
+      });
     }
   }
 
  private:
   ptx::WordCounts& counts_of(const CountedRange& range) {
     std::optional<ptx::WordCounts>& counts = counts_[static_cast<std::size_t>(&range - ranges_.data())];
-    if (!counts) counts.emplace(range.address, range.bytes);
+    const std::uint64_t before = range.address % word_bytes;  // in the first word
+    if (!counts) counts.emplace(range.address - before, range.bytes + before);
     return *counts;
   }
 
@@ -387,6 +392,26 @@ bool is_replayed(const cod::Specification& specification, std::size_t first,
   return true;
 }
 
+/// Sorts runs and combines those that overlap: variables may share a word.
+void combine(std::vector<cod::ElementRun>& runs, std::uint64_t most) {
+  std::ranges::sort(runs, {}, &cod::ElementRun::first);
+  const auto overlap = [](const cod::ElementRun& run, const cod::ElementRun& next) {
+    return run.first + run.elements > next.first;
+  };
+  if (std::ranges::adjacent_find(runs, overlap) == runs.end()) return;
+  std::map<std::uint64_t, std::uint64_t> changes;  // of the value, by element, modulo 2^64
+  for (const cod::ElementRun& run : runs) {
+    changes[run.first] += run.value;
+    changes[run.first + run.elements] -= run.value;
+  }
+  runs.clear();
+  std::uint64_t value = 0;
+  for (auto at = changes.begin(); at != changes.end(); ++at) {
+    value += at->second;
+    if (value != 0) runs.push_back({at->first, std::next(at)->first - at->first, std::min(value, most)});
+  }
+}
+
 void finish_elements(const cod::WordScheme& scheme, Elements elements) {
   for (std::uint64_t at = 0; at < elements.size(); ++at) {
     std::uint64_t value = elements[at];
@@ -459,6 +484,7 @@ ReplayedCounts fill_counted_words(
   std::multimap<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
   for (const WordCounting::Use& use : counting.uses)
     uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
+  bool is_complete = true;
   ReplayedCounts replayed{success(), std::vector<std::uint64_t>(specifications.size()), {}};
   replayed.runs.resize(specifications.size());
   for (std::size_t i = 0; i < specifications.size(); ++i) {
@@ -466,6 +492,7 @@ ReplayedCounts fill_counted_words(
       if (arrays[i][k].empty() && specifications[i]->arrays()[k].counts_words) replayed.runs[i][k] = {};
     }
   }
+  if (counting.uses.empty()) return replayed;
   replayed.status =
       ptx::replay(counting.program, replay_launch(counting, launch), [&](const ptx::ReplayedAccess& access) {
         const auto [first, last] = uses.equal_range({access.function, access.instruction, access.side});
@@ -474,9 +501,11 @@ ReplayedCounts fill_counted_words(
           const ArrayKey key{use->second->specification, use->second->array};
           const auto known =
               counts.try_emplace(key, use->second->is_shared ? launch.shared : launch.device).first;
-          known->second.add(access);
+          is_complete = known->second.add(access) && is_complete;
         }
       });
+  if (replayed.status && !is_complete)
+    replayed.status = failure("counting the words of replayed accesses takes too much memory");
   for (auto& [key, each] : counts) {
     const auto [specification, array] = key;
     Elements elements(arrays[specification][array],
@@ -489,7 +518,7 @@ ReplayedCounts fill_counted_words(
       if (runs != nullptr) return runs->push_back({first, words, std::min(amount, elements.most())});
       elements.add_up_to_most(first, words, amount);
     });
-    if (runs != nullptr) std::ranges::sort(*runs, {}, &cod::ElementRun::first);
+    if (runs != nullptr) combine(*runs, elements.most());
   }
   return replayed;
 }

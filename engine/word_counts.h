@@ -92,7 +92,7 @@ struct LaunchedWords {
   std::vector<CountedRange> shared, device;         ///< ascending by address
 };
 
-/// The counts of accesses without a probe, as far as they are not elements of an array.
+/// Result of fill_counted_words().
 struct ReplayedCounts {
   Status status;                       ///< a failure: some counts are missing
   std::vector<std::uint64_t> outside;  ///< per specification, accesses outside all ranges

@@ -58,7 +58,7 @@ class LaunchedWords {
   /// SharedParts::is_replayed
   const std::vector<bool>& is_replayed() const { return counting_->is_replayed; }
 
-  /// What a launch adds to the view of each specification.
+  /// A launch's word counts and notes, by specification.
   struct Finished {
     bool is_complete = true;  ///< false if accesses are missing that only probes would count
     std::vector<std::vector<std::string>> notes;

@@ -86,18 +86,19 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
           parts.shared_counters + parts.shared_counter_bytes * shared_counter_arrays++;
     }
     for (const cod::GlobalArray& array : specification->arrays()) {
+      const std::uint64_t elements = cod::element_count(array, extents);
       const std::size_t position = layout.specifications.size();
       const bool is_replayed =
           position < parts.is_replayed.size() && parts.is_replayed[position] && array.counts_words;
+      const std::uint64_t before = is_replayed ? 0 : layout.bytes;
+      if (elements == 0 || elements > largest_buffer / cod::size_of(array.type) ||
+          before + elements * cod::size_of(array.type) > largest_buffer) {
+        return failure("specification '" + specification->name() + "': array '" + array.name +
+                       "' is too large for this launch");
+      }
       if (is_replayed) {
         placed.arrays.emplace_back(layout.bytes, 0);
         continue;
-      }
-      const std::uint64_t elements = cod::element_count(array, extents);
-      if (elements == 0 || elements > largest_buffer / cod::size_of(array.type) ||
-          layout.bytes + elements * cod::size_of(array.type) > largest_buffer) {
-        return failure("specification '" + specification->name() + "': array '" + array.name +
-                       "' is too large for this launch");
       }
       const std::uint64_t size = elements * cod::size_of(array.type);
       placed.arrays.emplace_back(take(size), size);

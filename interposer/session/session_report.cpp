@@ -280,7 +280,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   if (std::ranges::any_of(plan.attached->specifications[index]->arrays(), cod::is_of_words)) {
     const std::vector<std::string>& notes = pending.words.notes[index];
     record.notes.insert(record.notes.end(), notes.begin(), notes.end());
-    view.runs = pending.words.runs[index];
+    for (const auto& [array, runs] : pending.words.runs[index]) view.runs[array] = runs;
     if (plan.needs && plan.device.limits)
       record.resources = resources_of(*plan.needs, plan.words->dynamic_shared_bytes(), *plan.device.limits);
   }

@@ -225,7 +225,7 @@ struct Session::Pending : Recycled<Pending> {
   report::ActivityRecord activity;
   report::LaunchPlace place;                                   ///< without its module
   const device::Device* on = nullptr;                          ///< compared only
-  LaunchedWords::Finished words;                               ///< what counting words found
+  LaunchedWords::Finished words;                               ///< its word counts and notes
   std::shared_ptr<const device::LiveAllocations> allocations;  ///< null unless results contain addresses
   std::chrono::steady_clock::time_point begin;                 ///< before the launch was made
   bool counters_may_have_wrapped = false;

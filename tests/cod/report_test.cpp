@@ -293,7 +293,7 @@ struct NaiveWords {
   }
 };
 
-/// The elements that are not zero, as runs; some are divided.
+/// The elements that are not zero, as runs; some are split.
 std::vector<ElementRun> runs_of(const std::vector<std::uint64_t>& elements) {
   std::vector<ElementRun> runs;
   for (std::uint64_t i = 0; i < elements.size(); ++i) {
@@ -316,6 +316,7 @@ TEST(Report, StatisticsOfWordsMatchThoseOfEveryWord) {
                         {"long", true},
                         {"int", true, "emit(\"sum\", sum(words)); words[1] += 0; "}};
   std::mt19937_64 random(7);
+  std::vector<ElementRun> runs;
   for (const Form& form : forms) {
     for (int round = 0; round < 60; ++round) {
       // Runs of equal counts, some longer than what is compared at once, and single words.
@@ -336,7 +337,8 @@ TEST(Report, StatisticsOfWordsMatchThoseOfEveryWord) {
       launch.arrays = {is_wide ? bytes_of_vector(counts) : bytes_of_vector(narrow)};
       if (form.has_runs) {
         launch.arrays = {{}};
-        launch.runs[0] = runs_of(counts);
+        runs = runs_of(counts);
+        launch.runs[0] = runs;
       }
       const ReportRun run = run_report(std::string("global unsigned ") + form.type +
                                            " words[DEVICE_WORDS];\nON_INSTRUCTION: MEM_READ: GLOBAL: "

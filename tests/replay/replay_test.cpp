@@ -59,11 +59,11 @@ struct Kernel {
     boxes = 0;
     const Status status = replay(program, launch, [&](const ReplayedAccess& access) {
       ++boxes;
-      (access.is_shared ? shared : device).add(access);
+      EXPECT_TRUE((access.is_shared ? shared : device).add(access));
     });
     EXPECT_TRUE(status) << (status ? "" : render(status.error().diagnostics));
-    tile = all_words(shared.finish(), 1024);
-    return all_words(device.finish(), words);
+    tile = all_words(shared, 1024);
+    return all_words(device, words);
   }
 
   std::size_t predictable() const {

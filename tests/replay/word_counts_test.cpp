@@ -23,17 +23,6 @@ void count(const ReplayedAccess& access, std::uint64_t address, std::vector<std:
   }
 }
 
-/// True if no two runs could be one.
-bool are_longest(const std::vector<CountedRun>& runs) {
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].words == 0 || runs[i].count == 0) return false;
-    if (i == 0) continue;
-    const std::uint64_t end = runs[i - 1].first + runs[i - 1].words;
-    if (end > runs[i].first || (end == runs[i].first && runs[i - 1].count == runs[i].count)) return false;
-  }
-  return true;
-}
-
 TEST(WordCounts, MatchEveryThread) {
   std::mt19937 random(3);
   const auto pick = [&](int least, int greatest) {
@@ -56,16 +45,14 @@ TEST(WordCounts, MatchEveryThread) {
         access.box.last[d] = access.box.first[d] + static_cast<std::uint32_t>(pick(0, d == 0 ? 31 : most));
         access.address.coefficients[d] = pick(0, 2) == 0 ? 0 : unit * pick(-20, 20);
       }
-      access.address.coefficients[0] = unit * pick(0, 2);
+      access.address.coefficients[0] = unit * pick(0, 3);
       access.address.constant = address + 20000 / unit * unit;
       if (!counts.holds(access)) continue;
-      counts.add(access);
+      ASSERT_TRUE(counts.add(access));
       count(access, address, expected, access.box);
       ++added;
     }
-    const std::vector<CountedRun> runs = counts.finish();
-    ASSERT_TRUE(are_longest(runs));
-    ASSERT_EQ(all_words(runs, bytes / 4), expected);
+    ASSERT_EQ(all_words(counts, bytes / 4), expected) << round;
     ASSERT_NE(added, 0);
   }
 }
@@ -91,20 +78,60 @@ TEST(WordCounts, CombineManyBoxesWithEqualStrides) {
   access.box.last[3] = 15;
   access.address.coefficients[0] = 4;
   access.address.coefficients[3] = 1024;
-  for (int i = 0; i < 1000; ++i) counts.add(access);
-  EXPECT_EQ(counts.finish(), std::vector<CountedRun>({{0, 4096, 1000}}));
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(counts.add(access));
+  EXPECT_EQ(all_words(counts, 4096), std::vector<std::uint64_t>(4096, 1000));
 }
 
-TEST(WordCounts, TakeNoMemoryForWordsThatAreNotAccessed) {
-  WordCounts counts(0, std::uint64_t{1} << 60);
+/// The runs that finish() visits.
+std::vector<std::vector<std::uint64_t>> runs_of(WordCounts& counts) {
+  std::vector<std::vector<std::uint64_t>> runs;
+  counts.finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+    runs.push_back({first, words, count});
+  });
+  return runs;
+}
+
+/// An access of `threads` threads, with addresses `stride` bytes apart.
+ReplayedAccess row_of(std::int64_t address, std::uint32_t bytes, std::int64_t stride, std::uint32_t threads) {
   ReplayedAccess access;
-  access.bytes = 2;
-  access.box.last[0] = 4;
-  access.address.coefficients[0] = 2;
-  access.address.constant = (std::int64_t{1} << 50) + 2;
-  counts.add(access);
-  const std::uint64_t first = std::uint64_t{1} << 48;
-  EXPECT_EQ(counts.finish(), std::vector<CountedRun>({{first, 1, 1}, {first + 1, 2, 2}}));
+  access.bytes = bytes;
+  access.box.last[0] = threads - 1;
+  access.address.coefficients[0] = stride;
+  access.address.constant = address;
+  return access;
+}
+
+constexpr std::uint64_t huge = std::uint64_t{1} << 60;
+
+TEST(WordCounts, TakeNoMemoryForWordsThatAreNotAccessed) {
+  WordCounts counts(0, huge);
+  constexpr std::int64_t far = std::int64_t{1} << 50;
+  EXPECT_TRUE(counts.add(row_of(far + 2, 2, 2, 5)));
+  const std::uint64_t first = far / 4;
+  EXPECT_EQ(runs_of(counts), (std::vector<std::vector<std::uint64_t>>{{first, 1, 1}, {first + 1, 2, 2}}));
+}
+
+/// Counts rows at one address of a large range again and again, then at addresses before and after it.
+TEST(WordCounts, GrowWithTheTouchedPart) {
+  WordCounts counts(0, huge);
+  constexpr std::int64_t far = std::int64_t{1} << 50;
+  for (int i = 0; i < 5000; ++i) EXPECT_TRUE(counts.add(row_of(far, 4, 8, 3)));
+  EXPECT_TRUE(counts.add(row_of(far - 4096, 4, 4, 2)));
+  EXPECT_TRUE(counts.add(row_of(far + 8192, 1, 3, 4)));
+  EXPECT_TRUE(counts.add(row_of(far - 65536, 2, 6, 2)));
+  const std::uint64_t first = far / 4;
+  EXPECT_EQ(runs_of(counts), (std::vector<std::vector<std::uint64_t>>{{first - 16384, 2, 1},
+                                                                      {first - 1024, 2, 1},
+                                                                      {first, 1, 5000},
+                                                                      {first + 2, 1, 5000},
+                                                                      {first + 4, 1, 5000},
+                                                                      {first + 2048, 1, 2},
+                                                                      {first + 2049, 2, 1}}));
+}
+
+TEST(WordCounts, RefuseWhatTakesTooMuchMemory) {
+  WordCounts counts(0, huge);
+  EXPECT_FALSE(counts.add(row_of(0, 4, 1 << 20, 1 << 25)));
 }
 
 }  // namespace

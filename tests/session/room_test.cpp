@@ -191,12 +191,13 @@ TEST_F(RoomTest, FinishWaitsWhileResultsArrive) {
   session_.reset();
 }
 
-/// Accepts buffers of any size without storing them; no launch ends.
+/// Accepts buffers of any size but stores only their beginning; no launch ends.
 class LargeDevice : public FakeDevice {
  public:
+  static constexpr std::size_t most_bytes = 4096;
   Result<std::unique_ptr<device::Buffer>> allocate_zeroed(std::size_t,
                                                           const device::Launch& launch) override {
-    return FakeDevice::allocate_zeroed(64, launch);
+    return FakeDevice::allocate_zeroed(most_bytes, launch);
   }
   Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer>,
                                                       const device::Launch&) override {

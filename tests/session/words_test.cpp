@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -85,6 +86,29 @@ TEST_F(SessionTest, ReplayedWordsTakeNoDeviceMemoryAndDoNotOverflow) {
   EXPECT_EQ(counted.name, "counted");
   EXPECT_THAT(std::get<std::vector<std::uint64_t>>(counted.values), testing::ElementsAre(64u));
   session_.reset();
+}
+
+TEST_F(SessionTest, ReplayedCountsOfArraysThatShareAWordAreAdded) {
+  std::ofstream(spec_) << "global unsigned counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { countWords(counts); }\n"
+                          "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+      ".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nmov.u64 %rd1, 65536;\nst.global.u8 [%rd1], %r1;\n"
+      "st.global.u8 [%rd1+1], %r1;\nst.global.u16 [%rd1+6], %r1;\nret;\n}\n";
+  start({});
+  FakeDevice device;
+  auto live = std::make_shared<device::LiveAllocations>();
+  live->sorted = {{65536, 1, 0, {}, {}}, {65537, 1, 1, {}, {}}, {65542, 2, 2, {}, {}}};
+  device.memory = live;
+  KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+  EXPECT_TRUE(session_->launch(device, request_of(1, 32), source, &found_));
+  session_->finish();
+  ASSERT_EQ(records_.launches.size(), 1u);
+  const auto& results = records_.launches[0].results;
+  const auto accesses = std::ranges::find(results, "arrays.accesses", &report::ResultValue::name);
+  ASSERT_NE(accesses, results.end());
+  EXPECT_THAT(std::get<std::vector<std::uint64_t>>(accesses->values), testing::ElementsAre(64u, 64u, 32u));
 }
 
 /// Counts one access to each of the words, as probes would.

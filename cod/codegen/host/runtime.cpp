@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "cod/sema/format.h"
 
@@ -145,6 +146,10 @@ Status check_arrays(const Program& program, const LaunchView& launch, HostRun& r
                      std::to_string(count) + " elements");
     }
     run.counts.push_back(count);
+    if (!has_runs) continue;
+    std::optional<MappedMemory> elements = MappedMemory::of(count * size_of(array.type));
+    if (!elements) return failure("'" + array.name + "' is too large for the host's memory");
+    run.expanded.emplace(static_cast<std::uint32_t>(i), HostRun::Expanded{std::move(*elements)});
   }
   return success();
 }
@@ -154,25 +159,22 @@ std::uint64_t host_extent(HostRun* run, std::uint64_t extent) {
 }
 
 std::byte* HostRun::elements_of(std::uint32_t array) {
-  const std::vector<ElementRun>* const runs = runs_of(array);
-  if (runs == nullptr) {
-    const auto known = expanded.find(array);
-    return known != expanded.end() ? known->second.data() : launch.arrays[array].data();
-  }
+  const auto known = expanded.find(array);
+  if (known == expanded.end()) return launch.arrays[array].data();
+  std::byte* const elements = known->second.elements.bytes().data();
+  if (std::exchange(known->second.is_filled, true)) return elements;
   const std::size_t bytes = size_of(program.arrays[array].type);
-  std::vector<std::byte>& elements = expanded[array];
-  elements.resize(counts[array] * bytes);
-  for (const ElementRun& each : *runs) {
+  for (const ElementRun& each : launch.runs.at(array)) {
     const std::uint64_t end = std::min(each.first + each.elements, counts[array]);
-    for (std::uint64_t i = each.first; i < end; ++i)
-      std::memcpy(elements.data() + i * bytes, &each.value, bytes);
+    for (std::uint64_t i = each.first; i < end; ++i) std::memcpy(elements + i * bytes, &each.value, bytes);
   }
-  return elements.data();
+  return elements;
 }
 
-const std::vector<ElementRun>* HostRun::runs_of(std::uint32_t array) const {
-  const auto found = launch.runs.find(array);
-  return found == launch.runs.end() || expanded.contains(array) ? nullptr : &found->second;
+std::optional<std::span<const ElementRun>> HostRun::runs_of(std::uint32_t array) const {
+  const auto known = expanded.find(array);
+  if (known == expanded.end() || known->second.is_filled) return std::nullopt;
+  return launch.runs.at(array);
 }
 
 void* host_array(HostRun* run, std::uint64_t array) {

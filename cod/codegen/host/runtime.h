@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cod/host_report.h"
 #include "cod/sema/program.h"
+#include "support/mapped_memory.h"
 
 namespace lynxpp::cod {
 
@@ -40,13 +43,17 @@ struct HostRun {
   std::deque<std::string> texts = {};        ///< strings returned to the report
   std::set<std::string> taken_names = {};    ///< as passed to emit and similar functions
   std::set<std::string> emitted_names = {};  ///< of results, including columns
-  /// Contents of arrays in LaunchView::runs that the report reads or writes element by element.
-  std::map<std::uint32_t, std::vector<std::byte>> expanded = {};
+  /// Memory for the elements of arrays in LaunchView::runs; committed where the report touches it.
+  struct Expanded {
+    MappedMemory elements;
+    bool is_filled = false;
+  };
+  std::map<std::uint32_t, Expanded> expanded = {};
 
-  /// Returns the first element of an array. Expands runs.
+  /// Returns a pointer to the array's first element; expands runs.
   std::byte* elements_of(std::uint32_t array);
-  /// Returns the array's contents as runs; null if they are elements.
-  const std::vector<ElementRun>* runs_of(std::uint32_t array) const;
+  /// Returns the array's contents as runs; nullopt if they are elements.
+  std::optional<std::span<const ElementRun>> runs_of(std::uint32_t array) const;
   /// Returns `name`, or the first of "name#2", "name#3", … that is not taken.
   std::string take_name(const std::string& name);
   /// Passes the result on, with its name made unique in the same way.

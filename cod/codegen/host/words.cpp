@@ -24,7 +24,7 @@ constexpr std::uint64_t layout_numbers = 4;
 
 /// The counts of words: runs, or elements.
 struct Words {
-  const std::vector<ElementRun>* runs;  ///< null: elements
+  std::optional<std::span<const ElementRun>> runs;  ///< nullopt: elements
   const std::byte* data;
   std::uint64_t count;
   bool is_wide;
@@ -67,7 +67,7 @@ void visit_runs(const std::byte* data, std::uint64_t first, std::uint64_t words,
 
 /// Does the same for known runs.
 template <typename Visit>
-void visit_runs(const std::vector<ElementRun>& runs, std::uint64_t first, std::uint64_t words, Visit visit) {
+void visit_runs(std::span<const ElementRun> runs, std::uint64_t first, std::uint64_t words, Visit visit) {
   const std::uint64_t last = first + words;
   const auto ends_before = [](const ElementRun& run, std::uint64_t at) {
     return run.first + run.elements <= at;
@@ -90,7 +90,7 @@ void visit_runs(const Words& counts, const MemoryArray& array, Visit visit) {
   const auto from_array = [&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
     visit(first - array.first, words, count);
   };
-  if (counts.runs != nullptr) {
+  if (counts.runs) {
     visit_runs(*counts.runs, array.first, known, from_array);
   } else if (counts.is_wide) {
     visit_runs<std::uint64_t>(counts.data, array.first, known, from_array);
@@ -228,9 +228,9 @@ void host_emit_words(HostRun* run, const Expression* call, const std::string* na
   const Symbol& symbol = *call->operands[1]->symbol;
   const bool is_shared = symbol.dimensions[0].extent == Extent::shared_words;
   const std::vector<MemoryArray>& arrays = is_shared ? run->launch.shared_arrays : run->launch.device_arrays;
-  const std::vector<ElementRun>* const runs = run->runs_of(symbol.index);
-  const Words counts{runs, runs == nullptr ? run->elements_of(symbol.index) : nullptr,
-                     run->counts[symbol.index], bytes_of(symbol.type) == 8};
+  const std::optional<std::span<const ElementRun>> runs = run->runs_of(symbol.index);
+  const Words counts{runs, runs ? nullptr : run->elements_of(symbol.index), run->counts[symbol.index],
+                     bytes_of(symbol.type) == 8};
   const std::string table = run->take_name(*name);
   if (arrays.empty()) return;
   Columns columns;
