@@ -119,6 +119,13 @@ bool is_address(const ResultValue& result) {
          fold_of(result) != Fold::minimum && fold_of(result) != Fold::maximum;
 }
 
+/// Texts have no sum, mean, minimum or maximum: their numbers only identify them.
+Fold fold_of_texts(Fold fold) {
+  const bool is_amount = fold == Fold::sum || fold == Fold::mean || fold == Fold::ratio ||
+                         fold == Fold::minimum || fold == Fold::maximum;
+  return is_amount ? Fold::same : fold;
+}
+
 /// Returns "0x7f0000000040 #3+0x40".
 std::string address_text(const Number& address, std::span<const NamedAllocation> allocations) {
   std::string text = hexadecimal(address);
@@ -156,9 +163,12 @@ bool TableTotals::all_columns_are(Fold fold) const {
 
 std::vector<TableTotals::Column> TableTotals::columns_of(const std::vector<const ResultValue*>& results) {
   std::vector<Column> columns;
-  for (const ResultValue* result : results)
-    columns.push_back({column_name(*result), result->unit, fold_of(*result),
-                       !result->texts.empty() || is_address(*result), result->fold.has_value()});
+  for (const ResultValue* result : results) {
+    const bool is_text = !result->texts.empty() || is_address(*result);
+    const Fold fold = fold_of(*result);
+    columns.push_back({column_name(*result), result->unit, is_text ? fold_of_texts(fold) : fold, is_text,
+                       result->fold.has_value()});
+  }
   return columns;
 }
 

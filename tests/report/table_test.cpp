@@ -458,6 +458,21 @@ k: loads
       << table;
 }
 
+/// Records of other programs may declare any fold for texts.
+TEST(Table, TextsAreNotAdded) {
+  for (const Fold fold : {Fold::sum, Fold::mean, Fold::ratio, Fold::minimum, Fold::maximum, Fold::same}) {
+    const auto launch = [fold](std::vector<std::string> texts) {
+      ResultValue name = column("loads", "name", {7, 8}, fold);
+      name.texts = std::move(texts);
+      if (fold == Fold::ratio) name.denominators = Values(std::vector<std::uint64_t>{0, 0});
+      return launch_of("k", {column("loads", "key", std::vector<std::uint64_t>{4, 9}, Fold::key), name});
+    };
+    const std::string table = table_of({launch({"a", "b"}), launch({"c", "b"})});
+    EXPECT_NE(table.find("varies"), std::string::npos) << table;
+    EXPECT_NE(table.find(" b\n"), std::string::npos) << table;
+  }
+}
+
 /// If the records declare how to fold every column of a table without keys, rows with the same number are
 /// folded.
 TEST(Table, RowsAreFoldedAsDeclared) {
