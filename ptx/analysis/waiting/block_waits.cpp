@@ -1,7 +1,6 @@
 #include "ptx/analysis/waiting/block_waits.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
 

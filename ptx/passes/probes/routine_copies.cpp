@@ -1,8 +1,6 @@
 #include "ptx/passes/probes/routine_copies.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <string_view>
 
 namespace lynxpp::ptx {

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "ptx/passes/counting/emit/context.h"
 #include "ptx/passes/counting/emit/flush.h"

@@ -1,6 +1,5 @@
 #include "ptx/passes/counting/emit/increments.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
