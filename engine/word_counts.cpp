@@ -210,8 +210,7 @@ class RangeCounts {
  public:
   explicit RangeCounts(const std::vector<CountedRange>& ranges) : ranges_(ranges), counts_(ranges.size()) {}
 
-  /// Returns false if counting takes too much memory.
-  bool add(const ptx::ReplayedAccess& access) {
+  void add(const ptx::ReplayedAccess& access) {
     const ptx::NumberRange range = ptx::range_of(access.address, access.box);
     const ptx::WideNumber end = range.greatest + access.bytes;
     const auto next = std::upper_bound(
@@ -226,33 +225,36 @@ class RangeCounts {
     } else {
       if (next == ranges_.end() || range.greatest < next->address) {
         outside_ += access.box.threads();
-        return true;
+        return;
       }
       bound = next->address;
     }
     const ptx::Answer<bool> below = ptx::is_less(access.address, bound, access.box);
     if (below.value) {  // one access that is partly in a range
       outside_ += access.box.threads();
-      return true;
+      return;
     }
-    return std::ranges::all_of(ptx::divide(access.box, below.cut), [&](const ptx::ThreadBox& box) {
+    for (const ptx::ThreadBox& box : ptx::divide(access.box, below.cut)) {
       ptx::ReplayedAccess part = access;
       part.box = box;
-      return add(part);
-    });
+      add(part);
+    }
   }
 
   std::uint64_t outside() const { return outside_; }
 
-  /// Calls visit(element, words, count) for runs of accessed words.
+  /// Calls visit(element, words, count) for runs of accessed words. Returns false if some are missing, because
+  /// they take too much memory.
   template <typename Visit>
-  void finish(Visit visit) {
+  bool finish(Visit visit) {
+    bool is_complete = true;
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
       if (!counts_[i]) continue;
-      counts_[i]->finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+      is_complete &= counts_[i]->finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
         visit(ranges_[i].element + first, words, count);
       });
     }
+    return is_complete;
   }
 
  private:
@@ -484,7 +486,6 @@ ReplayedCounts fill_counted_words(
   std::multimap<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
   for (const WordCounting::Use& use : counting.uses)
     uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
-  bool is_complete = true;
   ReplayedCounts replayed{success(), std::vector<std::uint64_t>(specifications.size()), {}};
   replayed.runs.resize(specifications.size());
   for (std::size_t i = 0; i < specifications.size(); ++i) {
@@ -501,11 +502,9 @@ ReplayedCounts fill_counted_words(
           const ArrayKey key{use->second->specification, use->second->array};
           const auto known =
               counts.try_emplace(key, use->second->is_shared ? launch.shared : launch.device).first;
-          is_complete = known->second.add(access) && is_complete;
+          known->second.add(access);
         }
       });
-  if (replayed.status && !is_complete)
-    replayed.status = failure("counting the words of replayed accesses takes too much memory");
   for (auto& [key, each] : counts) {
     const auto [specification, array] = key;
     Elements elements(arrays[specification][array],
@@ -514,10 +513,12 @@ ReplayedCounts fill_counted_words(
     std::vector<cod::ElementRun>* const runs =
         found != replayed.runs[specification].end() ? &found->second : nullptr;
     replayed.outside[specification] += each.outside();
-    each.finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t amount) {
+    const bool is_complete = each.finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t amount) {
       if (runs != nullptr) return runs->push_back({first, words, std::min(amount, elements.most())});
       elements.add_up_to_most(first, words, amount);
     });
+    if (replayed.status && !is_complete)
+      replayed.status = failure("counting the words of replayed accesses takes too much memory");
     if (runs != nullptr) combine(*runs, elements.most());
   }
   return replayed;

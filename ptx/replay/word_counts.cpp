@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "support/check.h"
 
@@ -9,7 +10,7 @@ namespace lynxpp::ptx {
 namespace {
 
 constexpr std::uint64_t word = 4;
-/// The least number of rows that are kept one by one, and the greatest.
+/// Boxes are divided into at least this many rows, and at most.
 constexpr std::uint64_t few = 1024;
 constexpr std::uint64_t many = std::uint64_t{1} << 24;
 /// A row takes about the time of this many words in differences of all words.
@@ -20,22 +21,18 @@ constexpr std::uint64_t most_numbers = std::uint64_t{1} << 29;
 }  // namespace
 
 WordCounts::WordCounts(std::uint64_t address, std::uint64_t bytes)
-    : address_(address),
-      bytes_(bytes),
-      words_((bytes + word - 1) / word),
-      combined_at_(few),
-      first_(words_) {}
+    : address_(address), bytes_(bytes), words_((bytes + word - 1) / word), first_(words_) {}
 
 bool WordCounts::holds(const ReplayedAccess& access) const {
   const NumberRange range = range_of(access.address, access.box);
   return range.least >= address_ && range.greatest + access.bytes <= WideNumber{address_} + bytes_;
 }
 
-bool WordCounts::add(const ReplayedAccess& access) {
+void WordCounts::add(const ReplayedAccess& access) {
   LYNXPP_CHECK(holds(access), "the access leaves the counted range");
-  std::vector<Steps> dimensions;
+  Dimensions dimensions;
   std::uint64_t weight = 1;
-  const auto base = static_cast<std::uint64_t>(range_of(access.address, access.box).least) - address_;
+  auto base = static_cast<std::uint64_t>(range_of(access.address, access.box).least) - address_;
   for (std::size_t i = 0; i < thread_dimensions; ++i) {
     const std::int64_t slope = access.address.coefficients[i];
     const std::uint64_t extent = access.box.extent(i);
@@ -45,29 +42,34 @@ bool WordCounts::add(const ReplayedAccess& access) {
   }
   if (access.bytes > word) dimensions.push_back({word, access.bytes / word});
   dimensions = merge(std::move(dimensions));
-  extend_hull(base, dimensions);
   Steps row{word, 1};
-  std::vector<Steps> others = dimensions;
   if (!dimensions.empty() && word % dimensions[0].stride == 0) {
     row = dimensions[0];
-    others.erase(others.begin());
+    dimensions.erase(dimensions.begin());
   }
-  std::uint64_t rows = 1;
-  for (const Steps& each : others) rows = std::min(rows * each.extent, many + 1);
-  rows_ = std::min(rows_ + rows, many + 1);
-  if (!is_time_for_boxes()) {
-    add_rows(base, row, others, weight);
-    return true;
+  add_to_shapes(base, row, dimensions, weight);
+}
+
+/// Divides the box until the strides of its shape are multiples of words.
+void WordCounts::add_to_shapes(std::uint64_t base, const Steps& row, const Dimensions& shape,
+                               std::uint64_t weight) {
+  const auto is_of_words = [](const Steps& each) { return each.stride % word == 0; };
+  const auto divided = std::ranges::find_if_not(shape, is_of_words);
+  if (divided == shape.end()) return add_row(by_shape_[shape], base, row, weight);
+  const std::uint64_t parts = word / std::gcd(divided->stride, word);
+  for (std::uint64_t part = 0; part < std::min(parts, divided->extent); ++part) {
+    Dimensions rest = shape;
+    Steps& steps = rest[static_cast<std::size_t>(divided - shape.begin())];
+    steps = {divided->stride * parts, (divided->extent - part + parts - 1) / parts};
+    if (steps.extent == 1) rest.erase(rest.begin() + (divided - shape.begin()));
+    add_to_shapes(base + part * divided->stride, row, rest, weight);
   }
-  if (!make_room_for_boxes()) return false;
-  add_boxes(base, std::move(dimensions), weight);
-  return true;
 }
 
 /// Merges a dimension that continues where another ends into that dimension.
-std::vector<WordCounts::Steps> WordCounts::merge(std::vector<Steps> dimensions) {
+WordCounts::Dimensions WordCounts::merge(Dimensions dimensions) {
   std::ranges::sort(dimensions, {}, &Steps::stride);
-  std::vector<Steps> merged;
+  Dimensions merged;
   for (const Steps& each : dimensions) {
     if (!merged.empty() && each.stride == merged.back().stride * merged.back().extent) {
       merged.back().extent *= each.extent;
@@ -78,73 +80,87 @@ std::vector<WordCounts::Steps> WordCounts::merge(std::vector<Steps> dimensions) 
   return merged;
 }
 
-void WordCounts::extend_hull(std::uint64_t base, const std::vector<Steps>& dimensions) {
-  std::uint64_t end = base + word;
-  // Dividing a dimension (add_boxes) adds up to three of its steps.
-  for (const Steps& each : dimensions) end += each.stride * (each.extent + word - 1);
-  first_ = std::min(first_, base / word);
-  end_ = std::max(end_, std::min(end / word + 1, words_));
-}
-
 // ---- rows
 
-/// Adds a row at each address of the other dimensions.
-void WordCounts::add_rows(std::uint64_t base, const Steps& row, const std::vector<Steps>& others,
-                          std::uint64_t weight) {
-  std::vector<std::uint64_t> steps(others.size());
-  while (true) {
-    std::uint64_t at = base;
-    for (std::size_t i = 0; i < others.size(); ++i) at += steps[i] * others[i].stride;
-    add_row(at, row, weight);
-    std::size_t i = 0;
-    while (i < others.size() && ++steps[i] == others[i].extent) steps[i++] = 0;
-    if (i == others.size()) return;
-  }
-}
-
 /// Precondition: the stride is 1, 2 or 4 bytes.
-void WordCounts::add_row(std::uint64_t base, const Steps& row, std::uint64_t weight) {
+void WordCounts::add_row(Differences& to, std::uint64_t base, const Steps& row, std::uint64_t weight) {
   const std::uint64_t per_word = word / row.stride;
   const std::uint64_t skipped = base % word / row.stride;  // in the first word
   const std::uint64_t end = skipped + row.extent;
   const std::uint64_t first = base / word;
-  if (end <= per_word) return add_run(first, 1, weight * row.extent);
+  if (end <= per_word) return to.add(first, 1, weight * row.extent);
   const std::uint64_t begin_of_whole = skipped == 0 ? 0 : 1;
   const std::uint64_t end_of_whole = end / per_word;
-  if (skipped != 0) add_run(first, 1, weight * (per_word - skipped));
+  if (skipped != 0) to.add(first, 1, weight * (per_word - skipped));
   if (end_of_whole != begin_of_whole)
-    add_run(first + begin_of_whole, end_of_whole - begin_of_whole, weight * per_word);
-  if (end % per_word != 0) add_run(first + end_of_whole, 1, weight * (end % per_word));
+    to.add(first + begin_of_whole, end_of_whole - begin_of_whole, weight * per_word);
+  if (end % per_word != 0) to.add(first + end_of_whole, 1, weight * (end % per_word));
 }
 
-void WordCounts::add_run(std::uint64_t first, std::uint64_t words, std::uint64_t weight) {
-  differences_.push_back({first, weight});
-  differences_.push_back({first + words, 0 - weight});
-  if (differences_.size() < combined_at_) return;
+void WordCounts::Differences::add(std::uint64_t first, std::uint64_t words, std::uint64_t weight) {
+  all_.push_back({first, weight});
+  all_.push_back({first + words, 0 - weight});
+  if (all_.size() < combined_at_) return;
   combine();
-  combined_at_ = std::max(few, 2 * differences_.size());
+  combined_at_ = std::max(combined_at_, 2 * all_.size());
 }
 
-/// Sorts the differences and combines those of one word.
-void WordCounts::combine() {
-  std::ranges::sort(differences_, {}, &Difference::at);
+void WordCounts::Differences::combine() {
+  std::ranges::sort(all_, {}, &Difference::at);
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < differences_.size();) {
-    Difference sum{differences_[i].at, 0};
-    for (; i < differences_.size() && differences_[i].at == sum.at; ++i) sum.amount += differences_[i].amount;
-    if (sum.amount != 0) differences_[kept++] = sum;
+  for (std::size_t i = 0; i < all_.size();) {
+    Difference sum{all_[i].at, 0};
+    for (; i < all_.size() && all_[i].at == sum.at; ++i) sum.amount += all_[i].amount;
+    if (sum.amount != 0) all_[kept++] = sum;
   }
-  differences_.resize(kept);
+  all_.resize(kept);
+}
+
+template <typename Visit>
+void WordCounts::Differences::visit_runs(Visit visit) const {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i + 1 < all_.size(); ++i) {
+    count += all_[i].amount;
+    if (count != 0) visit(all_[i].at, all_[i + 1].at - all_[i].at, count);
+  }
 }
 
 // ---- boxes
 
-bool WordCounts::is_time_for_boxes() const {
-  return size_ != 0 || rows_ > std::clamp((end_ - first_) / words_per_row, few, many);
+/// Divides a box of words into rows if they are few, otherwise adds it to the differences of all words.
+/// Returns false if that takes too much memory.
+bool WordCounts::add_box(std::uint64_t first, const Dimensions& dimensions, std::uint64_t weight) {
+  extend_hull(first, dimensions);
+  const bool has_row = dimensions[0].stride == word;
+  const std::span<const Steps> shape = std::span(dimensions).subspan(has_row ? 1 : 0);
+  std::uint64_t rows = 1;
+  for (const Steps& each : shape) rows = std::min(rows * each.extent, many + 1);
+  number_of_rows_ = std::min(number_of_rows_ + rows, many + 1);
+  if (size_ != 0 || number_of_rows_ > std::clamp((end_ - first_) / words_per_row, few, many)) {
+    if (!make_room()) return false;
+    add_corners(first, dimensions, weight);
+    return true;
+  }
+  std::vector<std::uint64_t> steps(shape.size());
+  while (true) {
+    std::uint64_t at = first;
+    for (std::size_t i = 0; i < shape.size(); ++i) at += steps[i] * shape[i].stride / word;
+    rows_.add(at, has_row ? dimensions[0].extent : 1, weight);
+    std::size_t i = 0;
+    while (i < shape.size() && ++steps[i] == shape[i].extent) steps[i++] = 0;
+    if (i == shape.size()) return true;
+  }
+}
+
+void WordCounts::extend_hull(std::uint64_t first, const Dimensions& dimensions) {
+  std::uint64_t end = first + 1;
+  for (const Steps& each : dimensions) end += each.stride * each.extent / word;
+  first_ = std::min(first_, first);
+  end_ = std::max(end_, std::min(end, words_));
 }
 
 /// Makes `by_strides_` cover the hull. Returns false if that takes too much memory.
-bool WordCounts::make_room_for_boxes() {
+bool WordCounts::make_room() {
   const bool is_first = size_ == 0;
   const std::uint64_t old_end = begin_ + size_, more = size_ / 2;
   const std::uint64_t begin = is_first          ? first_
@@ -165,27 +181,14 @@ bool WordCounts::make_room_for_boxes() {
   return true;
 }
 
-/// Divides boxes until all strides are multiples of words.
-void WordCounts::add_boxes(std::uint64_t base, std::vector<Steps> dimensions, std::uint64_t weight) {
-  const auto divided =
-      std::ranges::find_if(dimensions, [](const Steps& each) { return each.stride % word != 0; });
-  if (divided == dimensions.end()) return add_box(base, dimensions, weight);
-  const Steps whole = *divided;
-  const std::uint64_t parts = word / std::gcd(whole.stride, word);
-  for (std::uint64_t part = 0; part < std::min(parts, whole.extent); ++part) {
-    *divided = {whole.stride * parts, (whole.extent - part + parts - 1) / parts};
-    add_boxes(base + part * whole.stride, dimensions, weight);
-  }
-}
-
-/// Precondition: strides are multiples of words.
-void WordCounts::add_box(std::uint64_t base, const std::vector<Steps>& dimensions, std::uint64_t weight) {
+/// Adds the corners of a box to the differences of all words.
+void WordCounts::add_corners(std::uint64_t first, const Dimensions& dimensions, std::uint64_t weight) {
   Strides strides;
   for (const Steps& each : dimensions) strides.push_back(each.stride / word);
   std::vector<std::uint64_t>& all = by_strides_[strides];
   all.resize(size_);
   for (std::uint32_t corner = 0; corner < 1u << dimensions.size(); ++corner) {
-    std::uint64_t at = base / word - begin_;
+    std::uint64_t at = first - begin_;
     std::uint64_t amount = weight;
     for (std::size_t i = 0; i < dimensions.size(); ++i) {
       if ((corner >> i & 1) == 0) continue;
@@ -197,8 +200,8 @@ void WordCounts::add_box(std::uint64_t base, const std::vector<Steps>& dimension
   }
 }
 
-/// Returns the counts of the `size_` words from `begin_` on, and clears `by_strides_`.
-std::vector<std::uint64_t> WordCounts::sums_of_boxes() {
+/// Returns the counts of the `size_` words from `begin_` on.
+std::vector<std::uint64_t> WordCounts::sums() {
   std::vector<std::uint64_t> counts(size_);
   for (auto& [strides, numbers] : by_strides_) {
     for (const std::uint64_t stride : strides) {
@@ -207,33 +210,35 @@ std::vector<std::uint64_t> WordCounts::sums_of_boxes() {
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += numbers[i];
     numbers = {};
   }
-  by_strides_.clear();
   return counts;
 }
 
-void WordCounts::finish(const std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)>& visit) {
-  combine();
-  if (size_ != 0) {
-    std::vector<std::uint64_t>& all = by_strides_[{1}];
-    all.resize(size_);
-    for (const Difference& each : differences_) {
-      if (each.at - begin_ < size_) all[each.at - begin_] += each.amount;
-    }
-    differences_.clear();
-    const std::vector<std::uint64_t> counts = sums_of_boxes();
-    for (std::uint64_t first = 0, end = 0; first < counts.size(); first = end) {
-      while (end < counts.size() && counts[end] == counts[first]) ++end;
-      if (counts[first] != 0) visit(begin_ + first, end - first, counts[first]);
-    }
-    return;
+bool WordCounts::finish(const std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)>& visit) {
+  bool is_complete = true;
+  for (auto& [shape, rows] : by_shape_) {
+    rows.combine();
+    rows.visit_runs([&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+      Dimensions dimensions{{word, words}};
+      dimensions.insert(dimensions.end(), shape.begin(), shape.end());
+      is_complete = is_complete && add_box(first, merge(std::move(dimensions)), count);
+    });
+    rows = {};
   }
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < differences_.size(); ++i) {
-    count += differences_[i].amount;
-    const std::uint64_t end = i + 1 < differences_.size() ? differences_[i + 1].at : words_;
-    if (count != 0) visit(differences_[i].at, end - differences_[i].at, count);
+  if (!is_complete) return false;
+  rows_.combine();
+  if (size_ == 0) {
+    rows_.visit_runs(visit);
+    return true;
   }
-  differences_.clear();
+  rows_.visit_runs([&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+    add_corners(first, {{word, words}}, count);
+  });
+  const std::vector<std::uint64_t> counts = sums();
+  for (std::uint64_t first = 0, end = 0; first < counts.size(); first = end) {
+    while (end < counts.size() && counts[end] == counts[first]) ++end;
+    if (counts[first] != 0) visit(begin_ + first, end - first, counts[first]);
+  }
+  return true;
 }
 
 }  // namespace lynxpp::ptx

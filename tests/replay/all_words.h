@@ -14,7 +14,7 @@ namespace lynxpp::ptx {
 inline std::vector<std::uint64_t> all_words(WordCounts& counts, std::uint64_t words) {
   std::vector<std::uint64_t> all;
   std::uint64_t last = 0;  // count of the last run
-  counts.finish([&](std::uint64_t first, std::uint64_t number, std::uint64_t count) {
+  EXPECT_TRUE(counts.finish([&](std::uint64_t first, std::uint64_t number, std::uint64_t count) {
     EXPECT_NE(number, 0u);
     EXPECT_NE(count, 0u);
     EXPECT_GE(first, all.size());
@@ -22,7 +22,7 @@ inline std::vector<std::uint64_t> all_words(WordCounts& counts, std::uint64_t wo
     all.resize(first);
     all.insert(all.end(), number, count);
     last = count;
-  });
+  }));
   EXPECT_LE(all.size(), words);
   all.resize(words);
   return all;

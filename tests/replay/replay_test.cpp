@@ -59,7 +59,7 @@ struct Kernel {
     boxes = 0;
     const Status status = replay(program, launch, [&](const ReplayedAccess& access) {
       ++boxes;
-      EXPECT_TRUE((access.is_shared ? shared : device).add(access));
+      (access.is_shared ? shared : device).add(access);
     });
     EXPECT_TRUE(status) << (status ? "" : render(status.error().diagnostics));
     tile = all_words(shared, 1024);
