@@ -1,10 +1,11 @@
 // Counts of accesses to each 4-byte word of a range of memory, computed from accesses of boxes of threads
 // without iterating over single threads. Time and memory depend on the accesses, not on the range's size.
 //
-// A box of threads accesses the words base + Σ stride × (0 … extent - 1). Its dimension with the least stride is
-// a *row* of adjacent words; the others are its *shape*. Counts of rows are kept for each shape as differences:
-// where a row begins and ends, the count of a word differs from that of the word before. So boxes of one shape
-// whose rows are adjacent, as those of single threads in every thread block, become one box.
+// A box of threads accesses the words base + Σ stride × (0 … extent - 1). Its dimension with the least
+// stride is a *row* of adjacent words; the others are its *shape*. Counts of rows are kept for each shape as
+// differences: where a row begins and ends, the count of a word differs from that of the word before. So
+// boxes of one shape whose rows are adjacent, as those of single threads in all thread blocks, become one
+// box.
 //
 // At the end, boxes are divided into rows while these are few. Beyond that, they change a few differences of
 // all words between the least and the greatest address: the histogram of a box is the product over the
@@ -55,7 +56,7 @@ class WordCounts {
     std::uint64_t amount = 0;
   };
 
-  /// Counts of words, by the place where they change.
+  /// Counts of words, kept where they change.
   class Differences {
    public:
     /// Adds `weight` to `words` words from `first` on.
