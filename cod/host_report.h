@@ -104,8 +104,8 @@ struct LaunchView {
   const SiteTable* sites = nullptr;  ///< null if instructions are unknown
   /// Contents of Specification::arrays(), in the same order; ON_REPORT may modify them.
   std::vector<std::span<std::byte>> arrays;
-  /// Contents of arrays whose span is empty: zero except for these runs, ascending and disjoint. Keyed by index
-  /// in `arrays`.
+  /// Contents of arrays whose span is empty: zero except for these runs, ascending and disjoint. Keyed by
+  /// index in `arrays`.
   std::map<std::uint32_t, std::span<const ElementRun>> runs;
   std::function<void(Emitted)> emit;            ///< receives emit(…)
   std::function<void(std::string_view)> print;  ///< receives print(…)

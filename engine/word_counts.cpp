@@ -243,8 +243,8 @@ class RangeCounts {
 
   std::uint64_t outside() const { return outside_; }
 
-  /// Calls visit(element, words, count) for runs of accessed words. Returns false if some are missing, because
-  /// they take too much memory.
+  /// Calls visit(element, words, count) for runs of accessed words. Returns false if some are missing,
+  /// because they take too much memory.
   template <typename Visit>
   bool finish(Visit visit) {
     bool is_complete = true;

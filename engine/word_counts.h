@@ -100,8 +100,8 @@ struct ReplayedCounts {
   std::vector<std::map<std::uint32_t, std::vector<cod::ElementRun>>> runs;
 };
 
-/// Adds the counts of accesses without a probe to arrays[specification][array], or returns them as runs if the
-/// array is empty. 32-bit counts saturate.
+/// Adds the counts of accesses without a probe to arrays[specification][array], or returns them as runs if
+/// the array is empty. 32-bit counts saturate.
 ReplayedCounts fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
