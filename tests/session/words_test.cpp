@@ -45,12 +45,12 @@ TEST_F(SessionTest, ReportsNarrowWordCountersInALongLaunch) {
   EXPECT_THAT(records_.launches[2].notes, Not(says_so));
 }
 
-/// Has many allocations; remembers the size of the last buffer.
+/// Has one allocation; remembers the size of the last buffer.
 class MeasuringDevice : public FakeDevice {
  public:
-  MeasuringDevice() {
+  explicit MeasuringDevice(std::uint64_t bytes) {
     auto live = std::make_shared<device::LiveAllocations>();
-    live->sorted.push_back({std::uint64_t{1} << 40, std::uint64_t{1} << 30, 0, {}, {}});
+    live->sorted.push_back({std::uint64_t{1} << 40, bytes, 0, {}, {}});
     memory = live;
   }
   Result<std::unique_ptr<device::Buffer>> allocate_zeroed(std::size_t bytes,
@@ -70,7 +70,7 @@ TEST_F(SessionTest, ReplayedWordsTakeNoDeviceMemoryAndDoNotOverflow) {
                           "shared_counts); }\n";
   text_ = writes_to_shared_memory;
   start({});
-  MeasuringDevice device;
+  MeasuringDevice device(std::uint64_t{1} << 30);
   device.set_clock_khz(2'000'000);
   device.milliseconds = 100;
   device.ready = false;
@@ -85,6 +85,26 @@ TEST_F(SessionTest, ReplayedWordsTakeNoDeviceMemoryAndDoNotOverflow) {
   const auto& counted = records_.launches[0].results.at(0);
   EXPECT_EQ(counted.name, "counted");
   EXPECT_THAT(std::get<std::vector<std::uint64_t>>(counted.values), testing::ElementsAre(64u));
+  session_.reset();
+}
+
+/// Replay follows the load but not the store, whose address is loaded.
+TEST_F(SessionTest, WordsThatAProbeCountsHaveDeviceMemory) {
+  std::ofstream(spec_) << "global unsigned counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL: { countWords(counts); }\n"
+                          "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+      ".reg .b32 %r<2>;\n.reg .b64 %rd<3>;\nmov.u64 %rd1, 1099511627776;\nld.global.u64 %rd2, [%rd1];\n"
+      "st.global.u32 [%rd2], %r1;\nret;\n}\n";
+  start({});
+  constexpr std::uint64_t bytes = 1 << 20;
+  MeasuringDevice device(bytes);
+  KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+  EXPECT_TRUE(session_->launch(device, request_of(1, 32), source, &found_));
+  session_->finish();
+  EXPECT_GT(device.asked, bytes) << "a counter per word";
+  EXPECT_EQ(records_.launches.size(), 1u);
   session_.reset();
 }
 
