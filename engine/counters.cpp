@@ -109,7 +109,7 @@ class TermCollector {
   static bool may_diverge(const ptx::FunctionUnit& function, std::uint32_t block,
                           const ptx::Instruction& instruction) {
     const ptx::BasicBlock& range = function.graph().blocks[block];
-    return instruction.guarded() && !range.targets.empty() && range.targets[0] != range.fall_through;
+    return instruction.guarded() && !range.targets.empty();
   }
 
   void collect_tallies(std::uint32_t first_probe) {
@@ -138,7 +138,7 @@ class TermCollector {
     const bool measures = probe.effect == ptx::ProbeEffect::measures_sectors ||
                           probe.effect == ptx::ProbeEffect::measures_banks;
     if (measures && (!access || !access->follows_from_lanes())) return true;
-    return wanted.is_wide_only && access && access->bytes <= 4 && !access->is_bulk;
+    return wanted.is_wide_only && access && access->bytes <= 4;
   }
 
   /// Collects a tally at one access.

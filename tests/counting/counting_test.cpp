@@ -361,6 +361,29 @@ TEST(CountedKernels, CountsOfUncalledFunctionsAreExact) {
   launch.expect_exact();
 }
 
+/// Both edges of the branch lead to the next instruction.
+TEST(CountedKernels, BranchesToTheNextInstructionDoNotDiverge) {
+  constexpr const char* specification = R"(
+global unsigned long divergent[INSTRUCTIONS];
+global unsigned long branches;
+ON_INSTRUCTION: BRANCH: PREDICATED: OPCODE("bra*"): {
+  int divides = divergentWarp(branchTarget());
+  if (divides && leastActiveThreadInWarp()) atomicAdd(&divergent[instructionId()], 1);
+  atomicAdd(&branches, 1);
+}
+)";
+  const auto divergent = [&](const std::string& before_label) {
+    CountedLaunch launch(module_of("", "and.b32 %r9, %r4, 1;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra N;\n" +
+                                           before_label + "N: st.global.u32 [%rd1], %r8;\nret;"),
+                         2, 64);
+    launch.native();
+    const auto counted = launch.count(specification, false, false, 90);
+    return std::accumulate(counted[0].begin(), counted[0].end(), std::uint64_t{0});
+  };
+  EXPECT_EQ(divergent("add.u32 %r8, %r8, 1;\n"), 4u) << "every warp";
+  EXPECT_EQ(divergent(""), 0u);
+}
+
 TEST(CountedKernels, CopySizesAreCountedSeparately) {
   constexpr const char* specification =
       "global unsigned long bytes[INSTRUCTIONS];\nON_INSTRUCTION: MEM_READ: GLOBAL: "
