@@ -361,7 +361,7 @@ TEST(CountedKernels, CountsOfUncalledFunctionsAreExact) {
   launch.expect_exact();
 }
 
-/// Both edges of the branch lead to the next instruction.
+/// Both edges of the branch reach the next instruction.
 TEST(CountedKernels, BranchesToTheNextInstructionDoNotDiverge) {
   constexpr const char* specification = R"(
 global unsigned long divergent[INSTRUCTIONS];

@@ -70,7 +70,8 @@ TEST(HotSpots, HaveATenthOfTheTotalAndManyAccesses) {
   const auto counts = [](Numbers visits) {
     const report::LaunchRecord record = launch({0x11, 0x12}, std::move(visits), 0);
     std::vector<std::uint64_t> found;
-    for (const HotSpot& each : hot_spots_of({&record})->spots) found.push_back(each.count);
+    const Result<HotSpots> spots = hot_spots_of({&record});
+    for (const HotSpot& each : spots->spots) found.push_back(each.count);
     return found;
   };
   EXPECT_EQ(counts({999, 1000}), Numbers{1000});

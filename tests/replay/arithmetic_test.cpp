@@ -37,6 +37,8 @@ bool holds(ReplayComparison comparison, WideNumber a, WideNumber b) {
   return false;
 }
 
+__extension__ using WideBits = unsigned __int128;
+
 /// nullopt if PTX leaves the result undefined.
 std::optional<WideNumber> expected_of(const ReplayOperation& operation, const Numbers& numbers) {
   const WideNumber a = read(numbers[0], operation), b = read(numbers[1], operation);
@@ -46,7 +48,8 @@ std::optional<WideNumber> expected_of(const ReplayOperation& operation, const Nu
     case Kind::subtract: return a - b;
     case Kind::negate: return -a;
     case Kind::bit_not: return ~a;
-    case Kind::multiply: return a * b + numbers[2];
+    // Only the lower 64 bits matter; the product of two unsigned numbers may not fit a signed one.
+    case Kind::multiply: return static_cast<WideNumber>(WideBits(a) * WideBits(b) + WideBits(numbers[2]));
     case Kind::shift_left: return amount >= operation.bits ? 0 : a * (WideNumber{1} << amount);
     case Kind::shift_right: return a >> std::min(amount, 127u);
     case Kind::bit_and: return a & b;
