@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "engine/handler_sites.h"
 #include "tests/cod/test_support.h"
 #include "tests/counting/fixture.h"
+#include "tests/ptx/parse.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -73,6 +75,29 @@ TEST(ManyFunctions, SectorsMatchPlainHandlers) {
   for (const int sm : {75, 90}) {
     EXPECT_EQ(launch.count(sectors, false, false, sm), plain) << "sm_" << sm;
   }
+}
+
+/// The driver defines vprintf().
+TEST(ManyFunctions, KernelsThatPrintAreCounted) {
+  CountedLaunch launch(
+      module_of(".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n",
+                "setp.lt.u32 %p1, %r3, 1025;\n@%p1 bra E;\n{ .param .b64 f; .param .b64 a; .param .b32 r;\n"
+                "st.param.b64 [f], %rd1;\nst.param.b64 [a], %rd1;\ncall (r), vprintf, (f, a); }\n"
+                "E: st.global.u32 [%rd1], %r8;\nret;"),
+      2, 40);
+  launch.native();
+  EXPECT_TRUE(launch.is_exact()) << launch.variant();
+}
+
+TEST(HandlerSites, AKernelWithoutRetEndsAfterItsLastInstruction) {
+  ptx::Module module = ptx::module_of(
+      ".visible .entry k(.param .u64 out)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [out];\n"
+      "st.global.u64 [%rd1], %rd1;\n}\n");
+  const auto specification = compiled("global int n;\nON_KERNEL_EXIT: { atomicAdd(&n, 1); }\n");
+  const auto found = engine::find_handler_sites(module, "k", *specification);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().sites.size(), 1u);
 }
 
 }  // namespace
