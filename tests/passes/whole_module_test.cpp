@@ -287,6 +287,15 @@ TEST(WholeModule, RejectsAKernelThatLaunchesItself) {
               HasSubstr("it launches itself from the device"));
 }
 
+TEST(WholeModule, LeavesFunctionsWithRegisterParametersAsTheyAre) {
+  const auto variant = instrument(
+      ".func f(.reg .b32 a)\n{\n  .reg .b32 %r<2>;\n  add.u32 %r1, a, 1;\n  ret;\n}\n"
+      ".visible .entry k()\n{\n  .reg .b32 %r1;\n  mov.u32 %r1, 5;\n  call f, (%r1);\n  ret;\n}\n");
+  EXPECT_THAT(accepted(variant), HasSubstr("call f, (%r1);"));
+  ASSERT_TRUE(variant);
+  EXPECT_THAT(variant->notes, testing::Contains(HasSubstr("it has register parameters")));
+}
+
 TEST(WholeModule, RejectsUndefinedFunctionsAtLaunch) {
   const std::string body =
       ".extern .func g;\n.extern .func unused;\n.visible .entry k\n{\n  call g;\n  ret;\n}\n";
