@@ -302,6 +302,17 @@ TEST(Conformance, OutOfBoundsAccessesAreCountedInEveryMemory) {
   EXPECT_EQ(measured.dropped_at, (std::map<std::uint32_t, std::uint64_t>{{2, 5 * 32}}));
 }
 
+TEST(Conformance, EveryIndexIsChecked) {
+  const Measured measured = measure(
+      "global int g[2][4], after[64];\nON_KERNEL_EXIT: { int i = laneId(); g[i][1] = 1; g[1][i] = 2; }\n"
+      "ON_REPORT: { emit(\"sum\", sum(g)); emit(\"after\", sum(after)); }",
+      line(32, 1));
+  ASSERT_EQ(measured.failure, "");
+  EXPECT_EQ(measured.dropped, 30u + 28u) << "rows 2 to 31, then columns 4 to 31";
+  EXPECT_EQ(measured["sum"], 1 + 4 * 2);
+  EXPECT_EQ(measured["after"], 0);
+}
+
 TEST(Conformance, OutOfBoundsAccessesAreCountedByLocation) {
   const Measured measured = measure(
       "global int g[2], h[4];\nstatic void set(int *p, int i) {\n p[i] = 1; }\nON_KERNEL_EXIT: {\n"

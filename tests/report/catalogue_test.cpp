@@ -34,6 +34,20 @@ TEST(Catalogue, HoldsEveryFileOfTheExamplesByteForByte) {
   }
 }
 
+TEST(Catalogue, SummariesAreTheFirstParagraphOfTheComment) {
+  const auto summary_of = [](std::string_view name) {
+    return std::string(std::ranges::find(ready_made(), name, &ReadyMade::name)->summary);
+  };
+  EXPECT_EQ(
+      summary_of("instruction_count"),
+      "Dynamic PTX instructions of a launch: by threads (respecting guards) and by warps, in total and by "
+      "class");
+  EXPECT_EQ(
+      summary_of("memory_efficiency"),
+      "Global memory: requests, 32-byte sectors, bytes requested and transferred; separately for loads, "
+      "stores and atomics, and for every instruction");
+}
+
 TEST(Catalogue, ReadyMadeSpecificationsAreFoundByName) {
   for (const ReadyMade& entry : ready_made()) {
     const auto found = find_specification(" " + std::string(entry.name) + " ");
