@@ -1,10 +1,10 @@
 #include "ptx/passes/memory/lane_values.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/passes/cost_model.h"
 #include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/memory/bank_sites.h"
@@ -14,13 +14,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_lane_registers = 8;  // per function, because their live ranges extend to the last
-                                                // access
-constexpr double loop_iterations = 8;
-constexpr std::uint32_t deepest_loop = 6;
-/// Minimum ratio of access executions to executions of the code at the pattern's program point. If that code
-/// is quick, 1 suffices.
-constexpr double paying = 2;
 /// Holds if `mask` contains exactly the lowest lanes of the warp, and `also` holds.
 VirtualRegister are_first_lanes(VirtualRegister mask, VirtualRegister also, CodeBuilder& code) {
   const VirtualRegister first_hole = code.b32("add.u32", {mask, 1});
@@ -59,12 +52,12 @@ class FunctionLanes {
     want_what_others_follow_from();
     std::vector<std::pair<Wanted, Sharing>> chosen;
     for (auto& [wanted, group] : groups_) {
-      const double least = is_quick(wanted) ? 1 : paying;
+      const double least = is_quick(wanted) ? 1 : cost::least_reuse;
       if (group.weight >= least * weight_of(wanted.pattern.block)) chosen.emplace_back(wanted, group);
     }
     std::ranges::stable_sort(
         chosen, [](const auto& left, const auto& right) { return left.second.weight > right.second.weight; });
-    if (chosen.size() > most_lane_registers) chosen.resize(most_lane_registers);
+    if (chosen.size() > cost::registers_of_lane_values) chosen.resize(cost::registers_of_lane_values);
     if (chosen.empty()) return;
     std::map<Wanted, VirtualRegister> registers;
     for (const auto& [wanted, group] : chosen) registers.emplace(wanted, names_.fresh(RegisterType::b32));
@@ -94,12 +87,12 @@ class FunctionLanes {
   void want_what_others_follow_from() {
     for (const auto& [wanted, group] : groups_) {
       const double own = weight_of(wanted.pattern.block);
-      if (group.from && group.weight >= paying * own) groups_[*group.from].weight += own;
+      if (group.from && group.weight >= cost::least_reuse * own) groups_[*group.from].weight += own;
     }
   }
 
   double weight_of(std::uint32_t block) {
-    return std::pow(loop_iterations, std::min(analyses_.loops().depth_of(block), deepest_loop));
+    return cost::executions_in_loops(analyses_.loops().depth_of(block));
   }
 
   void collect() {
@@ -153,7 +146,7 @@ class FunctionLanes {
     if (!some || same == some) return of_same;
     const std::optional<Wanted> of_some = wanted_of(std::string(bank_lanes_value), *some, access);
     const double own_weight = weight_of(function_.graph().block_of[index]);
-    if (!of_same || own_weight < paying * weight_of(same->block)) return of_some;
+    if (!of_same || own_weight < cost::least_reuse * weight_of(same->block)) return of_some;
     const bool is_before =
         some->block != same->block && analyses_.dominators().dominates(some->block, same->block);
     if (is_before) from = of_some;

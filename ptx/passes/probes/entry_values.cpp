@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "ptx/passes/cost_model.h"
 #include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/module/entry.h"
 
 namespace lynxpp::ptx {
 namespace {
-
-/// The maximum number of 32-bit registers for all routines of a function: they are live in the entire
-/// function.
-constexpr std::uint32_t most_units = 8;
 
 std::uint32_t units_of(RegisterType type) { return type == RegisterType::b64 ? 2 : 1; }
 
@@ -37,7 +34,7 @@ void EntryValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBin
     computations.push_back(computation_of(routine, i, binding));
     if (find(computations[i]) == nullptr) more += units_of(routine.invariants()[i]);
   }
-  if (units_ + more > most_units) return;
+  if (units_ + more > cost::registers_of_entry_values) return;
   units_ += more;
   NameSource& names = unit_.edits.names(*function_.function);
   std::vector<VirtualRegister> registers;

@@ -1,17 +1,27 @@
-// Determines whether the lanes of a warp converge at the kernel's exit.
+// Determines whether a variant may make the lanes of a warp converge at the kernel's exit: the first lane there
+// waits in a vote for the rest.
 //
-// Code can enforce it: the first lane at the exit waits for the rest. This is unsafe if another thread waits
-// for that lane to exit, as at a barrier: the program would hang. It is also unsafe if some lanes of a warp
-// synchronize with each other, in the program or in a handler, while the others wait at the exit: in this
-// situation a GPU left two of ten lanes in a shuffle forever (docs/design/counting.md).
+// Why no lane waits forever. The rules below admit a kernel only if
+//   1. every launched lane of the warp reaches the one exit, unless it never ends in the original either, and
+//   2. every instruction that waits for other lanes (a barrier, `.sync`) is in the kernel itself, where all
+//      lanes of a warp pass it together or none does, and handlers synchronize lanes only at such sites.
+// A lane that waits at the exit has executed all of the program's instructions. So another lane can only wait
+// for it (a) in an instruction of rule 2, in which it takes part no more: excluded, because lanes pass these
+// together; or (b) for it to have exited, as a barrier of the block or the cluster does. Such a barrier waits
+// for every lane of the warp to arrive or exit, so in the original it also waits for those lanes that our lane
+// waits for; they do not depend on the barrier by (a). All other lanes run on: PTX for sm_70 and newer
+// guarantees each started thread progress whatever other threads do (C++ [intro.progress], CUDA's "Execution
+// model"); below, lanes reconverge at the exit anyway, which post-dominates all branches.
+//
+// Without rule 2 the wait is unsafe: some lanes would vote with all lanes at the exit while others are in a
+// shuffle among themselves, and warps then did hang on an H200 (docs/design/counting.md).
 #pragma once
 
 #include "ptx/passes/counting/flow/program.h"
 
 namespace lynxpp::ptx {
 
-/// True if the kernel has one exit that every launched lane reaches, no lane may wait for another one to
-/// exit, and lanes synchronize only in converged warps. Requires complete CountInputs::memory.
+/// True if both rules hold. Requires complete CountInputs::memory.
 bool converges_at_exit(const CountInputs& inputs, const CountedFunction& kernel);
 
 }  // namespace lynxpp::ptx

@@ -1,14 +1,12 @@
 #include "ptx/passes/counting/flow/flow.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "ptx/passes/cost_model.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr double iterations_of_a_loop = 8;
-constexpr double rare = 0.1;
-constexpr std::uint32_t deepest = 6;
 constexpr std::uint32_t short_end = 4;  // instructions
 
 }  // namespace
@@ -45,9 +43,7 @@ std::uint32_t EdgeSites::depth(std::uint32_t block) const {
   return loops.depth_of(block) + (loops.is_irreducible(block) ? 1 : 0);
 }
 
-double EdgeSites::frequency(std::uint32_t block) const {
-  return std::pow(iterations_of_a_loop, std::min(depth(block), deepest));
-}
+double EdgeSites::frequency(std::uint32_t block) const { return cost::executions_in_loops(depth(block)); }
 
 bool EdgeSites::is_short_end(std::uint32_t block) const {
   return block == outside || (graph_.blocks[block].successors.empty() &&
@@ -97,7 +93,7 @@ CounterDraft EdgeSites::edge(std::uint32_t source, std::uint32_t target) const {
   // All lanes execute a counting instruction before a branch, whichever edge they take.
   const bool is_before_branch = counter.increments[0].condition.kind != Condition::Kind::always;
   if (stays && !is_before_branch) counter.weight = std::min(counter.weight, frequency(target));
-  if (is_early_exit(source, target)) counter.weight *= rare;
+  if (is_early_exit(source, target)) counter.weight *= cost::early_exit;
   counter.repeats = stays && repeats(source) && repeats(target);
   return counter;
 }

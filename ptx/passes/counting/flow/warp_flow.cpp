@@ -6,16 +6,12 @@
 #include <set>
 #include <utility>
 
+#include "ptx/passes/cost_model.h"
 #include "ptx/passes/counting/refine/complements.h"
 #include "ptx/passes/counting/refine/trip_counts.h"
 
 namespace lynxpp::ptx {
 namespace {
-
-/// Cost of a count that each lane keeps for itself, relative to an election.
-constexpr double lane_cost = 0.3;
-/// Cost of a count by lane 0 or by all lanes without an election.
-constexpr double together_cost = 0.25;
 
 /// Properties of a block.
 struct BlockFacts {
@@ -236,7 +232,8 @@ class WarpFlowBuilder {
     edge.counter.counts_warps = true;
     edge.counter.is_converged = is_converged;
     edge.counter.is_once = is_once(edge.counter);
-    edge.flow.weight = edge.counter.weight * (is_converged || edge.counter.is_once ? together_cost : 1);
+    edge.flow.weight =
+        edge.counter.weight * (is_converged || edge.counter.is_once ? cost::without_election : 1);
     edges_.push_back(std::move(edge));
     return edges_.back();
   }
@@ -312,7 +309,7 @@ class WarpFlowBuilder {
   /// Each lane counts for itself; the warp's count is the maximum over its lanes.
   void count_by_lanes(CountedEdge& edge, std::uint32_t index) {
     const std::uint32_t end = loops()[index].end;
-    edge.flow.weight = edge.counter.weight * lane_cost;
+    edge.flow.weight = edge.counter.weight * cost::in_each_lane;
     const CounterDraft at_end = sites_.block_start(end);
     edge.counter.increments[0].amount = Increment::Amount::lane_maximum;
     edge.counter.increments[0].index = index;

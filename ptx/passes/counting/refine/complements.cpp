@@ -1,11 +1,10 @@
 #include "ptx/passes/counting/refine/complements.h"
 
 #include "ptx/analysis/flow/walk.h"
+#include "ptx/passes/cost_model.h"
 
 namespace lynxpp::ptx {
 namespace {
-
-constexpr double rare_skip = 0.1;
 
 /// True if the block ends in a guarded branch to a block other than the next one.
 bool ends_in_condition(const CountedFunction& kernel, std::uint32_t block) {
@@ -61,7 +60,7 @@ void count_complements(const CountedFunction& function, const EdgeSites& sites,
       continue;
     edge.counter.increments = {
         {{ProgramPoint::Kind::before, block, blocks[block].end - 1}, {Condition::Kind::none_takes, target}}};
-    edge.counter.weight = edge.flow.weight = rare_skip;
+    edge.counter.weight = edge.flow.weight = cost::early_exit;
     edge.is_complement = true;
   }
 }

@@ -6,17 +6,13 @@
 #include <tuple>
 
 #include "ptx/analysis/flow/walk.h"
+#include "ptx/passes/cost_model.h"
 #include "ptx/passes/counting/flow/regions.h"
 #include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-/// Relative to other counters of a flow, so that readings are preferred.
-constexpr double reading_cost = 0.5;
-/// Cost relative to an election; lane 0 needs none.
-constexpr double converged_cost = 0.25;
-constexpr std::size_t most_saved = 6;  // registers per function that keep a value across a loop
 constexpr std::size_t most_steps = 200'000;
 /// Puts edges in loops with a constant trip count into the spanning tree first, so that the number of entries
 /// of such a loop never depends on its number of iterations.
@@ -81,7 +77,7 @@ class TripCountFinder {
       std::optional<TripCount> found;
       for (; begin != end; ++begin) {
         std::optional<TripCount> trips = reading_of(*begin);
-        if (trips && saved + registers_of(*trips) <= most_saved &&
+        if (trips && saved + registers_of(*trips) <= cost::registers_of_trip_counts &&
             (!found || cost_of(*trips) < cost_of(*found)))
           found = std::move(trips);
       }
@@ -302,7 +298,8 @@ CountedEdge trip_edge(const CountedFunction& function, const EdgeSites& sites, c
   edge.counter.repeats = true;
   edge.counter.counts_warps = chosen.use != TripCountUse::threads;
   edge.counter.is_converged = chosen.use == TripCountUse::lane_0;
-  edge.flow.weight = edge.counter.weight * reading_cost * (edge.counter.is_converged ? converged_cost : 1);
+  edge.flow.weight =
+      edge.counter.weight * cost::of_a_reading * (edge.counter.is_converged ? cost::without_election : 1);
   return edge;
 }
 

@@ -4,18 +4,16 @@
 #include <map>
 #include <utility>
 
+#include "ptx/passes/cost_model.h"
 #include "ptx/passes/counting/draft.h"
 #include "ptx/passes/facts.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::uint32_t narrow_registers = 24;  // per function, to preserve the kernel's occupancy
-constexpr std::uint32_t wide_registers = 12;
 constexpr std::uint32_t most_bits = 96;
 /// The number of likely counters outside loops that justifies a flush.
 constexpr std::size_t enough_bits = 4;
-constexpr double likely = 0.5;
 constexpr std::uint32_t line_slots = 16;  // 8 bytes each
 constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
@@ -53,7 +51,9 @@ class FunctionStorage {
         result_(draft_.result),
         position_(position) {
     result_.unit = draft_.function.index;
-    limit_ = draft_.function.loses_registers ? 0 : plan.plan->is_wide ? wide_registers : narrow_registers;
+    limit_ = draft_.function.loses_registers ? 0
+             : plan.plan->is_wide            ? cost::wide_registers_of_counters
+                                             : cost::registers_of_counters;
   }
 
   void run() {
@@ -111,7 +111,7 @@ class FunctionStorage {
   // ---- registers, bits, memory
 
   void choose() {
-    const auto is_likely = [](const CounterDraft& each) { return each.weight >= likely; };
+    const auto is_likely = [](const CounterDraft& each) { return each.weight >= cost::likely; };
     const auto likely_ones = static_cast<std::size_t>(std::ranges::count_if(counters_, is_likely));
     flushes_ =
         limit_ != 0 && (std::ranges::any_of(counters_, &CounterDraft::repeats) || likely_ones >= enough_bits);
@@ -155,7 +155,7 @@ class FunctionStorage {
     if (!flushes_ || draft.repeats || draft.increments.size() != 1 ||
         draft.increments[0].amount != Increment::Amount::one)
       return false;
-    if (lanes_of(draft, combine) == Lanes::elected && draft.weight < likely) return false;
+    if (lanes_of(draft, combine) == Lanes::elected && draft.weight < cost::likely) return false;
     return is_pair(draft, combine) ? result_.bit_pairs < most_bits : result_.bits < most_bits;
   }
 
@@ -176,7 +176,7 @@ class FunctionStorage {
   bool is_number(const CounterDraft& draft, Combine combine) {
     if (combine == Combine::max) return true;
     if (draft.amounts_to(Increment::Amount::surplus)) return false;
-    if (!flushes_ || (!draft.repeats && draft.weight < likely)) return false;
+    if (!flushes_ || (!draft.repeats && draft.weight < cost::likely)) return false;
     return result_.registers < limit_ || numbers_.contains({lanes_of(draft, combine), draft.increments});
   }
 
