@@ -184,15 +184,20 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
     operation.bytes = access.bytes;
     operation.space = access.space;
     const bool is_one_address = access.address != nullptr && access.address->elements.size() == 1 &&
-                                access.bytes != 0 && !access.selects_lanes() && access.is_sized &&
-                                !array_element(*access.address);
+                                access.bytes != 0 && access.lanes == MemoryAccess::all_lanes &&
+                                access.is_sized && !array_element(*access.address);
     if (is_one_address) {
       operation.source[0] = address_base(at, *access.address, operation);
       operation.source[1] = {ReplayOperand::Kind::constant, 0, access.address->offset};
     }
+    if (access.size != nullptr) {
+      operation.source[2] = operand(at, *access.size);
+      operation.lane_size = lane_size(*function_.body, instruction, access);
+    }
     // A `::cluster` access may refer to another block's memory.
     const bool is_own = instruction.opcode.find("::cluster") == std::string_view::npos;
-    if (!is_own) operation.source[0] = {};
+    const bool is_sized = access.size == nullptr || operation.source[2].kind != ReplayOperand::Kind::none;
+    if (!is_own || !is_sized) operation.source[0] = {};
     operations.push_back(operation);
   }
 }
@@ -384,11 +389,55 @@ bool ReplayDecoder::decode_value(std::uint32_t at, ReplayOperation& operation) {
   }
 }
 
+/// Decodes an operation that is one step followed by a shift to the right of its result: `mul.hi` by the
+/// product's upper half, `bfe` with a constant field by a shift that removes the bits above the field.
+bool ReplayDecoder::decode_upper_bits(std::uint32_t at, std::vector<ReplayOperation>& operations) {
+  const Instruction& instruction = function_.body->instructions[at];
+  const std::string_view root = opcode_root(instruction.opcode);
+  const bool is_product = root == "mul" && has_modifier(instruction.opcode, "hi");
+  if ((!is_product && root != "bfe") || instruction.operands.size() < 3) return false;
+  const RegisterId to = usage_.find(instruction.operands[0].name, at);
+  if (to == no_register || usage_.registers()[to].name != instruction.operands[0].name) return false;
+  const RegisterId result = own(to);
+  ReplayOperation first = base(at);
+  first.bits = first.result_bits = integer_bits(instruction.traits.type);
+  first.is_signed = is_signed_type(instruction.traits.type);
+  std::int64_t drop = first.bits;  // bits below those of the result
+  if (is_product) {
+    first.kind = ReplayKind::multiply;
+    first.result_bits = 64;
+    if (first.bits != 32 || !set_sources(at, 1, 2, first)) return false;
+  } else {
+    using Kind = ReplayOperand::Kind;
+    if (!set_sources(at, 1, 3, first)) return false;
+    const auto [kind, unused, position] = first.source[1];
+    const std::int64_t size = first.source[2].number;
+    if (kind != Kind::constant || first.source[2].kind != Kind::constant || position < 0 || size <= 0 ||
+        position + size > first.bits)
+      return false;
+    first.kind = ReplayKind::shift_left;
+    first.source[1].number = first.bits - position - size;
+    first.source[2] = {};
+    drop = first.bits - size;
+  }
+  first.destinations = {result};
+  ReplayOperation second = base(at);
+  second.kind = ReplayKind::shift_right;
+  second.bits = second.result_bits = first.result_bits;
+  second.is_signed = first.is_signed;
+  second.destinations = {result};
+  second.source[0] = {ReplayOperand::Kind::reg, result, 0};
+  second.source[1] = {ReplayOperand::Kind::constant, 0, drop};
+  operations.insert(operations.end(), {first, second});
+  return true;
+}
+
 std::vector<ReplayOperation> ReplayDecoder::decode(std::uint32_t at) {
   std::vector<ReplayOperation> operations;
   const Instruction& instruction = function_.body->instructions[at];
   add_accesses(at, operations);
-  if (decode_parameter(at, operations) || decode_passed(at, operations)) return operations;
+  if (decode_parameter(at, operations) || decode_passed(at, operations) || decode_upper_bits(at, operations))
+    return operations;
   ReplayOperation operation = base(at);
   switch (instruction.traits.kind) {
     case OpcodeClass::branch: operation.kind = ReplayKind::branch; break;

@@ -74,6 +74,7 @@ class ReplayDecoder {
   bool decode_parameter(std::uint32_t at, std::vector<ReplayOperation>& operations);
   bool decode_passed(std::uint32_t at, std::vector<ReplayOperation>& operations);
   bool decode_value(std::uint32_t at, ReplayOperation& operation);
+  bool decode_upper_bits(std::uint32_t at, std::vector<ReplayOperation>& operations);
   bool decode_compare(std::uint32_t at, ReplayOperation& operation);
   bool decode_predicate(std::uint32_t at, ReplayOperation& operation);
   bool decode_convert(std::uint32_t at, ReplayOperation& operation);

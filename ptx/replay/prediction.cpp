@@ -93,8 +93,10 @@ class Prediction {
     }
   }
 
-  /// True if an access's base is known; records the memory it refers to.
+  /// True if an access's base and size are known; records the memory it refers to.
   static bool leads_to_known(ReplayOperation& access, const Known& known) {
+    const ReplayOperand& size = access.source[2];
+    if (size.kind != Kind::none && held(size, known) != Holds::number) return false;
     const Holds base = held(access.source[0], known);
     const bool is_generic = access.space == StateSpace::generic;
     access.is_shared = is_generic ? base == Holds::shared_pointer : access.space == StateSpace::shared;

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "ptx/analysis/analyses.h"
+#include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
 
@@ -69,7 +70,7 @@ enum class ReplayKind : std::uint8_t {
   generic_of_shared,  ///< converts an address of shared memory to a generic address
   shared_of_generic,
   load_parameter,  ///< `number` of the first source is the offset in the parameter buffer
-  access,          ///< the first source is the base of the address, the second the offset
+  access,          ///< sources: the base of the address, the offset, and perhaps the size (lane_size)
   branch,
   exit,
   call,  ///< produces unknown values
@@ -88,12 +89,13 @@ struct ReplayOperation {
   RegisterId guard = no_register;
   std::vector<RegisterId> destinations;  ///< for a comparison, the second is the negated result
   ReplayOperand source[3];
-  std::uint32_t function = 0;           ///< position in ReplayedFunctions::functions (program_builder.h)
-  std::uint32_t instruction = 0;        ///< index in the function's body
-  std::uint32_t side = 0;               ///< access: index in memory_accesses(instruction)
-  std::uint32_t bytes = 0;              ///< access: per thread; load_parameter: size of the parameter
-  StateSpace space = StateSpace::none;  ///< access: its state space, or generic
-  bool is_shared = false;               ///< access: it refers to shared memory; set only for predictable ones
+  std::uint32_t function = 0;     ///< position in ReplayedFunctions::functions (program_builder.h)
+  std::uint32_t instruction = 0;  ///< index in the function's body
+  std::uint32_t side = 0;         ///< access: index in memory_accesses(instruction)
+  std::uint32_t bytes = 0;        ///< access: per thread, at most; load_parameter: size of the parameter
+  LaneSize lane_size = LaneSize::bytes;  ///< access with a third source: its meaning
+  StateSpace space = StateSpace::none;   ///< access: its state space, or generic
+  bool is_shared = false;  ///< access: it refers to shared memory; set only for predictable ones
 };
 
 struct ReplayBlock {

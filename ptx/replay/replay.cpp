@@ -1,5 +1,6 @@
 #include "ptx/replay/replay.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -212,6 +213,17 @@ class Replayer {
 
   bool visit(const ReplayOperation& operation) {
     if (!program_.is_predictable[group_.at]) return next();
+    std::uint32_t bytes = operation.bytes;
+    if (operation.source[2].kind != ReplayOperand::Kind::none) {
+      const ReplayedNumber read_size = read(operation.source[2]);
+      if (!read_size.is_known()) return fail_if_predictable();
+      const ThreadForm size = simplify(read_size.form, group_.box);
+      if (!size.is_constant()) return cut(cut_towards_constant(size, group_.box));
+      const auto number = static_cast<std::uint32_t>(size.constant);
+      if (operation.lane_size == LaneSize::bytes) bytes = std::min(bytes, number);
+      const bool takes_part = operation.lane_size == LaneSize::bytes ? bytes != 0 : number == 0;
+      if (!takes_part) return next();
+    }
     const ReplayedNumber base = read(operation.source[0]);
     if (!base.is_known()) return fail_if_predictable();
     const std::optional<ThreadForm> sum = add(base.form, number(operation.source[1].number));
@@ -220,8 +232,8 @@ class Replayer {
     const ReplayedNumber address = read_number(*sum, operation.bits, operation.bits == 64, group_.box);
     if (address.kind == ReplayedNumber::Kind::cut) return cut(address.cut);
     if (!address.is_known()) return fail_if_predictable();
-    visit_({operation.function, operation.instruction, operation.side, operation.bytes, address.form,
-            group_.box, operation.is_shared});
+    visit_({operation.function, operation.instruction, operation.side, bytes, address.form, group_.box,
+            operation.is_shared});
     return next();
   }
 

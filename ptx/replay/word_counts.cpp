@@ -40,7 +40,7 @@ void WordCounts::add(const ReplayedAccess& access) {
     if (slope != 0 && extent > 1)
       dimensions.push_back({static_cast<std::uint64_t>(slope < 0 ? -slope : slope), extent});
   }
-  if (access.bytes > word) dimensions.push_back({word, access.bytes / word});
+  if (access.bytes > word) dimensions.push_back({word, (access.bytes + word - 1) / word});
   dimensions = merge(std::move(dimensions));
   Steps row{word, 1};
   if (!dimensions.empty() && word % dimensions[0].stride == 0) {

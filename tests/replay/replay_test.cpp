@@ -146,6 +146,57 @@ TEST(Replay, UnsignedValuesWrapAround) {
   EXPECT_EQ(kernel.counts({{2, 1, 1}, {128, 1, 1}, {}, {}}, 0, 100, 8192), expected);
 }
 
+TEST(Replay, FieldsAndUpperHalvesOfProductsAreKnown) {
+  // A[(i >> 2 & 15) * 16 + field], where field is bits 4 to 6 as a signed number plus 4
+  Kernel fields(index_and_base +
+                "bfe.u32 %r7, %r4, 2, 4;\nbfe.s32 %r8, %r4, 4, 3;\nmad.lo.s32 %r9, %r7, 16, %r8;\n"
+                "mul.wide.s32 %rd3, %r9, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f1, [%rd4+16];\nret;");
+  EXPECT_EQ(fields.predictable(), 1u);
+  std::vector<std::uint64_t> expected(256, 0);
+  for (std::uint32_t i = 0; i < 512; ++i) {
+    const auto signed_field = static_cast<std::int32_t>(i << 25) >> 29;
+    ++expected[(i >> 2 & 15) * 16 + static_cast<std::uint32_t>(signed_field + 4)];
+  }
+  EXPECT_EQ(fields.counts({{2, 1, 1}, {256, 1, 1}, {}, {}}, 0, 0, 256), expected);
+  // A[i / 3] as compilers write it
+  Kernel third(index_and_base +
+               "mul.hi.u32 %r7, %r4, -1431655765;\nshr.u32 %r8, %r7, 1;\nmul.wide.u32 %rd3, %r8, 4;\n"
+               "add.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f1, [%rd4];\nret;");
+  EXPECT_EQ(third.predictable(), 1u);
+  std::vector<std::uint64_t> thirds(100, 0);
+  for (std::size_t i = 0; i < 256; ++i) ++thirds[i / 3];
+  EXPECT_EQ(third.counts({{2, 1, 1}, {128, 1, 1}, {}, {}}, 0, 0, 100), thirds);
+  // A[-i / 3 + 100], rounded down
+  Kernel negative(index_and_base +
+                  "neg.s32 %r7, %r4;\nmul.hi.s32 %r8, %r7, 1431655766;\nmul.wide.s32 %rd3, %r8, 4;\n"
+                  "add.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f1, [%rd4+400];\nret;");
+  std::vector<std::uint64_t> below(101, 0);
+  for (std::int64_t i = 0; i < 256; ++i) ++below[static_cast<std::size_t>(((-i * 1431655766) >> 32) + 100)];
+  EXPECT_EQ(negative.counts({{2, 1, 1}, {128, 1, 1}, {}, {}}, 0, 0, 101), below);
+}
+
+TEST(Replay, CopiesOfAKnownSizeAreKnown) {
+  // Threads below n copy 16 bytes, others none; then all but thread m ignore the source.
+  Kernel kernel(index_and_base +
+                "mov.u32 %r7, tile;\nmul.wide.u32 %rd3, %r4, 16;\nadd.s64 %rd4, %rd2, %rd3;\n"
+                "setp.lt.u32 %p1, %r4, %r5;\nselp.b32 %r8, 16, 0, %p1;\n"
+                "cp.async.cg.shared.global [%r7], [%rd4], 16, %r8;\n"
+                "setp.ne.u32 %p2, %r4, %r6;\n"
+                "cp.async.cg.shared.global [%r7], [%rd4+1024], 16, %p2;\n"
+                "sub.s32 %r9, %r5, %r4;\nshl.b32 %r10, %r9, 2;\nmax.s32 %r11, %r10, 0;\n"
+                "cp.async.ca.shared.global [%r7], [%rd4+2048], 16, %r11;\nret;");
+  std::vector<std::uint64_t> expected(768, 0);
+  for (std::size_t i = 0; i < 64; ++i) {
+    for (std::size_t word = 0; word < 4; ++word) {
+      if (i < 50) ++expected[4 * i + word];
+      if (i == 7) ++expected[4 * i + word + 256];
+      if (i < 50 && word < 50 - i) ++expected[4 * i + word + 512];
+    }
+  }
+  EXPECT_EQ(kernel.counts({{2, 1, 1}, {32, 1, 1}, {}, {}}, 50, 7, 768), expected);
+  EXPECT_EQ(kernel.predictable(), 6u) << "sources and destinations";
+}
+
 TEST(Replay, MemoryDependentAccessesAreOmitted) {
   // before the branch: predictable; inside: not; after it: predictable again, except for registers written
   // inside
