@@ -1,6 +1,8 @@
 #include "ptx/replay/arithmetic.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "support/check.h"
 
@@ -157,42 +159,133 @@ ReplayedNumber mask_bits(const ThreadForm& form, std::int64_t mask, unsigned bit
   return wrapped(subtract(form, parts.value->remainder), bits);
 }
 
-/// Adds disjoint bits.
-ReplayedNumber join_bits(const ThreadForm& high, const ThreadForm& low, unsigned bits, const ThreadBox& box) {
-  const NumberRange range = range_of(low, box);
-  if (range.least < 0) return {};
-  unsigned width = 0;
-  while (power_of_two(width) <= range.greatest) ++width;
-  const auto is_above = [&](std::int64_t each) {
-    return width < 63 && (static_cast<std::uint64_t>(each) & ((std::uint64_t{1} << width) - 1)) == 0;
-  };
-  const bool meets = !is_above(high.constant) || !std::ranges::all_of(high.coefficients, is_above);
-  return meets ? ReplayedNumber{} : wrapped(add(high, low), bits);
+/// The bits of a form that is read as an unsigned number.
+struct FormBits {
+  std::uint64_t possible = 0;  ///< those that are 1 in some thread, and perhaps others
+  /// No two terms of the sum share a bit, so each bit of the number is a bit of one term.
+  bool are_apart = false;
+};
+
+/// True if the dimension is one bit that varies in the box.
+bool is_bit(const ThreadBox& box, std::size_t dimension) {
+  return box.first[dimension] == 0 && box.last[dimension] == 1;
+}
+
+/// Returns the bits of one term with a positive coefficient; its greatest value fits 64 bits.
+std::uint64_t bits_of_term(const ThreadForm& form, const ThreadBox& box, std::size_t dimension) {
+  const auto slope = static_cast<std::uint64_t>(form.coefficients[dimension]);
+  if (is_bit(box, dimension)) return slope;
+  const auto width = static_cast<unsigned>(std::bit_width(slope * box.last[dimension]));
+  return bits_below(width) & ~bits_below(static_cast<unsigned>(std::countr_zero(slope)));
+}
+
+/// Precondition: the form is simplified.
+FormBits bits_of(const ThreadForm& form, unsigned width, const ThreadBox& box) {
+  const std::uint64_t limit = bits_below(width);
+  if (form.is_constant()) return {static_cast<std::uint64_t>(form.constant) & limit, true};
+  auto all = static_cast<std::uint64_t>(form.constant);
+  for (const std::int64_t each : form.coefficients) all |= static_cast<std::uint64_t>(each);
+  const std::uint64_t low = bits_below(static_cast<unsigned>(std::countr_zero(all)));
+  const NumberRange range = range_of(form, box);
+  if (range.least < 0 || range.greatest > limit) return {limit & ~low, false};
+  const auto greatest = static_cast<std::uint64_t>(range.greatest);
+  FormBits bits{bits_below(static_cast<unsigned>(std::bit_width(greatest))) & ~low, false};
+  if (form.constant < 0) return bits;
+  auto found = static_cast<std::uint64_t>(form.constant);
+  for (std::size_t i = 0; i < thread_dimensions; ++i) {
+    if (form.coefficients[i] == 0) continue;
+    if (form.coefficients[i] < 0) return bits;
+    const std::uint64_t term = bits_of_term(form, box, i);
+    if ((found & term) != 0) return bits;
+    found |= term;
+  }
+  return {found, true};
+}
+
+std::uint64_t combined(ReplayKind kind, std::uint64_t left, std::uint64_t right) {
+  switch (kind) {
+    case ReplayKind::bit_and: return left & right;
+    case ReplayKind::bit_or: return left | right;
+    default: return left ^ right;
+  }
+}
+
+/// Combines a form whose bits are apart with a constant, term by term. Returns nullopt if the constant changes a
+/// term that is more than a single bit of the thread index.
+std::optional<ThreadForm> combine_terms(ReplayKind kind, const ThreadForm& form, std::uint64_t constant,
+                                        unsigned width, const ThreadBox& box) {
+  ThreadForm result;
+  std::uint64_t free = bits_below(width);  // bits of no term
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < thread_dimensions; ++i) {
+    if (form.coefficients[i] == 0) continue;
+    const std::uint64_t term = bits_of_term(form, box, i);
+    const std::uint64_t met = constant & term;
+    free &= ~term;
+    if (is_bit(box, i)) {
+      const std::uint64_t unset = combined(kind, 0, met);
+      sum += unset;
+      result.coefficients[i] = static_cast<std::int64_t>(combined(kind, term, met) - unset);
+    } else if (met == (kind == ReplayKind::bit_and ? term : 0)) {
+      result.coefficients[i] = form.coefficients[i];
+    } else if (kind != ReplayKind::bit_and || met != 0) {
+      return std::nullopt;
+    }
+  }
+  sum += combined(kind, static_cast<std::uint64_t>(form.constant) & free, constant & free);
+  result.constant = static_cast<std::int64_t>(sum);
+  return result;
+}
+
+/// Combines two forms whose bits are apart, if `other` has only constants where it shares bits with `form`:
+/// constants are combined with the form's terms, the rest of `other` is added, or dropped by `and`.
+std::optional<ThreadForm> combine_apart(ReplayKind kind, const ThreadForm& form, const ThreadForm& other,
+                                        unsigned width, const ThreadBox& box) {
+  const std::uint64_t own = bits_of(form, width, box).possible;
+  ThreadForm rest = other;
+  rest.constant = 0;
+  for (std::size_t i = 0; i < thread_dimensions; ++i) {
+    if (rest.coefficients[i] != 0 && (bits_of_term(rest, box, i) & own) != 0) return std::nullopt;
+  }
+  const std::uint64_t constant = static_cast<std::uint64_t>(other.constant) & bits_below(width);
+  const std::optional<ThreadForm> result = combine_terms(kind, form, constant, width, box);
+  return !result || kind == ReplayKind::bit_and ? result : add(*result, rest);
+}
+
+/// Returns a cut after which the forms share fewer bits.
+Cut cut_towards_apart(const ThreadForm& left, const ThreadForm& right, std::uint64_t shared,
+                      const ThreadBox& box) {
+  for (const ThreadForm* const form : {&right, &left}) {
+    for (std::size_t i = first_bit_dimension; i < thread_dimensions; ++i) {
+      if (is_bit(box, i) && (static_cast<std::uint64_t>(form->coefficients[i]) & shared) != 0) return {i, 1};
+    }
+  }
+  return cut_towards_constant(left.is_constant() ? right : left, box);
 }
 
 ReplayedNumber combine_bits(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                             const ThreadBox& box) {
   const ThreadForm left = simplify(sources[0], box);
   const ThreadForm right = simplify(sources[1], box);
-  const auto constants = [&]() -> ReplayedNumber {
-    switch (operation.kind) {
-      case ReplayKind::bit_and: return ReplayedNumber::of(number(left.constant & right.constant));
-      case ReplayKind::bit_or: return ReplayedNumber::of(number(left.constant | right.constant));
-      default: return ReplayedNumber::of(number(left.constant ^ right.constant));
+  const FormBits of_left = bits_of(left, operation.bits, box);
+  const FormBits of_right = bits_of(right, operation.bits, box);
+  const std::uint64_t shared = of_left.possible & of_right.possible;
+  const bool is_and = operation.kind == ReplayKind::bit_and;
+  if (shared == 0) return is_and ? ReplayedNumber::of(number(0)) : wrapped(add(left, right), operation.bits);
+  if (of_left.are_apart && of_right.are_apart) {
+    for (const auto& [form, other] : {std::pair(&left, &right), std::pair(&right, &left)}) {
+      const std::optional<ThreadForm> result =
+          combine_apart(operation.kind, *form, *other, operation.bits, box);
+      if (result) return wrapped(result, operation.bits);
     }
-  };
-  if (left.is_constant() && right.is_constant()) return constants();
-  if (operation.kind == ReplayKind::bit_and && right.is_constant())
-    return mask_bits(left, right.constant, operation.bits, box);
-  if (operation.kind == ReplayKind::bit_and && left.is_constant())
-    return mask_bits(right, left.constant, operation.bits, box);
-  if (operation.kind == ReplayKind::bit_or) {
-    const ReplayedNumber joined = join_bits(left, right, operation.bits, box);
-    if (joined.is_known()) return joined;
-    const ReplayedNumber other = join_bits(right, left, operation.bits, box);
-    if (other.is_known()) return other;
   }
-  return ReplayedNumber::after(cut_towards_constant(left.is_constant() ? right : left, box));
+  if (is_and && (left.is_constant() || right.is_constant())) {
+    const bool is_left = left.is_constant();
+    const ReplayedNumber masked =
+        mask_bits(is_left ? right : left, (is_left ? left : right).constant, operation.bits, box);
+    if (masked.kind != ReplayedNumber::Kind::unknown) return masked;
+  }
+  return ReplayedNumber::after(cut_towards_apart(left, right, shared, box));
 }
 
 ReplayedNumber choose_number(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,

@@ -398,7 +398,6 @@ bool ReplayDecoder::decode_upper_bits(std::uint32_t at, std::vector<ReplayOperat
   if ((!is_product && root != "bfe") || instruction.operands.size() < 3) return false;
   const RegisterId to = usage_.find(instruction.operands[0].name, at);
   if (to == no_register || usage_.registers()[to].name != instruction.operands[0].name) return false;
-  const RegisterId result = own(to);
   ReplayOperation first = base(at);
   first.bits = first.result_bits = integer_bits(instruction.traits.type);
   first.is_signed = is_signed_type(instruction.traits.type);
@@ -420,13 +419,14 @@ bool ReplayDecoder::decode_upper_bits(std::uint32_t at, std::vector<ReplayOperat
     first.source[2] = {};
     drop = first.bits - size;
   }
-  first.destinations = {result};
+  const RegisterId between = parameters_.fresh();
+  first.destinations = {between};
   ReplayOperation second = base(at);
   second.kind = ReplayKind::shift_right;
   second.bits = second.result_bits = first.result_bits;
   second.is_signed = first.is_signed;
-  second.destinations = {result};
-  second.source[0] = {ReplayOperand::Kind::reg, result, 0};
+  second.destinations = {own(to)};
+  second.source[0] = {ReplayOperand::Kind::reg, between, 0};
   second.source[1] = {ReplayOperand::Kind::constant, 0, drop};
   operations.insert(operations.end(), {first, second});
   return true;

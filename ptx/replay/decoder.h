@@ -25,6 +25,8 @@ class ParameterRegisters {
   using Storage = std::uint32_t;
   Storage add() { return storages_++; }
   RegisterId find(Storage storage, std::int64_t offset, std::uint32_t bytes);
+  /// Returns a register of no variable.
+  RegisterId fresh() { return next_++; }
   /// Makes all loads from it unknown.
   void forget(Storage storage) { unknown_.insert(storage); }
   /// Registers that are unknown or that overlap others.

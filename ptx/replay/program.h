@@ -117,6 +117,7 @@ struct ReplayVariable {
 };
 
 struct ReplayProgram {
+  bool splits_bits = false;                 ///< bits of tid.x are dimensions of their own (thread_box.h)
   std::vector<ReplayOperation> operations;  ///< those that another operation depends on
   std::vector<ReplayBlock> blocks;
   std::uint32_t entry = 0;  ///< index of the entry block

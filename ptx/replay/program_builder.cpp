@@ -1,10 +1,13 @@
 #include "ptx/replay/program_builder.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <map>
 #include <utility>
 
 #include "ptx/replay/decoder.h"
+#include "ptx/replay/possible_bits.h"
 #include "ptx/replay/prediction.h"
 
 namespace lynxpp::ptx {
@@ -18,33 +21,70 @@ bool is_low_or_high_bits(std::int64_t mask) {
   return (bits & (bits + 1)) == 0 || (~bits & (~bits + 1)) == 0;
 }
 
+/// Variance of an operation's first two sources.
+using SourceVariance = std::array<Variance, 2>;
+
+SourceVariance variance_of(const ReplayOperation& operation, std::uint32_t first_register,
+                           FunctionAnalyses& analyses) {
+  const std::size_t registers = analyses.registers().registers().size();
+  const auto of = [&](const ReplayOperand& each) -> Variance {
+    switch (each.kind) {
+      case Kind::reg:
+        if (each.index - first_register >= registers) return varies;
+        return analyses.uniformity().of_register_read(operation.instruction, each.index - first_register);
+      case Kind::tid:
+      case Kind::lane: return varies_in_warp | varies_in_block;
+      case Kind::ctaid: return varies_over_blocks;
+      default: return uniform;
+    }
+  };
+  return {of(operation.source[0]), of(operation.source[1])};
+}
+
+bool is_of_bits(const ReplayOperation& operation) {
+  switch (operation.kind) {
+    case ReplayKind::bit_and:
+    case ReplayKind::bit_or:
+    case ReplayKind::bit_xor:
+    case ReplayKind::shift_right: return operation.bits != 1;
+    default: return false;
+  }
+}
+
+/// Each bit that two values share may halve a box.
+constexpr int most_shared_bits = 3;
+
 /// True if replay would have to process threads one by one: the operation is not linear on large parts of a
-/// grid.
-bool is_costly(const ReplayOperation& operation, std::uint32_t first_register, const Uniformity& uniformity) {
+/// grid. `bits`, of the sources, is given if bits of tid.x are dimensions of their own.
+bool is_costly(const ReplayOperation& operation, const SourceVariance& variance,
+               const std::array<PossibleBits, 2>* bits) {
   const bool is_plain = operation.kind == ReplayKind::move || operation.kind == ReplayKind::convert;
   if (operation.bits == 1 || is_plain) return false;
-  const auto varies_at = [&](const ReplayOperand& each) {
-    if (each.kind == Kind::reg)
-      return uniformity.of_register_read(operation.instruction, each.index - first_register) != uniform;
-    return each.kind == Kind::tid || each.kind == Kind::ctaid || each.kind == Kind::lane;
-  };
-  const bool first = varies_at(operation.source[0]);
-  const bool second = varies_at(operation.source[1]);
+  const bool first = variance[0] != uniform;
+  const bool second = variance[1] != uniform;
   switch (operation.kind) {
     case ReplayKind::multiply: return first && second;
     case ReplayKind::shift_left:
-    case ReplayKind::shift_right:
+    case ReplayKind::shift_right: return second;
     case ReplayKind::divide:
-    case ReplayKind::remainder: return second;
-    case ReplayKind::bit_xor: return first || second;
-    case ReplayKind::bit_or: return first && second;
-    case ReplayKind::bit_and: {
-      const ReplayOperand& mask = operation.source[first ? 1 : 0];
-      return (first && second) ||
-             ((first || second) && (mask.kind != Kind::constant || !is_low_or_high_bits(mask.number)));
-    }
+    case ReplayKind::remainder: return second || (bits != nullptr && (variance[0] & varies_in_block) != 0);
+    case ReplayKind::bit_xor:
+    case ReplayKind::bit_or:
+    case ReplayKind::bit_and: break;
     default: return false;
   }
+  if (!first && !second) return false;
+  if (operation.kind == ReplayKind::bit_and && first != second) {
+    const ReplayOperand& mask = operation.source[first ? 1 : 0];
+    if (mask.kind == Kind::constant && is_low_or_high_bits(mask.number)) return false;
+  }
+  if (bits == nullptr) return operation.kind != ReplayKind::bit_or || (first && second);
+  const auto& [left, right] = *bits;
+  const std::uint64_t shared = left.possible & right.possible;
+  if (shared == 0) return false;
+  if (!left.are_apart || !right.are_apart) return true;
+  const bool is_with_constant = operation.source[first ? 1 : 0].kind == Kind::constant;
+  return !is_with_constant && std::popcount(shared) > most_shared_bits;
 }
 
 /// Concatenates copies of the functions' code.
@@ -62,15 +102,20 @@ class ProgramBuilder {
     most_registers_ = most_replayed_registers + functions.functions[0]->registers().registers().size();
   }
 
-  ReplayProgram build() {
+  ReplayProgram build(bool splits_bits) {
     FunctionCopy kernel;
+    program_.splits_bits = splits_bits;
     program_.entry = add(kernel, no_block);
+    forget_costly();
     forget_hidden_parameters();
     predict_accesses(program_, successors_, functions_.may_exit_in_calls);
     join_copies();
     drop_unused_operations(program_, functions_.follows_shared);
     return std::move(program_);
   }
+
+  /// True if the code selects or moves bits of values that differ between the threads of a block.
+  bool combines_bits() const { return combines_bits_; }
 
  private:
   /// A call whose function is copied: the block that the call ends.
@@ -194,7 +239,7 @@ class ProgramBuilder {
         continue;
       }
       for (ReplayOperation& each : decoder.decode(at)) {
-        if (is_costly(each, copy.first_register, analyses.uniformity())) each.kind = ReplayKind::unknown;
+        variances_.push_back(variance_of(each, copy.first_register, analyses));
         returns |= each.kind == ReplayKind::exit;
         if (each.kind == ReplayKind::exit && return_block != no_block) each.kind = ReplayKind::branch;
         program_.operations.push_back(std::move(each));
@@ -218,6 +263,21 @@ class ProgramBuilder {
   }
 
   std::uint32_t next_operation() const { return static_cast<std::uint32_t>(program_.operations.size()); }
+
+  /// Makes results of costly operations unknown.
+  void forget_costly() {
+    PossibleBitsOfRegisters registers;
+    if (program_.splits_bits) registers = find_possible_bits(program_);
+    for (std::size_t i = 0; i < program_.operations.size(); ++i) {
+      ReplayOperation& each = program_.operations[i];
+      combines_bits_ |= is_of_bits(each) && ((variances_[i][0] | variances_[i][1]) & varies_in_block) != 0;
+      std::array<PossibleBits, 2> bits;
+      for (std::size_t k = 0; program_.splits_bits && k < bits.size(); ++k)
+        bits[k] = possible_bits_of(each.source[k], each.bits, registers);
+      if (is_costly(each, variances_[i], program_.splits_bits ? &bits : nullptr))
+        each.kind = ReplayKind::unknown;
+    }
+  }
 
   void forget_hidden_parameters() {
     std::vector<bool> is_unknown(program_.registers, false);
@@ -250,6 +310,8 @@ class ProgramBuilder {
 
   const ReplayedFunctions& functions_;
   ReplayProgram program_;
+  std::vector<SourceVariance> variances_;  ///< by operation
+  bool combines_bits_ = false;
   ParameterRegisters parameters_;
   std::vector<std::vector<std::uint32_t>> successors_;  ///< by block
   std::vector<bool> is_followed_;                       ///< by function: true if every call of it is followed
@@ -262,7 +324,12 @@ class ProgramBuilder {
 }  // namespace
 
 ReplayProgram make_replay_program(const ReplayedFunctions& functions) {
-  return ProgramBuilder(functions).build();
+  ProgramBuilder builder(functions);
+  ReplayProgram in_intervals = builder.build(false);
+  if (!builder.combines_bits()) return in_intervals;
+  ReplayProgram in_bits = ProgramBuilder(functions).build(true);
+  const auto known = [](const ReplayProgram& each) { return std::ranges::count(each.is_predictable, true); };
+  return known(in_bits) >= known(in_intervals) ? in_bits : in_intervals;
 }
 
 }  // namespace lynxpp::ptx

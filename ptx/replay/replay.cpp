@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -35,6 +36,13 @@ class Replayer {
     for (std::size_t i = 0; i < 3; ++i) {
       all.box.last[i] = launch_.block[i] - 1;
       all.box.last[3 + i] = launch_.grid[i] - 1;
+    }
+    if (program_.splits_bits) {
+      const auto bits = static_cast<std::size_t>(std::countr_zero(launch_.block[0]));
+      const std::size_t split = std::min(bits, most_thread_bits);
+      tid_x_ = thread_index_in_bits(split);
+      all.box.last[0] = (launch_.block[0] >> split) - 1;
+      for (std::size_t i = 0; i < split; ++i) all.box.last[first_bit_dimension + i] = 1;
     }
     all.registers.resize(program_.registers);
     if (!program_.blocks.empty()) {
@@ -133,7 +141,7 @@ class Replayer {
     };
     switch (operand.kind) {
       case Kind::constant: return ReplayedNumber::of(number(operand.number));
-      case Kind::tid: return dimension(0);
+      case Kind::tid: return operand.index == 0 ? ReplayedNumber::of(tid_x_) : dimension(0);
       case Kind::ctaid: return dimension(3);
       case Kind::ntid: return ReplayedNumber::of(number(launch_.block[operand.index]));
       case Kind::nctaid: return ReplayedNumber::of(number(launch_.grid[operand.index]));
@@ -153,8 +161,7 @@ class Replayer {
   }
 
   ReplayedNumber lane() const {
-    ThreadForm index;
-    index.coefficients[0] = 1;
+    ThreadForm index = tid_x_;
     index.coefficients[1] = launch_.block[0];
     index.coefficients[2] = std::int64_t{launch_.block[0]} * launch_.block[1];
     const Answer<Division> parts = divide(index, lanes, group_.box);
@@ -242,6 +249,7 @@ class Replayer {
   const std::function<void(const ReplayedAccess&)>& visit_;
   std::vector<Group> groups_;
   Group group_;
+  ThreadForm tid_x_ = thread_index(ThreadDimension::tid_x);
   std::uint64_t steps_ = 0;
   const char* problem_ = nullptr;
 };

@@ -45,6 +45,7 @@ std::optional<ThreadForm> combine(const ThreadForm& left, const ThreadForm& righ
   if (!constant) return std::nullopt;
   result.constant = *constant;
   for (std::size_t i = 0; i < thread_dimensions; ++i) {
+    if ((left.coefficients[i] | right.coefficients[i]) == 0) continue;
     const std::optional<std::int64_t> each = narrowed(with(left.coefficients[i], right.coefficients[i]));
     if (!each) return std::nullopt;
     result.coefficients[i] = *each;
@@ -68,6 +69,14 @@ ThreadForm thread_index(ThreadDimension dimension) {
   return form;
 }
 
+ThreadForm thread_index_in_bits(std::size_t bits) {
+  LYNXPP_CHECK(bits <= most_thread_bits, "tid.x has fewer bits");
+  ThreadForm form;
+  form.coefficients[0] = std::int64_t{1} << bits;
+  for (std::size_t i = 0; i < bits; ++i) form.coefficients[first_bit_dimension + i] = std::int64_t{1} << i;
+  return form;
+}
+
 std::optional<ThreadForm> add(const ThreadForm& left, const ThreadForm& right) {
   return combine(left, right, [](WideNumber a, WideNumber b) { return a + b; });
 }
@@ -83,6 +92,7 @@ std::optional<ThreadForm> multiply(const ThreadForm& form, std::int64_t factor) 
 NumberRange range_of(const ThreadForm& form, const ThreadBox& box) {
   NumberRange range{form.constant, form.constant};
   for (std::size_t i = 0; i < thread_dimensions; ++i) {
+    if (form.coefficients[i] == 0) continue;
     const WideNumber a = WideNumber{form.coefficients[i]} * box.first[i];
     const WideNumber b = WideNumber{form.coefficients[i]} * box.last[i];
     range.least += std::min(a, b);

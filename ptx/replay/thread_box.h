@@ -5,6 +5,10 @@
 // ctaid.z. A form gives each thread of the box an integer. Nonlinear results (of a comparison, a remainder)
 // are linear, or constant, on parts of the box: Cut says where to divide it.
 //
+// The lowest bits of tid.x can be dimensions of their own, each 0 or 1; dimension tid_x is the rest. Values that
+// select and move these bits are then linear forms, as in Triton's layouts (Zhou et al., "Linear layouts", 2025):
+// with 256 threads, (tid.x & 252) * 4 is the sum of 2^(i+2) * bit i for i from 2 to 7, which no cut has to find.
+//
 // Example: among 1000 blocks of 256 threads, 256*ctaid.x + tid.x < 255900 holds in 999 entire blocks and in
 // 156 threads of the last one; two cuts determine that.
 #pragma once
@@ -15,10 +19,17 @@
 
 namespace lynxpp::ptx {
 
-inline constexpr std::size_t thread_dimensions = 6;
-
-/// The dimensions of a box, in this order.
+/// The first dimensions of a box, in this order.
 enum class ThreadDimension : std::uint8_t { tid_x, tid_y, tid_z, ctaid_x, ctaid_y, ctaid_z };
+/// They are followed by bits of tid.x, the lowest first.
+inline constexpr std::size_t first_bit_dimension = 6;
+inline constexpr std::size_t most_thread_bits = 10;  ///< a block has at most 1024 threads
+inline constexpr std::size_t thread_dimensions = first_bit_dimension + most_thread_bits;
+
+/// Returns a number whose lowest `width` bits are 1.
+constexpr std::uint64_t bits_below(unsigned width) {
+  return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+}
 
 struct ThreadBox {
   std::array<std::uint32_t, thread_dimensions> first{};
@@ -42,6 +53,8 @@ struct ThreadForm {
 
 ThreadForm number(std::int64_t constant);
 ThreadForm thread_index(ThreadDimension dimension);
+/// Returns %tid.x if its lowest `bits` are dimensions of their own.
+ThreadForm thread_index_in_bits(std::size_t bits);
 // nullopt if a coefficient or the constant does not fit 64 bits.
 std::optional<ThreadForm> add(const ThreadForm& left, const ThreadForm& right);
 std::optional<ThreadForm> subtract(const ThreadForm& left, const ThreadForm& right);

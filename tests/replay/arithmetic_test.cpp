@@ -89,12 +89,23 @@ class Arithmetic : public testing::Test {
     return made;
   }
 
+  /// A sum of bits of the thread index at random positions, which may meet.
+  ThreadForm form_of_bits() {
+    ThreadForm made = number(pick(0, 2) == 0 ? pick(0, 300) : 0);
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (pick(0, 2) != 0) made.coefficients[first_bit_dimension + i] = std::int64_t{1} << pick(0, 9);
+    }
+    if (pick(0, 1) != 0) made.coefficients[0] = std::int64_t{1} << pick(0, 12);
+    return made;
+  }
+
   /// Cuts the box until each part has an answer; returns the number of threads with a known one.
   std::uint64_t check(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources) {
     ThreadBox box;
     box.first = {1, 2, 0, 0, 0, 0};
-    box.last = {6, 4, 0, 0, 0, 0};
+    box.last = {6, 4, 0, 0, 0, 0, 1, 1, 1, 1};
     std::uint64_t known = 0;
+    boxes_ = 0;
     std::vector<ThreadBox> open{box};
     while (!open.empty() && !HasFailure()) {
       const ThreadBox each = open.back();
@@ -104,34 +115,44 @@ class Arithmetic : public testing::Test {
         for (const ThreadBox& half : divide(each, result.cut)) open.push_back(half);
       } else if (result.is_known()) {
         known += each.threads();
+        ++boxes_;
         compare(operation, sources, each, result.form);
       }
     }
     return known;
   }
 
+  std::uint64_t boxes_ = 0;  ///< of the last check
+
  private:
   static void compare(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                       const ThreadBox& box, const ThreadForm& result) {
-    ThreadBox thread = box;
-    for (std::uint32_t x = box.first[0]; x <= box.last[0]; ++x) {
-      for (std::uint32_t y = box.first[1]; y <= box.last[1]; ++y) {
-        thread.first[0] = thread.last[0] = x;
-        thread.first[1] = thread.last[1] = y;
-        const auto value = [&](const ThreadForm& each) {
-          return static_cast<std::uint64_t>(range_of(each, thread).least);
-        };
-        const Numbers numbers{cut_to(value(sources[0]), operation.bits),
-                              cut_to(value(sources[1]), operation.bits),
-                              static_cast<std::int64_t>(value(sources[2]))};
-        const std::optional<WideNumber> expected = expected_of(operation, numbers);
-        if (!expected) continue;
-        const unsigned bits = operation.result_bits;
-        ASSERT_EQ(cut_to(value(result), bits), cut_to(static_cast<std::uint64_t>(*expected), bits))
-            << "operation " << static_cast<int>(operation.kind) << " of " << int{operation.bits}
-            << (operation.is_signed ? " signed" : " unsigned") << " bits: " << numbers[0] << ", "
-            << numbers[1] << ", " << numbers[2];
+    std::vector<ThreadBox> threads{box};
+    for (std::size_t i = 0; i < thread_dimensions; ++i) {
+      if (box.extent(i) == 1) continue;
+      std::vector<ThreadBox> divided;
+      for (ThreadBox each : threads) {
+        for (std::uint32_t at = box.first[i]; at <= box.last[i]; ++at) {
+          each.first[i] = each.last[i] = at;
+          divided.push_back(each);
+        }
       }
+      threads = std::move(divided);
+    }
+    for (const ThreadBox& thread : threads) {
+      const auto value = [&](const ThreadForm& each) {
+        return static_cast<std::uint64_t>(range_of(each, thread).least);
+      };
+      const Numbers numbers{cut_to(value(sources[0]), operation.bits),
+                            cut_to(value(sources[1]), operation.bits),
+                            static_cast<std::int64_t>(value(sources[2]))};
+      const std::optional<WideNumber> expected = expected_of(operation, numbers);
+      if (!expected) continue;
+      const unsigned bits = operation.result_bits;
+      ASSERT_EQ(cut_to(value(result), bits), cut_to(static_cast<std::uint64_t>(*expected), bits))
+          << "operation " << static_cast<int>(operation.kind) << " of " << int{operation.bits}
+          << (operation.is_signed ? " signed" : " unsigned") << " bits: " << numbers[0] << ", " << numbers[1]
+          << ", " << numbers[2];
     }
   }
 
@@ -163,6 +184,41 @@ TEST_F(Arithmetic, FormsMatchEveryThread) {
   }
   for (const auto& [kind, threads] : known)
     EXPECT_GT(threads, 1000u) << "operation " << static_cast<int>(kind) << "is rarely known";
+}
+
+TEST_F(Arithmetic, BitsMatchEveryThread) {
+  constexpr Kind kinds[] = {Kind::bit_and, Kind::bit_or, Kind::bit_xor, Kind::shift_right, Kind::shift_left};
+  std::uint64_t boxes = 0, known = 0;
+  for (int i = 0; i < 20'000 && !HasFailure(); ++i) {
+    ReplayOperation operation;
+    operation.kind = kinds[pick(0, 4)];
+    operation.bits = operation.result_bits = pick(0, 3) == 0 ? 64 : 32;
+    const bool is_shift = operation.kind == Kind::shift_left || operation.kind == Kind::shift_right;
+    const ThreadForm other = pick(0, 1) != 0 ? form_of_bits() : number(pick(-1, 1) * pick(0, 1 << 13));
+    std::array<ThreadForm, 3> sources{form_of_bits(), is_shift ? number(pick(0, 9)) : other, number(0)};
+    if (!is_shift && pick(0, 3) == 0) std::swap(sources[0], sources[1]);
+    known += check(operation, sources);
+    boxes += boxes_;
+  }
+  EXPECT_EQ(known, 20'000u * 6 * 3 * 16);
+  EXPECT_LT(boxes, known / 12) << "bits are combined without looking at each thread";
+}
+
+TEST_F(Arithmetic, FieldsOfBitsNeedNoCut) {
+  ThreadForm index;  // of 16 threads
+  for (std::size_t i = 0; i < 4; ++i) index.coefficients[first_bit_dimension + i] = std::int64_t{1} << i;
+  const auto boxes = [&](Kind kind, const ThreadForm& left, const ThreadForm& right) {
+    ReplayOperation operation;
+    operation.kind = kind;
+    check(operation, {left, right, number(0)});
+    return boxes_;
+  };
+  EXPECT_EQ(boxes(Kind::bit_and, index, number(6)), 1u);
+  EXPECT_EQ(boxes(Kind::bit_or, index, number(6)), 1u);
+  EXPECT_EQ(boxes(Kind::bit_xor, index, number(-1)), 1u);
+  EXPECT_EQ(boxes(Kind::shift_right, index, number(2)), 1u);
+  EXPECT_EQ(boxes(Kind::bit_or, index, *multiply(index, 16)), 1u);
+  EXPECT_EQ(boxes(Kind::bit_xor, index, *multiply(index, 4)), 4u) << "two bits meet";
 }
 
 }  // namespace

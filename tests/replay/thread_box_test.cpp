@@ -57,9 +57,10 @@ Case random_case(std::mt19937& random) {
   const auto pick = [&](int least, int greatest) {
     return std::uniform_int_distribution<int>(least, greatest)(random);
   };
-  for (std::size_t i = 0; i < thread_dimensions; ++i) {
-    made.box.first[i] = static_cast<std::uint32_t>(pick(0, 5));
-    made.box.last[i] = made.box.first[i] + static_cast<std::uint32_t>(pick(0, 3));
+  for (std::size_t i = 0; i < first_bit_dimension + 2; ++i) {
+    const bool is_bit = i >= first_bit_dimension;
+    made.box.first[i] = is_bit ? 0 : static_cast<std::uint32_t>(pick(0, 5));
+    made.box.last[i] = made.box.first[i] + static_cast<std::uint32_t>(pick(0, is_bit ? 1 : 3));
     made.form.coefficients[i] = pick(0, 2) == 0 ? 0 : pick(-40, 40);
   }
   made.form.constant = pick(-300, 300);

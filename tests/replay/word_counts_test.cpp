@@ -39,9 +39,10 @@ TEST(WordCounts, MatchEveryThread) {
       ReplayedAccess access;
       access.bytes = 1u << pick(0, 4);
       const int unit = static_cast<int>(access.bytes);
-      for (std::size_t d = 0; d < thread_dimensions; ++d) {
-        access.box.first[d] = static_cast<std::uint32_t>(pick(0, 3));
-        const int most = boxes > 6 ? 1 : 3;
+      for (std::size_t d = 0; d < first_bit_dimension + 2; ++d) {
+        const bool is_bit = d >= first_bit_dimension;
+        access.box.first[d] = is_bit ? 0 : static_cast<std::uint32_t>(pick(0, 3));
+        const int most = boxes > 6 || is_bit ? 1 : 3;
         access.box.last[d] = access.box.first[d] + static_cast<std::uint32_t>(pick(0, d == 0 ? 31 : most));
         access.address.coefficients[d] = pick(0, 2) == 0 ? 0 : unit * pick(-20, 20);
       }
