@@ -1,7 +1,6 @@
 #include "engine/register_budget.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "ptx/analysis/analyses.h"
+#include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
 
 namespace lynxpp::engine {
@@ -34,39 +34,15 @@ std::uint32_t most_live(std::uint32_t registers, bool has_calls) {
   return registers > spare ? registers - spare : 0;
 }
 
-/// Returns the numbers after a directive, ".maxntid 384, 1, 1"; empty if there is no such directive.
-std::vector<std::uint32_t> values_after(std::string_view directives, std::string_view name) {
-  std::vector<std::uint32_t> numbers;
-  std::size_t at = directives.find(name);
-  if (at == std::string_view::npos) return numbers;
-  for (at += name.size(); at < directives.size();) {
-    std::uint32_t number = 0;
-    const char* const begin = directives.data() + at;
-    const auto [end, error] = std::from_chars(begin, directives.data() + directives.size(), number);
-    if (error == std::errc()) {
-      numbers.push_back(number);
-      at += static_cast<std::size_t>(end - begin);
-    } else if (std::string_view(" \t\r\n,").find(*begin) != std::string_view::npos) {
-      ++at;
-    } else {
-      break;
-    }
-  }
-  return numbers;
-}
-
 /// Returns the registers of each thread at kernel entry.
 std::uint32_t registers_at_entry(const ptx::Module& module, const ptx::Function& kernel) {
-  const ptx::TextRange& before = kernel.parameter_list.empty() ? kernel.name_text : kernel.parameter_list;
-  const std::string_view directives = module.text({before.end, kernel.body_text.begin});
-  const std::vector<std::uint32_t> asked = values_after(directives, ".maxnreg");
+  const std::vector<std::uint32_t> asked = ptx::directive_values(module, kernel, ".maxnreg");
   if (!asked.empty()) return asked.front();
-  std::vector<std::uint32_t> block = values_after(directives, ".reqntid");
-  if (block.empty()) block = values_after(directives, ".maxntid");
+  const std::vector<std::uint32_t> block = ptx::block_limits(module, kernel);
   if (block.empty()) return most_of_thread;
   std::uint64_t threads = 1;
   for (const std::uint32_t each : block) threads *= std::max(1u, each);
-  const std::vector<std::uint32_t> blocks = values_after(directives, ".minnctapersm");
+  const std::vector<std::uint32_t> blocks = ptx::directive_values(module, kernel, ".minnctapersm");
   threads *= blocks.empty() ? 1 : std::max(1u, blocks.front());
   const std::uint64_t each = registers_of_multiprocessor / std::max<std::uint64_t>(threads, 1) / 8 * 8;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 8, most_of_thread));

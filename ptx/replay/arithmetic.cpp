@@ -311,6 +311,16 @@ ReplayedNumber compare_and_combine(const ReplayOperation& operation, const std::
   return ReplayedNumber::of(number((result.form.constant != 0) != other ? 1 : 0));
 }
 
+/// Returns a form congruent modulo 2^bits without negative terms. Precondition: bits < 64.
+ThreadForm with_positive_terms(const ThreadForm& form, unsigned bits) {
+  const auto positive = [&](std::int64_t each) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(each) & bits_below(bits));
+  };
+  ThreadForm result = number(positive(form.constant));
+  for (std::size_t i = 0; i < thread_dimensions; ++i) result.coefficients[i] = positive(form.coefficients[i]);
+  return result;
+}
+
 }  // namespace
 
 ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed, const ThreadBox& box) {
@@ -322,6 +332,9 @@ ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed
   }
   const WideNumber lowest = is_signed ? -power_of_two(bits - 1) : 0;
   if (range.least >= lowest && range.greatest < lowest + power_of_two(bits)) return ReplayedNumber::of(form);
+  const ThreadForm positive = with_positive_terms(form, bits);
+  if (!is_signed && range_of(positive, box).greatest < power_of_two(bits))
+    return ReplayedNumber::of(positive);
   const std::optional<ThreadForm> shifted = subtract(form, number(static_cast<std::int64_t>(lowest)));
   if (!shifted) return {};
   const Answer<Division> parts = divide(*shifted, static_cast<std::int64_t>(power_of_two(bits)), box);

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = ReplayOperand::Kind;
 
-constexpr std::uint64_t of_thread_index = bits_below(10);
+constexpr std::uint64_t of_other_thread_index = bits_below(most_thread_bits);
 constexpr std::uint64_t of_block_index = bits_below(31);
 constexpr std::uint64_t of_lane = bits_below(5);
 
@@ -32,47 +32,48 @@ PossibleBits sum_of(const PossibleBits& left, const PossibleBits& right) {
 PossibleBits product_of(const PossibleBits& left, const PossibleBits& right) {
   if (left.possible == 0 || right.possible == 0) return {};
   const auto low = static_cast<unsigned>(std::countr_zero(left.possible) + std::countr_zero(right.possible));
+  // A power of two only moves the bits.
+  for (const auto& [factor, other] : {std::pair(&left, &right), std::pair(&right, &left)}) {
+    if (std::has_single_bit(factor->possible) && factor->are_apart)
+      return {other->possible << std::countr_zero(factor->possible), other->are_apart};
+  }
   return {bits_below(width_of(left.possible) + width_of(right.possible)) & ~bits_below(low), false};
 }
 
+/// Returns the bits of a number of `width` bits that is extended to 64.
+PossibleBits extended(PossibleBits bits, unsigned width, bool is_signed) {
+  const bool may_be_negative = is_signed && (bits.possible >> (width - 1) & 1) != 0;
+  return may_be_negative ? PossibleBits{bits.possible | ~bits_below(width), false} : bits;
+}
+
+}  // namespace
+
 /// Returns the bits of the operation's result before they are cut to its width.
-PossibleBits result_of(const ReplayOperation& operation, const PossibleBitsOfRegisters& registers) {
-  const auto source = [&](std::size_t i) {
-    return possible_bits_of(operation.source[i], operation.bits, registers);
-  };
+PossibleBits PossibleBitsOfRegisters::result_of(const ReplayOperation& operation) const {
+  const auto source = [&](std::size_t i) { return of(operation.source[i], operation.bits); };
   const ReplayOperand& second = operation.source[1];
   const auto amount = second.kind == Kind::constant ? static_cast<std::uint32_t>(second.number) : 64;
   switch (operation.kind) {
     case ReplayKind::move: return source(0);
-    case ReplayKind::convert: {
-      const PossibleBits from = source(0);
-      const bool may_be_negative = operation.is_signed && (from.possible >> (operation.bits - 1) & 1) != 0;
-      return may_be_negative && operation.result_bits > operation.bits ? unknown : from;
-    }
+    case ReplayKind::convert: return extended(source(0), operation.bits, operation.is_signed);
     case ReplayKind::select: {
       const PossibleBits first = source(0), other = source(1);
       return {first.possible | other.possible, first.are_apart && other.are_apart};
     }
     case ReplayKind::add: return sum_of(source(0), source(1));
     case ReplayKind::multiply: {
-      const PossibleBits added =
-          operation.source[2].kind == Kind::none
-              ? PossibleBits{}
-              : possible_bits_of(operation.source[2], operation.result_bits, registers);
-      if (second.kind == Kind::constant && second.number > 0 &&
-          std::has_single_bit(static_cast<std::uint64_t>(second.number))) {
-        PossibleBits shifted = source(0);
-        shifted.possible <<= std::countr_zero(static_cast<std::uint64_t>(second.number));
-        return sum_of(shifted, added);
-      }
-      return sum_of(product_of(source(0), source(1)), added);
+      const bool has_sum = operation.source[2].kind != Kind::none;
+      const PossibleBits added = has_sum ? of(operation.source[2], operation.result_bits) : PossibleBits{};
+      const auto factor = [&](std::size_t i) {
+        return extended(source(i), operation.bits, operation.is_signed);
+      };
+      return sum_of(product_of(factor(0), factor(1)), added);
     }
     case ReplayKind::shift_left:
       return amount < 64 ? PossibleBits{source(0).possible << amount, source(0).are_apart} : unknown;
     case ReplayKind::shift_right: {
-      const PossibleBits from = source(0);
-      const bool fills = operation.is_signed && (from.possible >> (operation.bits - 1) & 1) != 0;
-      return amount < 64 && !fills ? PossibleBits{from.possible >> amount, from.are_apart} : unknown;
+      const PossibleBits from = extended(source(0), operation.bits, operation.is_signed);
+      return amount < 64 ? PossibleBits{from.possible >> amount, from.are_apart} : unknown;
     }
     case ReplayKind::bit_and: {
       const PossibleBits left = source(0), right = source(1);
@@ -88,15 +89,14 @@ PossibleBits result_of(const ReplayOperation& operation, const PossibleBitsOfReg
   }
 }
 
-}  // namespace
-
-PossibleBits possible_bits_of(const ReplayOperand& operand, unsigned width,
-                              const PossibleBitsOfRegisters& registers) {
+PossibleBits PossibleBitsOfRegisters::of(const ReplayOperand& operand, unsigned width) const {
   PossibleBits bits = unknown;
   switch (operand.kind) {
-    case Kind::reg: bits = registers[operand.index]; break;
+    case Kind::reg: bits = registers_[operand.index]; break;
     case Kind::constant: bits = {static_cast<std::uint64_t>(operand.number), true}; break;
-    case Kind::tid: bits = {of_thread_index, operand.index == 0}; break;
+    case Kind::tid:
+      bits = {operand.index == 0 ? of_thread_index_ : of_other_thread_index, operand.index == 0};
+      break;
     case Kind::ctaid: bits = {of_block_index, false}; break;
     case Kind::lane: bits = {of_lane, false}; break;
     case Kind::none:
@@ -108,25 +108,27 @@ PossibleBits possible_bits_of(const ReplayOperand& operand, unsigned width,
   return bits;
 }
 
-PossibleBitsOfRegisters find_possible_bits(const ReplayProgram& program) {
-  PossibleBitsOfRegisters registers(program.registers);
+PossibleBitsOfRegisters::PossibleBitsOfRegisters(const ReplayProgram& program, std::uint32_t threads)
+    : of_thread_index_(bits_below(width_of(std::max(threads, 1u) - 1))), registers_(program.registers) {
   int rounds = 0;
   for (bool changed = true; changed;) {
-    if (++rounds > most_rounds) return PossibleBitsOfRegisters(program.registers, unknown);
+    if (++rounds > most_rounds) {
+      registers_.assign(program.registers, unknown);
+      return;
+    }
     changed = false;
     for (const ReplayOperation& operation : program.operations) {
       if (operation.kind == ReplayKind::access) continue;
-      PossibleBits result = result_of(operation, registers);
+      PossibleBits result = result_of(operation);
       if (result.possible != unknown.possible) result.possible &= bits_below(operation.result_bits);
       for (const RegisterId each : operation.destinations) {
-        PossibleBits& known = registers[each];
+        PossibleBits& known = registers_[each];
         const PossibleBits joined{known.possible | result.possible, known.are_apart && result.are_apart};
         changed |= joined.possible != known.possible || joined.are_apart != known.are_apart;
         known = joined;
       }
     }
   }
-  return registers;
 }
 
 }  // namespace lynxpp::ptx

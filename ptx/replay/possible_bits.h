@@ -15,12 +15,20 @@ struct PossibleBits {
   bool are_apart = true;
 };
 
-/// By register; flow-insensitive.
-using PossibleBitsOfRegisters = std::vector<PossibleBits>;
-PossibleBitsOfRegisters find_possible_bits(const ReplayProgram& program);
+/// Of all registers of a program; flow-insensitive.
+class PossibleBitsOfRegisters {
+ public:
+  /// %tid.x is less than `threads` in every launch.
+  PossibleBitsOfRegisters(const ReplayProgram& program, std::uint32_t threads);
 
-/// Returns the bits of an operand of `width` bits.
-PossibleBits possible_bits_of(const ReplayOperand& operand, unsigned width,
-                              const PossibleBitsOfRegisters& registers);
+  /// Returns the bits of an operand of `width` bits.
+  PossibleBits of(const ReplayOperand& operand, unsigned width) const;
+
+ private:
+  PossibleBits result_of(const ReplayOperation& operation) const;
+
+  std::uint64_t of_thread_index_;
+  std::vector<PossibleBits> registers_;
+};
 
 }  // namespace lynxpp::ptx

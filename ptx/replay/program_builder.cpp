@@ -4,8 +4,10 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "ptx/ir/directives.h"
 #include "ptx/replay/decoder.h"
 #include "ptx/replay/possible_bits.h"
 #include "ptx/replay/prediction.h"
@@ -16,9 +18,8 @@ namespace {
 using Kind = ReplayOperand::Kind;
 
 /// True for 2^k - 1 and its complement.
-bool is_low_or_high_bits(std::int64_t mask) {
-  const auto bits = static_cast<std::uint64_t>(mask);
-  return (bits & (bits + 1)) == 0 || (~bits & (~bits + 1)) == 0;
+bool is_low_or_high_bits(std::uint64_t mask) {
+  return (mask & (mask + 1)) == 0 || (~mask & (~mask + 1)) == 0;
 }
 
 /// Variance of an operation's first two sources.
@@ -76,7 +77,8 @@ bool is_costly(const ReplayOperation& operation, const SourceVariance& variance,
   if (!first && !second) return false;
   if (operation.kind == ReplayKind::bit_and && first != second) {
     const ReplayOperand& mask = operation.source[first ? 1 : 0];
-    if (mask.kind == Kind::constant && is_low_or_high_bits(mask.number)) return false;
+    const auto number = static_cast<std::uint64_t>(mask.number);
+    if (mask.kind == Kind::constant && is_low_or_high_bits(number)) return false;
   }
   if (bits == nullptr) return operation.kind != ReplayKind::bit_or || (first && second);
   const auto& [left, right] = *bits;
@@ -264,18 +266,24 @@ class ProgramBuilder {
 
   std::uint32_t next_operation() const { return static_cast<std::uint32_t>(program_.operations.size()); }
 
+  /// Returns the greatest extent of a block in x.
+  std::uint32_t threads() const {
+    const std::vector<std::uint32_t> limits =
+        block_limits(functions_.module, functions_.functions[0]->function());
+    return limits.empty() || limits[0] == 0 ? 1u << most_thread_bits : limits[0];
+  }
+
   /// Makes results of costly operations unknown.
   void forget_costly() {
-    PossibleBitsOfRegisters registers;
-    if (program_.splits_bits) registers = find_possible_bits(program_);
+    std::optional<PossibleBitsOfRegisters> registers;
+    if (program_.splits_bits) registers.emplace(program_, threads());
     for (std::size_t i = 0; i < program_.operations.size(); ++i) {
       ReplayOperation& each = program_.operations[i];
       combines_bits_ |= is_of_bits(each) && ((variances_[i][0] | variances_[i][1]) & varies_in_block) != 0;
       std::array<PossibleBits, 2> bits;
-      for (std::size_t k = 0; program_.splits_bits && k < bits.size(); ++k)
-        bits[k] = possible_bits_of(each.source[k], each.bits, registers);
-      if (is_costly(each, variances_[i], program_.splits_bits ? &bits : nullptr))
-        each.kind = ReplayKind::unknown;
+      for (std::size_t k = 0; registers && k < bits.size(); ++k)
+        bits[k] = registers->of(each.source[k], each.bits);
+      if (is_costly(each, variances_[i], registers ? &bits : nullptr)) each.kind = ReplayKind::unknown;
     }
   }
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <random>
 
 #include "ptx/replay/program_builder.h"
 #include "ptx/replay/word_counts.h"
@@ -59,6 +62,9 @@ struct Kernel {
     boxes = 0;
     const Status status = replay(program, launch, [&](const ReplayedAccess& access) {
       ++boxes;
+      if (getenv("DBG"))
+        fprintf(stderr, "%d bits %d: threads %lu const %ld\n", access.instruction, (int)access.is_shared,
+                (unsigned long)access.box.threads(), (long)access.address.constant);
       (access.is_shared ? shared : device).add(access);
     });
     EXPECT_TRUE(status) << (status ? "" : render(status.error().diagnostics));
@@ -173,6 +179,100 @@ TEST(Replay, FieldsAndUpperHalvesOfProductsAreKnown) {
   std::vector<std::uint64_t> below(101, 0);
   for (std::int64_t i = 0; i < 256; ++i) ++below[static_cast<std::size_t>(((-i * 1431655766) >> 32) + 100)];
   EXPECT_EQ(negative.counts({{2, 1, 1}, {128, 1, 1}, {}, {}}, 0, 0, 101), below);
+}
+
+/// A random sequence of operations on bits, as text and as a function of the thread.
+class BitProgram {
+ public:
+  explicit BitProgram(std::mt19937& random) : random_(random) {
+    for (std::uint32_t to = 12; to < 12 + 8; ++to) add(to);
+    const std::uint32_t last = 12 + 7;
+    text_ += "and.b32 %r30, %r" + std::to_string(last) +
+             ", 255;\nmul.wide.u32 %rd3, %r30, 4;\n"
+             "add.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f1, [%rd4];\nret;";
+    steps_.push_back([](Registers& r) { r[30] = r[last] & 255; });
+  }
+  const std::string& text() const { return text_; }
+  std::uint32_t word(std::uint32_t thread, std::uint32_t block) const {
+    Registers registers{};
+    registers[10] = thread;
+    registers[11] = block;
+    for (const auto& each : steps_) each(registers);
+    return registers[30];
+  }
+
+ private:
+  using Registers = std::array<std::uint32_t, 31>;
+
+  std::uint32_t pick(std::uint32_t least, std::uint32_t greatest) {
+    return std::uniform_int_distribution<std::uint32_t>(least, greatest)(random_);
+  }
+
+  void add(std::uint32_t to) {
+    const std::uint32_t a = pick(0, 2) == 0 ? 10 : pick(10, to - 1), b = pick(10, to - 1);
+    const std::uint32_t amount = pick(0, 9), size = pick(1, 6), mask = pick(1, 1023);
+    const auto op = [&](const std::string& name, const std::string& rest) {
+      text_ += name + " %r" + std::to_string(to) + ", %r" + std::to_string(a) + ", " + rest + ";\n";
+    };
+    const std::string other = "%r" + std::to_string(b);
+    const auto number = [](std::uint32_t each) { return std::to_string(each); };
+    switch (pick(0, 9)) {
+      case 0: op("and.b32", number(mask)); return step([=](Registers& r) { r[to] = r[a] & mask; });
+      case 1: op("xor.b32", number(mask)); return step([=](Registers& r) { r[to] = r[a] ^ mask; });
+      case 2: op("or.b32", other); return step([=](Registers& r) { r[to] = r[a] | r[b]; });
+      case 3: op("xor.b32", other); return step([=](Registers& r) { r[to] = r[a] ^ r[b]; });
+      case 4: op("shl.b32", number(amount)); return step([=](Registers& r) { r[to] = r[a] << amount; });
+      case 5: op("shr.u32", number(amount)); return step([=](Registers& r) { r[to] = r[a] >> amount; });
+      case 6: op("add.s32", other); return step([=](Registers& r) { r[to] = r[a] + r[b]; });
+      case 7: op("and.b32", other); return step([=](Registers& r) { r[to] = r[a] & r[b]; });
+      case 8: op("mul.lo.s32", number(size)); return step([=](Registers& r) { r[to] = r[a] * size; });
+      default:
+        op("bfe.u32", number(amount) + ", " + number(size));
+        return step([=](Registers& r) { r[to] = r[a] >> amount & ((1u << size) - 1); });
+    }
+  }
+  void step(std::function<void(Registers&)> each) { steps_.push_back(std::move(each)); }
+
+  std::mt19937& random_;
+  std::string text_ = "mov.u32 %r10, %tid.x;\nmov.u32 %r11, %ctaid.x;\n";
+  std::vector<std::function<void(Registers&)>> steps_;
+};
+
+TEST(Replay, RandomOperationsOnBitsMatchEveryThread) {
+  std::mt19937 random(11);
+  int known = 0, in_bits = 0;
+  for (int round = 0; round < 400; ++round) {
+    const BitProgram program(random);
+    Kernel kernel(index_and_base + program.text());
+    if (kernel.predictable() == 0) continue;
+    ++known;
+    in_bits += kernel.program.splits_bits ? 1 : 0;
+    const std::uint32_t threads = round % 3 == 0 ? 96 : round % 3 == 1 ? 128 : 50;
+    std::vector<std::uint64_t> expected(256, 0);
+    for (std::uint32_t block = 0; block < 5; ++block) {
+      for (std::uint32_t thread = 0; thread < threads; ++thread) ++expected[program.word(thread, block)];
+    }
+    ASSERT_EQ(kernel.counts({{5, 1, 1}, {threads, 1, 1}, {}, {}}, 0, 0, 256), expected) << program.text();
+  }
+  EXPECT_GT(known, 150);
+  EXPECT_GT(in_bits, 150);
+}
+
+TEST(Replay, LayoutsOfBitsTakeFewBoxes) {
+  // As in Triton's matrix product: row = tid >> 2 & 63 | ctaid << 7, column = (tid & 3) << 3, and a swizzle
+  Kernel kernel(index_and_base +
+                "mov.u32 %r10, %tid.x;\nmov.u32 %r11, %ctaid.x;\nbfe.u32 %r12, %r10, 2, 6;\n"
+                "shl.b32 %r13, %r11, 6;\nor.b32 %r14, %r12, %r13;\nand.b32 %r15, %r10, 3;\n"
+                "shl.b32 %r16, %r15, 2;\nmad.lo.s32 %r17, %r14, 16, %r16;\nmul.wide.u32 %rd3, %r17, 4;\n"
+                "add.s64 %rd4, %rd2, %rd3;\nld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];\n"
+                "and.b32 %r18, %r10, 24;\nshr.u32 %r19, %r18, 3;\nxor.b32 %r20, %r15, %r19;\n"
+                "and.b32 %r21, %r10, 252;\nor.b32 %r22, %r20, %r21;\nshl.b32 %r23, %r22, 2;\n"
+                "mov.u32 %r24, tile;\nadd.s32 %r25, %r24, %r23;\nst.shared.f32 [%r25], %f1;\nret;");
+  EXPECT_EQ(kernel.predictable(), 2u);
+  const std::vector<std::uint64_t> once(16 * 64 * 100, 1);
+  EXPECT_EQ(kernel.counts({{100, 1, 1}, {256, 1, 1}, {}, {}}, 0, 0, once.size()), once);
+  for (std::size_t i = 0; i < 1024; ++i) ASSERT_EQ(kernel.tile[i], i < 256 ? 100u : 0u) << i;
+  EXPECT_EQ(kernel.boxes, 5u) << "one for the load, four for the swizzle of two bits";
 }
 
 TEST(Replay, CopiesOfAKnownSizeAreKnown) {

@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cfenv>
-#include <charconv>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -26,6 +24,7 @@
 #include "device/cpu/simt/execute/resident_blocks.h"
 #include "device/cpu/simt/execute/timed_launch.h"
 #include "device/cpu/simt/execute/worker_pool.h"
+#include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
 
 namespace lynxpp::device::cpu {
@@ -33,52 +32,21 @@ namespace {
 
 constexpr std::uint64_t largest_block = 1024;
 
-/// Returns the product of the extents after `directive` in a kernel's header; 0 if it is absent.
-std::uint32_t header_threads(std::string_view header, std::string_view directive) {
-  const std::size_t found = header.find(directive);
-  if (found == std::string_view::npos) return 0;
-  std::uint64_t product = 1;
-  const char* at = header.data() + found + directive.size();
-  const char* const end = header.data() + header.size();
-  for (;;) {
-    while (at != end && (*at == ' ' || *at == '\t' || *at == ',')) ++at;
-    std::uint32_t extent = 0;
-    const auto [next, error] = std::from_chars(at, end, extent);
-    if (error != std::errc()) break;
-    product *= extent;
-    at = next;
-    if (product > largest_block) break;
-  }
-  return static_cast<std::uint32_t>(std::min(product, largest_block));
-}
-
 /// Returns three extents after `directive`, padded with 1; nullopt if it is absent.
-std::optional<Dim3> header_extents(std::string_view header, std::string_view directive) {
-  const std::size_t found = header.find(directive);
-  if (found == std::string_view::npos) return std::nullopt;
-  std::uint32_t extents[3] = {1, 1, 1};
-  const char* at = header.data() + found + directive.size();
-  const char* const end = header.data() + header.size();
-  for (std::uint32_t& extent : extents) {
-    while (at != end && (std::isspace(static_cast<unsigned char>(*at)) != 0 || *at == ',')) ++at;
-    const auto [next, error] = std::from_chars(at, end, extent);
-    if (error != std::errc()) break;
-    at = next;
-  }
+std::optional<Dim3> extents_after(const ptx::Module& module, const ptx::Function& kernel,
+                                  std::string_view directive) {
+  std::vector<std::uint32_t> extents = ptx::directive_values(module, kernel, directive);
+  if (extents.empty()) return std::nullopt;
+  extents.resize(3, 1);
   return Dim3{extents[0], extents[1], extents[2]};
 }
 
-std::string_view header_of(const ptx::Module& module, const ptx::Function& kernel) {
-  return module.text({kernel.parameter_list.empty() ? kernel.name_text.end : kernel.parameter_list.end,
-                      kernel.body_text.begin});
-}
-
 std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kernel) {
-  const std::string_view header = header_of(module, kernel);
-  for (const std::string_view directive : {".reqntid", ".maxntid"}) {
-    if (const std::uint32_t threads = header_threads(header, directive); threads != 0) return threads;
-  }
-  return largest_block;
+  const std::vector<std::uint32_t> limits = ptx::block_limits(module, kernel);
+  if (limits.empty() || std::ranges::find(limits, 0u) != limits.end()) return largest_block;
+  std::uint64_t product = 1;
+  for (const std::uint32_t each : limits) product = std::min(product * each, largest_block);
+  return static_cast<std::uint32_t>(product);
 }
 
 /// Returns null if the launch is not cooperative or there is no memory. Kernels may access the workspace.
@@ -229,10 +197,10 @@ Result<KernelInfo> SimtModule::make_info(const std::string& name) {
   info.static_shared_bytes = planned->shared.static_bytes;
   info.local_bytes = static_cast<std::uint32_t>(planned->local_bytes);
   info.max_threads = thread_limit(module_, function);
-  const std::string_view header = header_of(module_, function);
-  info.cluster = header_extents(header, ".reqnctapercluster");
-  info.needs_cluster = header.find(".explicitcluster") != std::string_view::npos;
-  if (const auto most = header_extents(header, ".maxclusterrank")) info.max_cluster_rank = most->x;
+  info.cluster = extents_after(module_, function, ".reqnctapercluster");
+  info.needs_cluster =
+      ptx::directives_of(module_, function).find(".explicitcluster") != std::string_view::npos;
+  if (const auto most = extents_after(module_, function, ".maxclusterrank")) info.max_cluster_rank = most->x;
   for (const ptx::RegisterDeclaration& declaration : function.body->registers) {
     info.registers += std::max(declaration.count, 1u);
   }
