@@ -15,7 +15,7 @@ struct PossibleBits {
   bool are_apart = true;
 };
 
-/// Of all registers of a program; flow-insensitive.
+/// Possible bits of all registers of a program; flow-insensitive.
 class PossibleBitsOfRegisters {
  public:
   /// %tid.x is less than `threads` in every launch.
