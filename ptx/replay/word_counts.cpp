@@ -215,14 +215,23 @@ std::vector<std::uint64_t> WordCounts::sums() {
 
 bool WordCounts::finish(const std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)>& visit) {
   bool is_complete = true;
-  for (auto& [shape, rows] : by_shape_) {
+  while (!by_shape_.empty()) {
+    auto shape_and_rows = by_shape_.extract(by_shape_.begin());
+    const Dimensions& shape = shape_and_rows.key();
+    Differences& rows = shape_and_rows.mapped();
     rows.combine();
     rows.visit_runs([&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
       Dimensions dimensions{{word, words}};
       dimensions.insert(dimensions.end(), shape.begin(), shape.end());
-      is_complete = is_complete && add_box(first, merge(std::move(dimensions)), count);
+      dimensions = merge(std::move(dimensions));
+      if (dimensions.size() > shape.size()) {
+        is_complete = is_complete && add_box(first, dimensions, count);
+      } else {  // the row has become longer, and may be adjacent to one of a simpler shape
+        const std::uint64_t longer = dimensions[0].extent;
+        dimensions.erase(dimensions.begin());
+        by_shape_[dimensions].add(first, longer, count);
+      }
     });
-    rows = {};
   }
   if (!is_complete) return false;
   rows_.combine();

@@ -84,8 +84,13 @@ class WordCounts {
   std::uint64_t address_;
   std::uint64_t bytes_;
   std::uint64_t words_;
-  /// Rows of words, by the shape of their boxes.
-  std::map<Dimensions, Differences> by_shape_;
+  /// Rows of words, by the shape of their boxes; shapes of many dimensions come first.
+  struct MoreDimensions {
+    bool operator()(const Dimensions& left, const Dimensions& right) const {
+      return left.size() != right.size() ? left.size() > right.size() : left < right;
+    }
+  };
+  std::map<Dimensions, Differences, MoreDimensions> by_shape_;
   Differences rows_;                  ///< of all boxes that are divided into rows
   std::uint64_t number_of_rows_ = 0;  ///< so far
   /// The words that may differ from their predecessors: [first_, end_).
