@@ -25,6 +25,9 @@ bool is_of(const cod::GlobalArray& array, cod::Extent extent) {
                              [extent](const cod::Dimension& each) { return each.extent == extent; });
 }
 
+/// Larger results of replay are computed again for each launch.
+constexpr std::size_t most_kept_runs = 1 << 16;
+
 bool asks_for(const std::vector<engine::SpecificationPtr>& specifications, cod::Extent extent) {
   return std::ranges::any_of(specifications, [extent](const engine::SpecificationPtr& specification) {
     return std::ranges::any_of(specification->arrays(),
@@ -81,51 +84,72 @@ bool LaunchedWords::count_shared_memory(const std::vector<engine::SpecificationP
   });
 }
 
-Result<std::shared_ptr<LaunchedWords>> LaunchedWords::of(
+Result<std::shared_ptr<const LaunchedWords>> LaunchedWords::of(
     const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
-    device::Device& device, const device::Launch& launch) {
-  if (variant.words == nullptr) return std::shared_ptr<LaunchedWords>();
+    device::Device& device, const device::Launch& launch,
+    const std::shared_ptr<const LaunchedWords>& previous) {
+  if (variant.words == nullptr) return std::shared_ptr<const LaunchedWords>();
   Result<std::vector<std::byte>> parameters = device::parameter_buffer(launch, variant.parameters);
   if (!parameters) return parameters.error();
   auto words = std::make_shared<LaunchedWords>();
   words->counting_ = variant.words;
   words->parameters_ = std::move(*parameters);
   words->slots_ = variant.parameters;
+  std::copy(std::begin(launch.grid), std::end(launch.grid), words->grid_);
+  std::copy(std::begin(launch.block), std::end(launch.block), words->block_);
   words->dynamic_bytes_ = launch.shared_bytes;
   const std::uint64_t shared_bytes =
       variant.words->static_shared_bytes + shared_alignment + launch.shared_bytes;
   words->shared_words_ = (shared_bytes + word - 1) / word;
   words->lists_arrays_ = std::ranges::any_of(specifications, &cod::Specification::lists_arrays);
-  const bool counts = asks_for(specifications, cod::Extent::device_words) ||
-                      has_word(specifications, cod::Word::Kind::word_map);
-  if (counts || words->lists_arrays_) words->find_arrays(device);
-  if (has_word(specifications, cod::Word::Kind::allocations)) {
-    std::vector<cod::AllocatedRange> ranges;
-    for (const Array& each : words->arrays_) ranges.push_back({each.address, each.bytes, each.id});
-    words->allocations_ = cod::allocation_table(std::move(ranges));
+  const bool is_counting = asks_for(specifications, cod::Extent::device_words) ||
+                           has_word(specifications, cod::Word::Kind::word_map);
+  if (is_counting || words->lists_arrays_) {
+    const std::shared_ptr<const device::LiveAllocations> live = device.allocations();
+    const bool is_known = previous != nullptr && previous->counting_ == words->counting_ &&
+                          previous->memory_->version == live->version;
+    words->memory_ = is_known ? previous->memory_ : words->find_memory(specifications, *live);
   }
-  if (!counts) return words;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  for (const Array& each : words->arrays_) ranges.emplace_back(each.address, each.bytes);
-  words->map_ = std::make_shared<const cod::WordMap>(std::move(ranges));
-  return words;
+  if (previous != nullptr && previous->is_equal_to(*words)) return previous;
+  return std::shared_ptr<const LaunchedWords>(std::move(words));
 }
 
-void LaunchedWords::find_arrays(device::Device& device) {
-  const std::shared_ptr<const device::LiveAllocations> live = device.allocations();
-  for (const device::LiveAllocation& each : live->sorted) {
-    arrays_.push_back({each.address, each.bytes, each.number, each.number, "#" + std::to_string(each.number),
-                       std::string(each.site.caller)});
+bool LaunchedWords::is_equal_to(const LaunchedWords& other) const {
+  return counting_ == other.counting_ && memory_ == other.memory_ && parameters_ == other.parameters_ &&
+         std::ranges::equal(grid_, other.grid_) && std::ranges::equal(block_, other.block_) &&
+         dynamic_bytes_ == other.dynamic_bytes_;
+}
+
+std::shared_ptr<const LaunchedWords::Memory> LaunchedWords::find_memory(
+    const std::vector<engine::SpecificationPtr>& specifications, const device::LiveAllocations& live) const {
+  auto memory = std::make_shared<Memory>();
+  memory->version = live.version;
+  for (const device::LiveAllocation& each : live.sorted) {
+    memory->arrays.push_back({each.address, each.bytes, each.number, each.number,
+                              "#" + std::to_string(each.number), std::string(each.site.caller)});
   }
   constexpr std::uint64_t behind_allocations = ~std::uint64_t{0};
   std::uint64_t id = cod::first_variable_id;
   for (const engine::WordCounting::DeviceVariable& each : counting_->device_variables) {
-    const bool is_known = live->find(each.address) != nullptr;
-    if (!is_known && each.bytes != 0)
-      arrays_.push_back({each.address, each.bytes, behind_allocations, id, short_name(each.name), {}});
+    const bool is_known = live.find(each.address) != nullptr;
+    if (!is_known && each.bytes != 0) {
+      memory->arrays.push_back({each.address, each.bytes, behind_allocations, id, short_name(each.name), {}});
+    }
     ++id;
   }
-  std::ranges::sort(arrays_, {}, &Array::address);
+  std::ranges::sort(memory->arrays, {}, &Array::address);
+  if (has_word(specifications, cod::Word::Kind::allocations)) {
+    std::vector<cod::AllocatedRange> ranges;
+    for (const Array& each : memory->arrays) ranges.push_back({each.address, each.bytes, each.id});
+    memory->allocations = cod::allocation_table(std::move(ranges));
+  }
+  if (!asks_for(specifications, cod::Extent::device_words) &&
+      !has_word(specifications, cod::Word::Kind::word_map))
+    return memory;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  for (const Array& each : memory->arrays) ranges.emplace_back(each.address, each.bytes);
+  memory->map.emplace(std::move(ranges));
+  return memory;
 }
 
 LaunchedWords::BlockCounters LaunchedWords::block_counters() const {
@@ -159,7 +183,7 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
 
 /// Allocation order is used because addresses differ from run to run.
 std::vector<LaunchedWords::Array> LaunchedWords::in_order() const {
-  std::vector<Array> arrays = arrays_;
+  std::vector<Array> arrays = memory_->arrays;
   std::ranges::sort(arrays, {}, [](const Array& each) { return std::pair(each.order, each.address); });
   return arrays;
 }
@@ -212,7 +236,7 @@ void LaunchedWords::add_device_arrays(const std::vector<engine::SpecificationPtr
                                       const std::vector<std::vector<std::span<std::byte>>>& arrays,
                                       const Finished& finished, cod::LaunchView& view) const {
   for (const Array& array : in_order()) {
-    const std::uint64_t first = map_->element_of(array.address).value_or(0);
+    const std::uint64_t first = map()->element_of(array.address).value_or(0);
     const std::uint64_t words = (array.bytes + word - 1) / word;
     bool is_used = is_carried(array);
     for (std::uint32_t i = 0; i < specifications.size() && !is_used; ++i) {
@@ -242,8 +266,8 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
     }
   };
   std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, number of elements
-  for (const Array& each : arrays_)
-    counted.emplace_back(map_->element_of(each.address).value_or(0), (each.bytes + word - 1) / word);
+  for (const Array& each : memory_->arrays)
+    counted.emplace_back(map()->element_of(each.address).value_or(0), (each.bytes + word - 1) / word);
   std::ranges::sort(counted);
   for (const auto& [first, words] : counted) {
     add(first);
@@ -296,6 +320,23 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
 
+engine::ReplayedCounts LaunchedWords::replayed(
+    const engine::LaunchedWords& launched, const std::vector<engine::SpecificationPtr>& specifications,
+    std::span<const std::vector<std::span<std::byte>>> arrays) const {
+  const bool can_share =
+      launched.shared_addresses.empty() && std::ranges::all_of(counting_->is_replayed, std::identity());
+  if (!can_share) return engine::fill_counted_words(*counting_, launched, specifications, arrays);
+  const std::lock_guard lock(mutex_);
+  if (replayed_) return *replayed_;
+  engine::ReplayedCounts counts = engine::fill_counted_words(*counting_, launched, specifications, arrays);
+  std::size_t runs = 0;
+  for (const auto& of_specification : counts.runs) {
+    for (const auto& [array, its] : of_specification) runs += its.size();
+  }
+  if (runs <= most_kept_runs) replayed_ = counts;
+  return counts;
+}
+
 LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
                                               const std::vector<engine::SpecificationPtr>& specifications,
                                               cod::LaunchView& view) const {
@@ -306,13 +347,13 @@ LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::sp
   launched.parameters = parameters_;
   launched.shared_addresses = addresses;
   launched.shared = {{0, word * shared_words_, 0}};
-  for (const Array& array : arrays_) {
-    if (map_ == nullptr) break;  // no words are counted in them
-    launched.device.push_back({array.address, array.bytes, map_->element_of(array.address).value_or(0)});
+  for (const Array& array : memory_->arrays) {
+    if (map() == nullptr) break;  // no words are counted in them
+    launched.device.push_back({array.address, array.bytes, map()->element_of(array.address).value_or(0)});
   }
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
-  engine::ReplayedCounts replayed = engine::fill_counted_words(*counting_, launched, specifications, arrays);
+  engine::ReplayedCounts replayed = this->replayed(launched, specifications, arrays);
   Finished finished{replayed.status.ok(), {}, std::move(replayed.runs)};
   finished.notes.resize(specifications.size());
   engine::finish_counted_words(counting_->scheme, specifications, arrays);
@@ -333,7 +374,7 @@ LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::sp
   }
   add_shared_arrays(addresses, view);
   if (lists_arrays_) place_arrays(addresses, view);
-  if (map_ != nullptr) add_device_arrays(specifications, arrays, finished, view);
+  if (map() != nullptr) add_device_arrays(specifications, arrays, finished, view);
   for (std::size_t i = 0; i < specifications.size(); ++i)
     add_scheme_notes(*specifications[i], arrays[i], view, finished.notes[i]);
   return finished;

@@ -6,14 +6,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cod/specification.h"
 #include "cod/word_map.h"
+#include "device/allocations.h"
 #include "device/device.h"
 #include "engine/instrument.h"
+#include "engine/word_counts.h"
 #include "interposer/results/probe_buffer.h"
 #include "support/result.h"
 
@@ -26,13 +30,16 @@ class LaunchedWords {
   /// True if their countWords() may need counters in shared memory.
   static bool count_shared_memory(const std::vector<engine::SpecificationPtr>& specifications);
   /// Returns null if no specification counts words. Fails if the launch passes too few parameters.
-  static Result<std::shared_ptr<LaunchedWords>> of(
+  /// `previous`, of another launch with these specifications, may be null; what follows from equal parameters and
+  /// allocations is shared with it, and equal launches have one object.
+  static Result<std::shared_ptr<const LaunchedWords>> of(
       const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
-      device::Device& device, const device::Launch& launch);
+      device::Device& device, const device::Launch& launch,
+      const std::shared_ptr<const LaunchedWords>& previous);
 
   std::uint64_t dynamic_shared_bytes() const { return dynamic_bytes_; }
   std::uint64_t shared_words() const { return shared_words_; }
-  std::uint64_t device_words() const { return map_ == nullptr ? 0 : map_->words(); }
+  std::uint64_t device_words() const { return map() == nullptr ? 0 : map()->words(); }
   std::uint64_t shared_addresses() const { return counting_->shared_arrays.size(); }
   /// Counters in the block's shared memory (including dynamic memory): the offset of the first array's
   /// counters from the start of dynamic memory, the bytes per array, and all dynamic bytes. Zeros if the
@@ -46,10 +53,10 @@ class LaunchedWords {
   /// Adds room for them to the launch.
   void add_block_counters(device::Launch& launch) const;
   /// Returns the map by which the device finds elements; null if it is not needed.
-  const cod::WordMap* word_map() const { return map_.get(); }
+  const cod::WordMap* word_map() const { return map(); }
   /// Returns the table by which the device finds allocations (cod::allocation_table); empty if it is not
   /// needed.
-  std::span<const std::uint64_t> allocations() const { return allocations_; }
+  std::span<const std::uint64_t> allocations() const { return memory_->allocations; }
 
   /// True if probes may have overflowed a 32-bit count in a launch of at most this duration. `clock_khz` 0:
   /// unknown, as on the cpu device.
@@ -78,7 +85,20 @@ class LaunchedWords {
     std::string name;
     std::string caller;  ///< call that allocated it
   };
-  void find_arrays(device::Device& device);
+  /// The arrays that exist at the launch.
+  struct Memory {
+    std::uint64_t version = 0;  ///< device::LiveAllocations::version
+    std::vector<Array> arrays;  ///< ascending by address, none overlap
+    std::optional<cod::WordMap> map;
+    std::vector<std::uint64_t> allocations;
+  };
+  std::shared_ptr<const Memory> find_memory(const std::vector<engine::SpecificationPtr>& specifications,
+                                            const device::LiveAllocations& live) const;
+  const cod::WordMap* map() const { return memory_->map ? &*memory_->map : nullptr; }
+  bool is_equal_to(const LaunchedWords& other) const;
+  engine::ReplayedCounts replayed(const engine::LaunchedWords& launched,
+                                  const std::vector<engine::SpecificationPtr>& specifications,
+                                  std::span<const std::vector<std::span<std::byte>>> arrays) const;
   std::vector<Array> in_order() const;  ///< in allocation order
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
@@ -97,9 +117,11 @@ class LaunchedWords {
   std::shared_ptr<const engine::WordCounting> counting_;
   std::vector<std::byte> parameters_;
   std::vector<device::ParameterSlot> slots_;
-  std::vector<Array> arrays_;  ///< ascending by address, none overlap
-  std::shared_ptr<const cod::WordMap> map_;
-  std::vector<std::uint64_t> allocations_;
+  std::uint32_t grid_[3] = {}, block_[3] = {};
+  std::shared_ptr<const Memory> memory_ = std::make_shared<const Memory>();
+  /// What replay computed for the first of equal launches, if it depends on nothing that the device stored.
+  mutable std::mutex mutex_;
+  mutable std::optional<engine::ReplayedCounts> replayed_;
   std::uint64_t shared_words_ = 0;
   std::uint64_t dynamic_bytes_ = 0;
   bool lists_arrays_ = false;

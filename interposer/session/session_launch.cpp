@@ -69,9 +69,11 @@ Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch&
 
 Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::Device& device,
                                            const device::Launch& launch) {
+  std::shared_ptr<const LaunchedWords> previous;
   {
     const State state(state_);
     if (PlanPtr known = known_plan(kernel, launch)) return known;
+    previous = kernel.words;
   }
   auto plan = std::make_shared<Plan>();
   plan->attached = kernel.attached;
@@ -89,8 +91,8 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
   std::copy(std::begin(launch.block), std::end(launch.block), plan->view.block);
   plan->counting = kernel.instrumented.counting;
   plan->variant = kernel.variant;
-  Result<std::shared_ptr<LaunchedWords>> words =
-      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
+  Result<std::shared_ptr<const LaunchedWords>> words =
+      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch, previous);
   if (!words) return words.error();
   plan->words = std::move(*words);
   SharedParts parts;
@@ -112,8 +114,9 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
   if (!layout) return layout.error();
   plan->layout = std::move(*layout);
   // Counted words depend on the program's current memory and the launch's parameters.
-  if (plan->words != nullptr) return PlanPtr(std::move(plan));
   const State state(state_);
+  kernel.words = plan->words;
+  if (plan->words != nullptr) return PlanPtr(std::move(plan));
   if (kernel.plans.size() == most_plans) kernel.plans.erase(kernel.plans.begin());
   kernel.plans.push_back(plan);
   return PlanPtr(std::move(plan));

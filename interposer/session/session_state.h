@@ -115,6 +115,8 @@ struct Session::Kernel {
   Learned learned;
   std::string problem;     ///< why it runs uninstrumented; empty if it is instrumented
   bool lacks_ptx = false;  ///< true if the problem is that its PTX is not available
+  /// Words that its last launch counted. Guarded by Session::state_.
+  std::shared_ptr<const LaunchedWords> words;
   /// Plans of its last launches, if they can share one. Guarded by Session::state_.
   std::vector<std::shared_ptr<const Plan>> plans;
 };

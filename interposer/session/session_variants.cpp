@@ -128,8 +128,8 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
 /// them. Empty: it would not, or there are no counters.
 Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch) {
   device::Device& device = *kernel.device;
-  Result<std::shared_ptr<LaunchedWords>> words =
-      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch);
+  Result<std::shared_ptr<const LaunchedWords>> words =
+      LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch, nullptr);
   if (!words) return words.error();
   if (*words == nullptr || (*words)->block_counters().dynamic_bytes == 0) return std::string();
   device::Launch larger = launch;

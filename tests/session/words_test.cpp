@@ -131,6 +131,60 @@ TEST_F(SessionTest, ReplayedCountsOfArraysThatShareAWordAreAdded) {
   EXPECT_THAT(std::get<std::vector<std::uint64_t>>(accesses->values), testing::ElementsAre(64u, 64u, 32u));
 }
 
+/// Launches with equal arguments share what replay computed; nothing else may be taken over.
+TEST_F(SessionTest, EqualLaunchesShareTheirWordsAndOthersDoNot) {
+  std::ofstream(spec_) << "global unsigned counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { countWords(counts); }\n"
+                          "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+      ".reg .b32 %r<2>;\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\n"
+      "mul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r1;\nret;\n}\n";
+  start({});
+  FakeDevice device;
+  const auto allocate = [&](std::uint64_t version, std::vector<std::uint64_t> addresses) {
+    auto live = std::make_shared<device::LiveAllocations>();
+    live->version = version;
+    for (const std::uint64_t each : addresses) live->sorted.push_back({each, 4096, each >> 16, {}, {}});
+    device.memory = live;
+  };
+  KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+  const auto launch_at = [&](std::uint64_t address, std::uint32_t blocks, std::uint32_t threads) {
+    device::Launch request = request_of(blocks, threads);
+    void* parameters[] = {&address};
+    request.parameters = parameters;
+    EXPECT_TRUE(session_->launch(device, request, source, &found_));
+  };
+  allocate(1, {1 << 16, 2 << 16});
+  launch_at(1 << 16, 1, 64);
+  launch_at(1 << 16, 1, 64);
+  launch_at(2 << 16, 1, 64);
+  launch_at(2 << 16, 3, 64);
+  launch_at(2 << 16, 3, 32);
+  allocate(2, {1 << 16, 3 << 16});  // the array at 2 << 16 is freed
+  launch_at(3 << 16, 3, 32);
+  launch_at(1 << 16, 1, 64);
+  session_->finish();
+  std::vector<std::vector<std::uint64_t>> accesses;
+  for (const report::LaunchRecord& each : records_.launches) {
+    const auto found = std::ranges::find(each.results, "arrays.accesses", &report::ResultValue::name);
+    ASSERT_NE(found, each.results.end());
+    accesses.push_back(std::get<std::vector<std::uint64_t>>(found->values));
+  }
+  const auto first_labels = [&](std::size_t launch) {
+    return std::ranges::find(records_.launches.at(launch).results, "arrays.accesses",
+                             &report::ResultValue::name)
+        ->labels;
+  };
+  EXPECT_THAT(accesses, testing::ElementsAre(testing::ElementsAre(64u), testing::ElementsAre(64u),
+                                             testing::ElementsAre(64u), testing::ElementsAre(192u),
+                                             testing::ElementsAre(96u), testing::ElementsAre(96u),
+                                             testing::ElementsAre(64u)));
+  EXPECT_THAT(first_labels(1), testing::ElementsAre(HasSubstr("#1 ")));
+  EXPECT_THAT(first_labels(2), testing::ElementsAre(HasSubstr("#2 ")));
+  EXPECT_THAT(first_labels(5), testing::ElementsAre(HasSubstr("#3 ")));
+}
+
 /// Counts one access to each of the words, as probes would.
 class CountingDevice : public FakeDevice {
  public:
