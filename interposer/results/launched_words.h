@@ -119,7 +119,7 @@ class LaunchedWords {
   std::vector<device::ParameterSlot> slots_;
   std::uint32_t grid_[3] = {}, block_[3] = {};
   std::shared_ptr<const Memory> memory_ = std::make_shared<const Memory>();
-  /// What replay computed for the first of equal launches, if it depends on nothing that the device stored.
+  /// The counts that replay computed for the first of equal launches, unless they depend on stored addresses.
   mutable std::mutex mutex_;
   mutable std::optional<engine::ReplayedCounts> replayed_;
   std::uint64_t shared_words_ = 0;
