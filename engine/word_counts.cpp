@@ -477,6 +477,15 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   return counting;
 }
 
+Status check_replay(const WordCounting& counting, const LaunchedWords& launch) {
+  if (counting.uses.empty()) return success();
+  constexpr ptx::ReplayLimits limits{1'000'000};
+  ptx::ReplayLaunch replayed = replay_launch(counting, launch);
+  for (std::optional<std::uint64_t>& each : replayed.variables) each = each.value_or(0);
+  return ptx::replay(
+      counting.program, replayed, [](const ptx::ReplayedAccess&) {}, limits);
+}
+
 ReplayedCounts fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,

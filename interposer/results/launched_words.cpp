@@ -320,6 +320,22 @@ bool LaunchedWords::may_wrap(const cod::Specification& specification, double mil
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;
 }
 
+engine::LaunchedWords LaunchedWords::launched(std::span<const std::uint64_t> shared_addresses) const {
+  engine::LaunchedWords launched;
+  std::copy(std::begin(grid_), std::end(grid_), launched.grid);
+  std::copy(std::begin(block_), std::end(block_), launched.block);
+  launched.parameters = parameters_;
+  launched.shared_addresses = shared_addresses;
+  launched.shared = {{0, word * shared_words_, 0}};
+  for (const Array& array : memory_->arrays) {
+    if (map() == nullptr) break;  // no words are counted in them
+    launched.device.push_back({array.address, array.bytes, map()->element_of(array.address).value_or(0)});
+  }
+  return launched;
+}
+
+Status LaunchedWords::check_replay() const { return engine::check_replay(*counting_, launched({})); }
+
 engine::ReplayedCounts LaunchedWords::replayed(
     const engine::LaunchedWords& launched, const std::vector<engine::SpecificationPtr>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays) const {
@@ -341,19 +357,9 @@ LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::sp
                                               const std::vector<engine::SpecificationPtr>& specifications,
                                               cod::LaunchView& view) const {
   const std::span<const std::uint64_t> addresses = layout.shared_addresses_of(buffer);
-  engine::LaunchedWords launched;
-  std::copy(std::begin(view.grid), std::end(view.grid), launched.grid);
-  std::copy(std::begin(view.block), std::end(view.block), launched.block);
-  launched.parameters = parameters_;
-  launched.shared_addresses = addresses;
-  launched.shared = {{0, word * shared_words_, 0}};
-  for (const Array& array : memory_->arrays) {
-    if (map() == nullptr) break;  // no words are counted in them
-    launched.device.push_back({array.address, array.bytes, map()->element_of(array.address).value_or(0)});
-  }
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
-  engine::ReplayedCounts replayed = this->replayed(launched, specifications, arrays);
+  engine::ReplayedCounts replayed = this->replayed(launched(addresses), specifications, arrays);
   Finished finished{replayed.status.ok(), {}, std::move(replayed.runs)};
   finished.notes.resize(specifications.size());
   engine::finish_counted_words(counting_->scheme, specifications, arrays);

@@ -65,6 +65,9 @@ class LaunchedWords {
   /// SharedParts::is_replayed
   const std::vector<bool>& is_replayed() const { return counting_->is_replayed; }
 
+  /// Fails if replay takes too long for the launch, or cannot follow it (engine::check_replay).
+  Status check_replay() const;
+
   /// A launch's word counts and notes, by specification.
   struct Finished {
     bool is_complete = true;  ///< false if accesses are missing that only probes would count
@@ -96,6 +99,7 @@ class LaunchedWords {
                                             const device::LiveAllocations& live) const;
   const cod::WordMap* map() const { return memory_->map ? &*memory_->map : nullptr; }
   bool is_equal_to(const LaunchedWords& other) const;
+  engine::LaunchedWords launched(std::span<const std::uint64_t> shared_addresses) const;
   engine::ReplayedCounts replayed(const engine::LaunchedWords& launched,
                                   const std::vector<engine::SpecificationPtr>& specifications,
                                   std::span<const std::vector<std::span<std::byte>>> arrays) const;

@@ -283,6 +283,9 @@ class Session {
   void note_made(Seen& seen, const Kernel& kernel, const engine::Request& request, const KernelPtx& ptx);
   bool make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                 engine::Request request);
+  Status make_best_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                           engine::Request& request);
+  static Status check_replay(const Kernel& kernel, const device::Launch& launch);
   static Result<std::string> obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch);
   Status keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch, engine::Request& request);
   /// Instruments and loads, unless the resulting text equals `refused`.

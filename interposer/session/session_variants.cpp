@@ -60,17 +60,16 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   request.assembler_contracts = device.info().contracts;
   request.variable_address = [&](const std::string& name) { return device.variable_address(launch, name); };
   request.inspection.wants_registers = configuration_.timeline || log().shows(LogLevel::debug);
-  const bool has_spare_counters = make_with_spare_counters(seen, kernel, launch, request);
-  Status loaded = has_spare_counters ? success() : make_variant(seen, kernel, launch, request);
-  if (!loaded) {
-    // ptxas 13.0 may find no registers for kernels that call handlers, yet succeed with inlined copies of the
-    // same handlers.
-    request.limits = engine::without_functions(request.limits);
-    const std::string refused = std::exchange(kernel.instrumented.ptx, {});
-    if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
-  }
-  if (!has_spare_counters) {
-    if (Status kept = keep_occupancy(seen, kernel, launch, request); !kept) return kept;
+  if (Status made = make_best_variant(seen, kernel, launch, request); !made) return made;
+  if (const Status replays = check_replay(kernel, launch); !replays) {
+    log().debug("{}: all accesses have probes: {}", demangle(seen.coverage.kernel),
+                first_message(replays.error()));
+    learn(seen, {false, false});
+    kernel.learned.replays = false;
+    request.limits.without.insert(ptx::Refinement::replayed_accesses);
+    kernel.variant = nullptr;
+    kernel.instrumented = {};
+    if (Status made = make_best_variant(seen, kernel, launch, request); !made) return made;
   }
   log().info("{}: instrumented, {} basic blocks", demangle(seen.coverage.kernel),
              kernel.instrumented.size.basic_blocks);
@@ -81,6 +80,28 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
 
   note_made(seen, kernel, request, *found);
   return success();
+}
+
+/// Makes the variant with counters in shared memory if they have room, otherwise without.
+Status Session::make_best_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
+                                  engine::Request& request) {
+  if (make_with_spare_counters(seen, kernel, launch, request)) return success();
+  if (Status loaded = make_variant(seen, kernel, launch, request); !loaded) {
+    // ptxas 13.0 may find no registers for kernels that call handlers, yet succeed with inlined copies of the
+    // same handlers.
+    request.limits = engine::without_functions(request.limits);
+    const std::string refused = std::exchange(kernel.instrumented.ptx, {});
+    if (refused.empty() || !make_variant(seen, kernel, launch, request, refused)) return loaded;
+  }
+  return keep_occupancy(seen, kernel, launch, request);
+}
+
+/// Fails if replay cannot follow the first launch: its counts would be too low.
+Status Session::check_replay(const Kernel& kernel, const device::Launch& launch) {
+  if (kernel.instrumented.words == nullptr) return success();
+  const Result<std::shared_ptr<const LaunchedWords>> words = LaunchedWords::of(
+      kernel.instrumented, kernel.attached->specifications, *kernel.device, launch, nullptr);
+  return words ? (*words)->check_replay() : Status(words.error());
 }
 
 /// Records a newly created variant in coverage.

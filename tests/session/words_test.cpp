@@ -108,6 +108,32 @@ TEST_F(SessionTest, WordsThatAProbeCountsHaveDeviceMemory) {
   session_.reset();
 }
 
+/// The loop takes replay too long, so even the first launch has probes: no count is too low.
+TEST_F(SessionTest, LaunchesThatReplayCannotFollowInTimeHaveProbes) {
+  std::ofstream(spec_) << "global unsigned counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { countWords(counts); }\n"
+                          "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
+  const auto asked_for = [&](const std::string& iterations) {
+    text_ =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p1;\n"
+        ".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nmov.u64 %rd1, 1099511627776;\nmov.u32 %r1, 0;\nagain:\n"
+        "st.global.u32 [%rd1], %r1;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, " +
+        iterations + ";\n@%p1 bra again;\nret;\n}\n";
+    start({});
+    MeasuringDevice device(1 << 20);
+    KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+    EXPECT_TRUE(session_->launch(device, request_of(1, 32), source, &found_));
+    session_->finish();
+    EXPECT_EQ(records_.launches.size(), 1u);
+    EXPECT_THAT(records_.launches.at(0).notes, Not(Contains(HasSubstr("too low"))));
+    records_.launches.clear();
+    session_.reset();
+    return device.asked;
+  };
+  EXPECT_LT(asked_for("1000"), 1u << 20);
+  EXPECT_GT(asked_for("1000000"), 1u << 20);
+}
+
 TEST_F(SessionTest, ReplayedCountsOfArraysThatShareAWordAreAdded) {
   std::ofstream(spec_) << "global unsigned counts[DEVICE_WORDS];\n"
                           "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { countWords(counts); }\n"
