@@ -113,12 +113,11 @@ class FakeDevice : public device::Device {
     if (during_launch) during_launch();
     ++launched;
     slots_seen.assign(slots.begin(), slots.end());
-    // Writes 7 to the address in the first parameter slot, as a handler would.
+    // Writes 7 to the address in the first parameter slot, as a handler would, if there is memory.
     const std::uint64_t seven = 7;
-    if (!probe.empty()) {
-      auto& bytes = static_cast<FakeBuffer&>(buffer).bytes;
+    auto& bytes = static_cast<FakeBuffer&>(buffer).bytes;
+    if (!probe.empty() && probe[0] - 0x1000 + sizeof seven <= bytes.size())
       std::memcpy(bytes.data() + (probe[0] - 0x1000), &seven, sizeof seven);
-    }
     return success();
   }
   Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer> buffer,
