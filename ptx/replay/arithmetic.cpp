@@ -143,6 +143,17 @@ ReplayedNumber shift(const ReplayOperation& operation, const std::array<ThreadFo
                      : ReplayedNumber::after(parts.cut);
 }
 
+/// Returns the form, or one congruent modulo 2^bits without negative terms if its values have `bits` bits.
+ThreadForm as_unsigned(const ThreadForm& form, unsigned bits, const ThreadBox& box) {
+  if (bits == 64) return form;
+  const auto positive = [&](std::int64_t each) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(each) & bits_below(bits));
+  };
+  ThreadForm result = number(positive(form.constant));
+  for (std::size_t i = 0; i < thread_dimensions; ++i) result.coefficients[i] = positive(form.coefficients[i]);
+  return range_of(result, box).greatest < power_of_two(bits) ? result : form;
+}
+
 /// Evaluates `form & mask` for constant masks of low bits, or of all but low bits.
 ReplayedNumber mask_bits(const ThreadForm& form, std::int64_t mask, unsigned bits, const ThreadBox& box) {
   const auto limit = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
@@ -265,8 +276,8 @@ Cut cut_towards_apart(const ThreadForm& left, const ThreadForm& right, std::uint
 
 ReplayedNumber combine_bits(const ReplayOperation& operation, const std::array<ThreadForm, 3>& sources,
                             const ThreadBox& box) {
-  const ThreadForm left = simplify(sources[0], box);
-  const ThreadForm right = simplify(sources[1], box);
+  const ThreadForm left = as_unsigned(simplify(sources[0], box), operation.bits, box);
+  const ThreadForm right = as_unsigned(simplify(sources[1], box), operation.bits, box);
   const FormBits of_left = bits_of(left, operation.bits, box);
   const FormBits of_right = bits_of(right, operation.bits, box);
   const std::uint64_t shared = of_left.possible & of_right.possible;
@@ -311,16 +322,6 @@ ReplayedNumber compare_and_combine(const ReplayOperation& operation, const std::
   return ReplayedNumber::of(number((result.form.constant != 0) != other ? 1 : 0));
 }
 
-/// Returns a form congruent modulo 2^bits without negative terms. Precondition: bits < 64.
-ThreadForm with_positive_terms(const ThreadForm& form, unsigned bits) {
-  const auto positive = [&](std::int64_t each) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(each) & bits_below(bits));
-  };
-  ThreadForm result = number(positive(form.constant));
-  for (std::size_t i = 0; i < thread_dimensions; ++i) result.coefficients[i] = positive(form.coefficients[i]);
-  return result;
-}
-
 }  // namespace
 
 ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed, const ThreadBox& box) {
@@ -332,9 +333,10 @@ ReplayedNumber read_number(const ThreadForm& form, unsigned bits, bool is_signed
   }
   const WideNumber lowest = is_signed ? -power_of_two(bits - 1) : 0;
   if (range.least >= lowest && range.greatest < lowest + power_of_two(bits)) return ReplayedNumber::of(form);
-  const ThreadForm positive = with_positive_terms(form, bits);
-  if (!is_signed && range_of(positive, box).greatest < power_of_two(bits))
-    return ReplayedNumber::of(positive);
+  if (!is_signed) {
+    const ThreadForm positive = as_unsigned(form, bits, box);
+    if (positive != form) return ReplayedNumber::of(positive);
+  }
   const std::optional<ThreadForm> shifted = subtract(form, number(static_cast<std::int64_t>(lowest)));
   if (!shifted) return {};
   const Answer<Division> parts = divide(*shifted, static_cast<std::int64_t>(power_of_two(bits)), box);
