@@ -176,8 +176,9 @@ class Readback {
   virtual std::optional<double> kernel_milliseconds() { return std::nullopt; }
   /// Returns the modelled time if the time was not measured. Valid after wait().
   virtual std::optional<ModelledTime> modelled() { return std::nullopt; }
-  /// Returns an upper bound of the launch's device time, which excludes idle time after it; nullopt if
-  /// unknown. Valid after wait().
+  /// Returns an upper bound of the launch's device time, which excludes the time that it waited in its stream
+  /// and the time until its end was observed; nullopt if unknown, and always for a variant that does not want
+  /// it (VariantTraits::wants_time_bound) and is not measured. Valid after wait().
   virtual std::optional<double> max_milliseconds() { return kernel_milliseconds(); }
   /// Returns the device time for clearing and copying the launch's buffers; nullopt if it was not measured.
   /// Valid after wait().
@@ -207,6 +208,7 @@ struct VariantTraits {
   /// True if its thread blocks may wait for each other without a cooperative launch.
   bool may_wait_for_blocks = true;
   DirectiveRange directives = {};  ///< of the variant's kernel, in the loaded PTX
+  bool wants_time_bound = false;   ///< Readback::max_milliseconds() is wanted; costs an event per launch
 };
 
 /// Thread safe: several threads may launch concurrently.

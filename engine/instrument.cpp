@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
+#include "engine/counters.h"
 #include "engine/handler_sites.h"
 #include "engine/reach.h"
 #include "engine/register_budget.h"
@@ -442,6 +444,16 @@ std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   return registers;
 }
 
+/// True if a count of the variant may overflow in a launch that runs long enough.
+bool may_overflow(const Request& request, const Instrumented& result) {
+  constexpr double forever = std::numeric_limits<double>::infinity();
+  if (result.counting != nullptr && may_wrap(*result.counting, forever, 0)) return true;
+  for (std::size_t i = 0; i < request.specifications.size() && result.words != nullptr; ++i) {
+    if (words_may_wrap(*result.words, *request.specifications[i], i)) return true;
+  }
+  return false;
+}
+
 /// Empty if unreadable; the loader reports the error.
 device::DirectiveRange directives_of(const std::string& ptx, const std::string& kernel) {
   const Result<ptx::Module> module = ptx::parse_module(ptx);
@@ -494,7 +506,7 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
   result.kernel = request.kernel;
   result.traits = {kept_registers(unit),
                    ptx::may_wait_for_blocks(unit.module, *unit.reached.kernel().function),
-                   directives_of(result.ptx, request.kernel)};
+                   directives_of(result.ptx, request.kernel), may_overflow(request, result)};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;

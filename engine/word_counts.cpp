@@ -433,6 +433,15 @@ std::uint32_t position_of_word(const cod::Specification& specification, const co
   return static_cast<std::uint32_t>(found - specification.words().begin());
 }
 
+bool words_may_wrap(const WordCounting& counting, const cod::Specification& specification,
+                    std::size_t index) {
+  const auto is_narrow = [](const cod::GlobalArray& array) {
+    return array.counts_words && cod::size_of(array.type) == sizeof(std::uint32_t);
+  };
+  return !counting.saturates && counting.scheme.threshold == 0 && !counting.is_replayed[index] &&
+         std::ranges::any_of(specification.arrays(), is_narrow);
+}
+
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit) {
   const auto counts_words = [](const SpecificationPtr& specification) {
     return specification->lists_arrays() || std::ranges::any_of(specification->arrays(), cod::is_of_words);

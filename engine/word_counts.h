@@ -76,6 +76,10 @@ std::uint32_t position_of_word(const cod::Specification& specification, const co
 /// variables' addresses are known.
 std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::InstrumentationUnit& unit);
 
+/// True if probes may overflow a 32-bit count of the specification, which is number `index` of the request's,
+/// in a launch that runs long enough.
+bool words_may_wrap(const WordCounting& counting, const cod::Specification& specification, std::size_t index);
+
 /// Memory whose words have contiguous elements.
 struct CountedRange {
   std::uint64_t address = 0;

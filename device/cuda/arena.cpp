@@ -33,7 +33,9 @@ Arena::Arena(Arenas& owner, const Memory& memory, std::size_t bytes)
 Arena::~Arena() {
   Arenas::Leaving leaving{.memory = memory_, .used = used_, .events = copies_, .awaited = copies_};
   for (const Part& part : parts_) {
-    if (part.done != nullptr) leaving.events.push_back(part.done);
+    for (const CUevent event : {part.begun, part.done}) {
+      if (event != nullptr) leaving.events.push_back(event);
+    }
     if (!part.is_used || part.is_over) continue;
     if (part.done == nullptr) return;
     leaving.awaited.push_back(part.done);
@@ -41,16 +43,13 @@ Arena::~Arena() {
   owner_.recycle(std::move(leaving));
 }
 
-std::optional<Arena::Taken> Arena::take(std::size_t bytes, CUstream stream) {
+std::optional<Arena::Taken> Arena::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > bytes_ - used_ || parts_.size() == most_parts) return std::nullopt;
-  Part taken{.offset = used_, .bytes = bytes};
-  for (std::size_t i = parts_.size(); i-- > 0 && !taken.before;) {
-    if (parts_[i].is_used && parts_[i].stream == stream) taken.before = i;
-  }
-  parts_.push_back(taken);
+  const std::size_t offset = used_;
+  parts_.push_back({.offset = offset, .bytes = bytes});
   used_ = std::min(bytes_, used_ + aligned(bytes));
-  return Taken{parts_.size() - 1, memory_.device.address + taken.offset, is_cleared_};
+  return Taken{parts_.size() - 1, memory_.device.address + offset, is_cleared_};
 }
 
 Status Arena::wait_until_cleared(CUstream stream) {
@@ -65,11 +64,16 @@ Status Arena::wait_until_cleared(CUstream stream) {
   return result == CUDA_SUCCESS ? success() : Status(driver.error("cuStreamWaitEvent", result));
 }
 
+void Arena::begins(std::size_t part, CUstream stream) {
+  const CUevent begun = owner_.pool_.recorded_event(stream);
+  const std::lock_guard lock(mutex_);
+  parts_[part].begun = begun;
+}
+
 bool Arena::enqueued(std::size_t part, CUstream stream) {
   const CUevent done = owner_.pool_.recorded_event(stream);
   const std::lock_guard lock(mutex_);
   parts_[part].is_used = true;
-  parts_[part].stream = stream;
   parts_[part].done = done;
   return done != nullptr;
 }
@@ -164,14 +168,12 @@ Result<std::span<std::byte>> Arena::wait(std::size_t part) {
 }
 
 std::optional<double> Arena::max_milliseconds(std::size_t part) {
-  const InContext ours(owner_.driver_, owner_.pool_.context());
   const Part wanted = part_of(part);
-  // That handle names a different stream in each thread.
-  if (wanted.stream == CU_STREAM_PER_THREAD || !wanted.before) return std::nullopt;
+  if (wanted.begun == nullptr) return std::nullopt;
+  const InContext ours(owner_.driver_, owner_.pool_.context());
   float milliseconds = 0;
-  const CUresult result =
-      owner_.driver_.cuEventElapsedTime(&milliseconds, part_of(*wanted.before).done, wanted.done);
-  if (result != CUDA_SUCCESS || milliseconds < 0) return std::nullopt;
+  const CUresult result = owner_.driver_.cuEventElapsedTime(&milliseconds, wanted.begun, wanted.done);
+  if (result != CUDA_SUCCESS) return std::nullopt;
   return milliseconds;
 }
 
@@ -184,14 +186,14 @@ Result<Arenas::Part> Arenas::take(std::size_t bytes, CUstream stream) {
     const std::lock_guard lock(mutex_);
     part.arena = open_;
   }
-  if (part.arena != nullptr) taken = part.arena->take(bytes, stream);
+  if (part.arena != nullptr) taken = part.arena->take(bytes);
   std::shared_ptr<Arena> full;  // may recycle the arena when destroyed, so outlives the lock
   if (!taken) {
     const CaptureRelaxed relaxed(driver_);
     Result<std::shared_ptr<Arena>> opened = open(bytes);
     if (!opened) return opened.error();
     part.arena = std::move(*opened);
-    taken = part.arena->take(bytes, stream);
+    taken = part.arena->take(bytes);
     const std::lock_guard lock(mutex_);
     full = std::exchange(open_, part.arena);
   }
@@ -340,6 +342,7 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
     part_.arena->enqueued(part_.index, stream_);
   }
 
+  void begins() { part_.arena->begins(part_.index, stream_); }
   bool enqueued() {
     is_enqueued_ = true;
     return part_.arena->enqueued(part_.index, stream_);
@@ -367,6 +370,8 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
 std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Part part, CUstream stream) {
   return std::make_unique<ArenaLaunch>(driver, pool, std::move(part), stream);
 }
+
+void note_begin(Buffer& buffer) { static_cast<ArenaLaunch&>(buffer).begins(); }
 
 void note_use(Buffer& buffer) { static_cast<ArenaLaunch&>(buffer).is_used = true; }
 

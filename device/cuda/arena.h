@@ -42,11 +42,13 @@ class Arena {
     std::uint64_t address = 0;
     bool is_cleared = false;
   };
-  /// Takes `bytes` for a launch on `stream`; nullopt if the arena is full.
-  std::optional<Taken> take(std::size_t bytes, CUstream stream);
+  /// Takes `bytes` for a launch; nullopt if the arena is full.
+  std::optional<Taken> take(std::size_t bytes);
   /// Makes `stream` wait until the memory is zeroed.
   Status wait_until_cleared(CUstream stream);
 
+  /// Records an event on the stream before the part's launch, for max_milliseconds().
+  void begins(std::size_t part, CUstream stream);
   /// Records an event on the stream after the part's work. False: the driver failed, and the end of that work
   /// cannot be observed.
   bool enqueued(std::size_t part, CUstream stream);
@@ -58,17 +60,17 @@ class Arena {
   bool is_on_host(std::size_t part);
   /// Waits for the launch and the copy.
   Result<std::span<std::byte>> wait(std::size_t part);
-  /// Returns an upper bound of the launch's time: the time since the previous launch on its stream ended.
+  /// Returns an upper bound of the launch's time: the time since it was made and earlier work in its stream
+  /// ended. nullopt without begins().
   std::optional<double> max_milliseconds(std::size_t part);
 
  private:
   struct Part {
     std::size_t offset = 0;
     std::size_t bytes = 0;
-    CUstream stream = nullptr;
+    CUevent begun = nullptr;  ///< null: its time is not wanted
     CUevent done = nullptr;
-    CUevent copied = nullptr;                ///< shared by the parts of one copy
-    std::optional<std::size_t> before = {};  ///< the last part enqueued on the stream when this one was taken
+    CUevent copied = nullptr;  ///< shared by the parts of one copy
     bool is_used = false;
     bool is_over = false;
     bool is_on_host = false;
@@ -147,6 +149,8 @@ class Arenas {
 
 /// Returns a buffer in an arena's part.
 std::unique_ptr<Buffer> make_buffer(const Driver& driver, Pool& pool, Arenas::Part part, CUstream stream);
+/// Records the time before the launch on its stream, for Readback::max_milliseconds().
+void note_begin(Buffer& buffer);
 /// Records that work using the buffer's memory has been enqueued.
 void note_use(Buffer& buffer);
 /// Records the end of the launch and returns its readback. Fails if the end cannot be observed.

@@ -177,6 +177,7 @@ class CudaDevice final : public Device {
     Residency& residency = (*variant)->residency;
     residency.text = std::move(text);
     residency.may_wait = traits.may_wait_for_blocks;
+    (*variant)->wants_time_bound = traits.wants_time_bound;
     return std::unique_ptr<Variant>(std::move(*variant));
   }
 
@@ -239,6 +240,7 @@ class CudaDevice final : public Device {
     CudaVariant& loaded = **chosen;
     if (Status followed = follow(loaded, launch); !followed) return followed;
     if (Status admitted = loaded.admit(launch); !admitted) return admitted;
+    if (static_cast<CudaVariant&>(variant).wants_time_bound && times_ == KernelTimes::off) note_begin(buffer);
     auto* const hidden = probe.empty() ? nullptr : const_cast<std::uint64_t*>(probe.data());
     std::array<void*, 64> few;
     if (launch.parameters != nullptr && slots.size() < few.size()) {

@@ -65,6 +65,8 @@ class GraphReadback final : public Readback {
   std::unique_ptr<CallGroup> call_group() override { return copy_->call_group(); }
   bool ready() override { return copy_->ready(); }
   Result<std::span<std::byte>> wait() override { return copy_->wait(); }
+  /// The bound covers all kernels of the graph.
+  std::optional<double> max_milliseconds() override { return copy_->max_milliseconds(); }
 
  private:
   std::unique_ptr<Readback> copy_;
@@ -130,6 +132,7 @@ class CudaGraph final : public ProgramGraph {
       : driver_(driver), pool_(pool), choose_(std::move(choice)) {}
   ~CudaGraph() override {
     pool_.release(last_);
+    pool_.release(begun_);
     pool_.release_pinned_memory(results_);
   }
 
@@ -209,6 +212,7 @@ class CudaGraph final : public ProgramGraph {
     const CUstream stream = stream_of(in);
     if (Status ordered = wait_for_last(stream); !ordered) return ordered;
     if (Status allocated = wait_for_memory(stream); !allocated) return allocated;
+    pool_.release(std::exchange(begun_, pool_.recorded_event(stream)));
     CUresult result = driver_.cuMemsetD8Async(instance_->memory.address, 0, instance_->bytes, stream);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
     ++instance_->enqueued;
@@ -230,8 +234,10 @@ class CudaGraph final : public ProgramGraph {
                                                       instance_->memory.address, instance_->bytes, stream);
     // Record the event even if the copy failed: the graph may be running.
     const CUevent done = pool_.recorded_event(stream);
-    auto readback = std::make_unique<GraphReadback>(
-        make_readback(driver_, pool_, {{}, pinned, instance_->bytes, done}, {}), instance_);
+    auto readback =
+        std::make_unique<GraphReadback>(make_readback(driver_, pool_, {{}, pinned, instance_->bytes, done},
+                                                      {.cleared_from = std::exchange(begun_, nullptr)}),
+                                        instance_);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyDtoHAsync", result);
     if (done == nullptr) return failure("cannot record an event after the launch");
     return std::unique_ptr<Readback>(std::move(readback));
@@ -284,6 +290,7 @@ class CudaGraph final : public ProgramGraph {
   std::shared_ptr<Instance> instance_;
   std::shared_ptr<Instance> reserved_;  // has buffers only
   Pool::Block results_;                 // for the next launch
+  CUevent begun_ = nullptr;             // recorded before the launch whose readback is not made yet
   CUevent last_ = nullptr;              // recorded after the last known launch
   bool is_last_known_ = true;           // false if recording failed after a launch
   bool is_copy_damaged_ = false;

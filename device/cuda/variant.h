@@ -63,6 +63,7 @@ class CudaVariant final : public Variant {
   Status allow_shared(std::uint32_t bytes);
 
   int max_threads = 1024;
+  bool wants_time_bound = false;  ///< VariantTraits::wants_time_bound
   std::atomic<int> dynamic_shared_limit = 48 << 10;
   Residency residency;
   std::atomic<std::uint64_t> followed_changes = never;

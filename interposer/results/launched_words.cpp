@@ -308,13 +308,9 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
                     ", a higher one distinguishes them: " + reached);
 }
 
-bool LaunchedWords::may_wrap(const cod::Specification& specification, double milliseconds,
+bool LaunchedWords::may_wrap(const cod::Specification& specification, std::size_t index, double milliseconds,
                              std::uint32_t clock_khz) const {
-  const bool is_narrow = std::ranges::any_of(specification.arrays(), [](const cod::GlobalArray& array) {
-    return array.counts_words && cod::size_of(array.type) == sizeof(std::uint32_t);
-  });
-  const cod::WordScheme& scheme = counting_->scheme;
-  if (!is_narrow || counting_->saturates || scheme.threshold != 0) return false;
+  if (!engine::words_may_wrap(*counting_, specification, index)) return false;
   // A GPU's cache performs one addition per address and cycle, which may combine all lanes of a warp.
   constexpr double counts = 4294967296.0, fastest_khz = 4'000'000, lanes = 32;
   return milliseconds * (clock_khz == 0 ? fastest_khz : lanes * clock_khz) >= counts;

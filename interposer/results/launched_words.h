@@ -58,9 +58,10 @@ class LaunchedWords {
   /// needed.
   std::span<const std::uint64_t> allocations() const { return memory_->allocations; }
 
-  /// True if probes may have overflowed a 32-bit count in a launch of at most this duration. `clock_khz` 0:
-  /// unknown, as on the cpu device.
-  bool may_wrap(const cod::Specification& specification, double milliseconds, std::uint32_t clock_khz) const;
+  /// True if probes may have overflowed a 32-bit count of the specification, the plan's number `index`, in a
+  /// launch of at most this duration. `clock_khz` 0: unknown, as on the cpu device.
+  bool may_wrap(const cod::Specification& specification, std::size_t index, double milliseconds,
+                std::uint32_t clock_khz) const;
 
   /// SharedParts::is_replayed
   const std::vector<bool>& is_replayed() const { return counting_->is_replayed; }

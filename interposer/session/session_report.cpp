@@ -1,6 +1,7 @@
 // The half of the session that collects results and finishes the report.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -37,6 +38,13 @@ std::optional<report::ModelledTime> modelled_time_of(device::Readback& readback)
   if (time->l1) told.l1 = {time->l1->hits, time->l1->misses};
   if (time->l2) told.l2 = {time->l2->hits, time->l2->misses};
   return told;
+}
+
+/// Returns an upper bound of the time that the launch ran. If the device has none, it is the time since just
+/// before the launch was made, which includes waiting in its stream and for this thread.
+double max_milliseconds(device::Readback& readback, std::chrono::steady_clock::time_point begin) {
+  if (const std::optional<double> bound = readback.max_milliseconds()) return *bound;
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
 /// If no kernel was wanted, says so and puts those nearest to `pattern` first.
@@ -171,9 +179,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
   if (plan.words == nullptr) return may_wrap;
   for (std::size_t i = 0; i < pending.words.notes.size(); ++i) {
     const cod::Specification& specification = *plan.attached->specifications[i];
-    if (plan.words->is_replayed()[i] ||
-        !plan.words->may_wrap(specification, milliseconds, plan.device.clock_khz))
-      continue;
+    if (!plan.words->may_wrap(specification, i, milliseconds, plan.device.clock_khz)) continue;
     may_wrap = true;
     pending.words.notes[i].emplace_back(
         "counts of words have 32 bits and one may have wrapped around in this long launch; counts of the "
@@ -186,16 +192,11 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   const Plan& plan = *pending.plan;
   add_times(pending);
   if (pending.plan->variant == nullptr) return;  // an original that was timed
-  // The time until the launch was seen to be over is an upper bound. The device may know a lower one.
-  const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - pending.begin;
   if (configuration_.times_only()) return;
+  const double milliseconds = max_milliseconds(*pending.readback, pending.begin);
   if (plan.counting != nullptr) {
     fill_counted_arrays(pending, bytes);
-    const auto may_wrap = [&](double milliseconds) {
-      return engine::may_wrap(*plan.counting, milliseconds, plan.device.clock_khz);
-    };
-    pending.counters_may_have_wrapped =
-        may_wrap(passed.count()) && may_wrap(pending.readback->max_milliseconds().value_or(passed.count()));
+    pending.counters_may_have_wrapped = engine::may_wrap(*plan.counting, milliseconds, plan.device.clock_khz);
     pending.indices_may_have_wrapped =
         engine::may_wrap_indices(*plan.counting, plan.layout.counters_of(bytes));
   }
@@ -205,8 +206,7 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   cod::LaunchView view = plan.view;
   if (plan.words != nullptr)
     pending.words = plan.words->finish(plan.layout, bytes, plan.attached->specifications, view);
-  const bool words_may_have_wrapped = note_wrapped_words(
-      pending, std::min(passed.count(), pending.readback->max_milliseconds().value_or(passed.count())));
+  const bool words_may_have_wrapped = note_wrapped_words(pending, milliseconds);
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
   learn(*plan.seen,

@@ -36,7 +36,9 @@ struct Simulation {
   CUresult copy = CUDA_SUCCESS;
   std::function<void()> while_copying;
   CUresult record = CUDA_SUCCESS;
-  float elapsed = 1;
+  float clock = 0;              ///< milliseconds that the stream has worked
+  std::map<CUevent, float> at;  ///< when the stream reached an event
+  float duration = 1;           ///< of the next kernels
 
   bool is_programs(CUevent event) const {
     return recorded.at(event) == CU_STREAM_LEGACY || recorded.at(event) == CU_STREAM_PER_THREAD;
@@ -45,10 +47,15 @@ struct Simulation {
     if (over.contains(event)) return CUDA_SUCCESS;
     return is_programs(event) || clearing_is_slow ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
   }
-  void end_launches() {
+  std::vector<CUevent> programs_events() const {
+    std::vector<CUevent> events;
     for (const auto& [event, stream] : recorded) {
-      if (is_programs(event)) over.insert(event);
+      if (is_programs(event)) events.push_back(event);
     }
+    return events;
+  }
+  void end_launches() {
+    for (const CUevent event : programs_events()) over.insert(event);
   }
 };
 Simulation* simulation = nullptr;
@@ -81,6 +88,23 @@ void simulate_memory(Driver& driver) {
   };
 }
 
+void simulate_kernels(Driver& driver) {
+  driver.cuModuleLoadDataEx = [](CUmodule*, const void*, unsigned, CUjit_option*, void**) {
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleUnload = [](CUmodule) { return CUDA_SUCCESS; };
+  driver.cuModuleGetFunction = [](CUfunction*, CUmodule, const char*) { return CUDA_SUCCESS; };
+  driver.cuFuncGetAttribute = [](int*, CUfunction_attribute, CUfunction) { return CUDA_ERROR_INVALID_VALUE; };
+  driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
+  driver.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int*, CUfunction, int, std::size_t) {
+    return CUDA_ERROR_INVALID_VALUE;
+  };
+  driver.cuLaunchKernelEx = [](const CUlaunchConfig*, CUfunction, void**, void**) {
+    simulation->clock += simulation->duration;
+    return CUDA_SUCCESS;
+  };
+}
+
 Driver simulating_driver() {
   Driver driver = device_driver();
   simulate_memory(driver);
@@ -100,6 +124,7 @@ Driver simulating_driver() {
   driver.cuEventRecord = [](CUevent event, CUstream stream) {
     if (simulation->record != CUDA_SUCCESS) return simulation->record;
     simulation->recorded[event] = stream;
+    simulation->at[event] = simulation->clock;
     simulation->over.erase(event);
     return CUDA_SUCCESS;
   };
@@ -108,10 +133,11 @@ Driver simulating_driver() {
     simulation->over.insert(event);
     return CUDA_SUCCESS;
   };
-  driver.cuEventElapsedTime = [](float* milliseconds, CUevent, CUevent) {
-    *milliseconds = simulation->elapsed;
+  driver.cuEventElapsedTime = [](float* milliseconds, CUevent begin, CUevent end) {
+    *milliseconds = simulation->at.at(end) - simulation->at.at(begin);
     return CUDA_SUCCESS;
   };
+  simulate_kernels(driver);
   return driver;
 }
 
@@ -243,19 +269,6 @@ TEST_F(ArenaTest, UnusedPartDoesNotPreventReuse) {
   EXPECT_THAT(simulation_.allocated, SizeIs(2)) << "the first arena's memory was reused";
 }
 
-TEST_F(ArenaTest, ConcurrentLaunchesHaveNoTimeBound) {
-  auto first = allocate();
-  auto second = allocate();
-  const auto later = std::move(*device_->read_back(std::move(second), launch_));
-  const auto earlier = std::move(*device_->read_back(std::move(first), launch_));
-  simulation_.end_launches();
-  EXPECT_EQ(earlier->max_milliseconds(), std::nullopt);
-  EXPECT_EQ(later->max_milliseconds(), std::nullopt);
-  simulation_.elapsed = -1;
-  const auto next = launched(1);
-  EXPECT_EQ(next->max_milliseconds(), std::nullopt);
-}
-
 TEST_F(ArenaTest, RejectedCopyFailsTheReadback) {
   const auto readback = launched(1);
   simulation_.end_launches();
@@ -264,17 +277,71 @@ TEST_F(ArenaTest, RejectedCopyFailsTheReadback) {
   EXPECT_FALSE(readback->wait().ok());
 }
 
-TEST_F(ArenaTest, PreviousLaunchOnTheStreamBoundsTheTime) {
-  const auto first = launched(1);
-  const auto second = launched(2);
+/// Launches variants whose counts may overflow.
+class TimeBoundTest : public ArenaTest {
+ protected:
+  void SetUp() override {
+    ArenaTest::SetUp();
+    variant_ = load(true);
+  }
+  std::unique_ptr<Variant> load(bool wants_time_bound) {
+    return std::move(*device_->load(".version 8.0", "k", launch_,
+                                    {.may_wait_for_blocks = false, .wants_time_bound = wants_time_bound}));
+  }
+  std::unique_ptr<Readback> ran(float milliseconds, Variant& variant, std::size_t bytes = 1024) {
+    auto buffer = allocate(bytes);
+    simulation_.duration = milliseconds;
+    EXPECT_TRUE(device_->launch(variant, launch_, {}, {}, *buffer).ok());
+    return std::move(*device_->read_back(std::move(buffer), launch_));
+  }
+
+  std::unique_ptr<Variant> variant_;
+};
+
+TEST_F(TimeBoundTest, TimeInTheStreamIsNotTheLaunchs) {
+  for (const bool is_per_thread : {false, true}) {
+    launch_.per_thread_stream = is_per_thread;
+    simulation_.clock += 5000;  // a kernel of the program
+    std::vector<std::unique_ptr<Readback>> queue;
+    for (int i = 0; i < 200; ++i) queue.push_back(ran(2, *variant_));
+    queue.push_back(ran(2, *variant_, 8u << 20));  // in an arena of its own
+    simulation_.end_launches();
+    for (const auto& each : queue) EXPECT_EQ(each->max_milliseconds(), 2.0);
+  }
+}
+
+TEST_F(TimeBoundTest, LongLaunchIsLong) {
+  const auto first = ran(2, *variant_);
+  const auto second = ran(5000, *variant_);
+  const auto third = ran(2, *variant_);
   simulation_.end_launches();
-  simulation_.elapsed = 2.5;
-  EXPECT_EQ(first->max_milliseconds(), std::nullopt);
-  EXPECT_EQ(second->max_milliseconds(), 2.5);
-  launch_.per_thread_stream = true;
-  const auto third = launched(3);
-  const auto fourth = launched(4);
-  EXPECT_EQ(fourth->max_milliseconds(), std::nullopt) << "the handle may name another thread's stream";
+  EXPECT_EQ(first->max_milliseconds(), 2.0);
+  EXPECT_EQ(second->max_milliseconds(), 5000.0);
+  EXPECT_EQ(third->max_milliseconds(), 2.0);
+}
+
+TEST_F(TimeBoundTest, IsKnownOnlyIfItIsWanted) {
+  const auto unwanted = ran(2, *load(false));
+  EXPECT_THAT(simulation_.programs_events(), SizeIs(1)) << "the end";
+  EXPECT_EQ(unwanted->max_milliseconds(), std::nullopt);
+  simulation_.record = CUDA_ERROR_INVALID_HANDLE;
+  auto buffer = allocate();
+  EXPECT_TRUE(device_->launch(*variant_, launch_, {}, {}, *buffer).ok());
+  simulation_.record = CUDA_SUCCESS;
+  const auto unknown = std::move(*device_->read_back(std::move(buffer), launch_));
+  EXPECT_EQ(unknown->max_milliseconds(), std::nullopt);
+}
+
+TEST_F(TimeBoundTest, EventsAreReused) {
+  const auto run_large = [&] {
+    const auto readback = ran(2, *variant_, 8u << 20);
+    simulation_.end_launches();
+    EXPECT_TRUE(readback->wait().ok());
+  };
+  for (int i = 0; i < 10; ++i) run_large();
+  const std::size_t events = simulation_.recorded.size();
+  for (int i = 0; i < 100; ++i) run_large();
+  EXPECT_EQ(simulation_.recorded.size(), events);
 }
 
 }  // namespace

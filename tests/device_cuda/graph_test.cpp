@@ -27,6 +27,8 @@ struct Enqueued {
   std::uintptr_t next_handle = 16;
   std::set<CUevent> over;
   std::map<CUevent, CUstream> recorded;
+  float clock = 0;              ///< milliseconds that the stream has worked; a graph takes one
+  std::map<CUevent, float> at;  ///< when the stream reached an event
   std::vector<CUgraphExec> launched;
   std::vector<CUmodule> unloaded;
   CUcontext current = nullptr;
@@ -75,6 +77,7 @@ void answer_for_events(Driver& driver) {
   driver.cuEventRecord = [](CUevent event, CUstream stream) {
     if (enqueued->record != CUDA_SUCCESS) return enqueued->record;
     enqueued->recorded[event] = stream;
+    enqueued->at[event] = enqueued->clock;
     enqueued->over.erase(event);
     return CUDA_SUCCESS;
   };
@@ -83,6 +86,10 @@ void answer_for_events(Driver& driver) {
   };
   driver.cuEventSynchronize = [](CUevent event) {
     enqueued->over.insert(event);
+    return CUDA_SUCCESS;
+  };
+  driver.cuEventElapsedTime = [](float* milliseconds, CUevent begin, CUevent end) {
+    *milliseconds = enqueued->at.at(end) - enqueued->at.at(begin);
     return CUDA_SUCCESS;
   };
 }
@@ -131,6 +138,7 @@ void answer_for_graphs(Driver& driver) {
   driver.cuGraphLaunch = [](CUgraphExec graph, CUstream) {
     if (enqueued->launch != CUDA_SUCCESS) return enqueued->launch;
     enqueued->launched.push_back(graph);
+    enqueued->clock += 1;
     return CUDA_SUCCESS;
   };
 }
@@ -184,6 +192,16 @@ class CudaGraphs : public testing::Test {
   std::shared_ptr<Variant> variant_;
   std::uint64_t address_ = 0;
 };
+
+TEST_F(CudaGraphs, TimeInTheStreamIsNotTheLaunchs) {
+  ASSERT_TRUE(instantiate().ok());
+  enqueued_.clock += 5000;  // a kernel of the program
+  const auto first = launched();
+  const auto second = launched();
+  enqueued_.end_everything();
+  EXPECT_EQ(first->max_milliseconds(), 1.0);
+  EXPECT_EQ(second->max_milliseconds(), 1.0);
+}
 
 TEST_F(CudaGraphs, VariantsStayLoadedUntilTheLastLaunchIsOver) {
   ASSERT_TRUE(instantiate().ok());

@@ -32,11 +32,7 @@ TEST_F(CounterWidthTest, LongLaunchesGetWideCounters) {
   device_.set_clock_khz(200'000'000);
   EXPECT_TRUE(launch());
   device_.milliseconds = 50;
-  device_.ready = false;
   EXPECT_TRUE(launch()) << "the long launch";
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
-  device_.ready = true;
-  session_->collect();
   device_.milliseconds = 2.5;
   EXPECT_TRUE(launch());
   session_->finish();
@@ -47,9 +43,15 @@ TEST_F(CounterWidthTest, LongLaunchesGetWideCounters) {
   ASSERT_EQ(device_.loaded.size(), 2u);
   EXPECT_THAT(device_.loaded[0], HasSubstr("add.u32 %lynxpp_r0, %lynxpp_r0, 1;"));
   EXPECT_THAT(device_.loaded[1], HasSubstr("add.u64 %lynxpp_rd0, %lynxpp_rd0, 1;"));
+  EXPECT_THAT(device_.wants_time_bound, ElementsAre(true, false));
 }
 
-TEST_F(CounterWidthTest, IdleTimeAfterALaunchIsNotCharged) {
+TEST_F(CounterWidthTest, KernelsWithoutLoopsNeedNoTimeBound) {
+  EXPECT_TRUE(launch());
+  EXPECT_THAT(device_.wants_time_bound, ElementsAre(false));
+}
+
+TEST_F(CounterWidthTest, TimeInQueuesIsNotChargedIfTheDeviceKnowsTheLaunchs) {
   count_a_loop({});
   // At this clock rate, a counter may overflow in 43 ms, which pass before the results are polled.
   device_.set_clock_khz(200'000'000);

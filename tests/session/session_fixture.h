@@ -91,8 +91,9 @@ class FakeDevice : public device::Device {
   std::shared_ptr<const device::LiveAllocations> allocations() override { return memory; }
   Result<std::unique_ptr<device::Variant>> load(const std::string& ptx, const std::string&,
                                                 const device::Launch&,
-                                                const device::VariantTraits&) override {
+                                                const device::VariantTraits& traits) override {
     loaded.push_back(ptx);
+    wants_time_bound.push_back(traits.wants_time_bound);
     const bool has_calls = ptx.find("call __lynxpp_function") != std::string::npos;
     if (refuses_load || (refuses_calls && has_calls)) return failure("no room");
     return std::make_unique<device::Variant>();
@@ -142,6 +143,7 @@ class FakeDevice : public device::Device {
   }
 
   std::vector<std::string> loaded;
+  std::vector<bool> wants_time_bound;  ///< by the loaded variants
   std::vector<device::ParameterSlot> slots_seen;
   /// The program's allocations; tests may replace it.
   std::shared_ptr<const device::LiveAllocations> memory = std::make_shared<const device::LiveAllocations>();
