@@ -12,6 +12,7 @@
 #include "report/cluster/json_members.h"
 #include "report/findings/findings.h"
 #include "report/reader.h"
+#include "report/series.h"
 #include "report/summary.h"
 #include "report/tables/csv.h"
 #include "report/tables/table_sink.h"
@@ -33,6 +34,26 @@ void write_again(const Record& record) {
   require(again.records.front().index() == record.index());
   std::vector<JsonMember> members;
   require(split_members(line.substr(0, line.find('\n')), members));
+}
+
+/// Checks that launches are the same after they were written in series.
+void write_in_series(const std::vector<Record>& records) {
+  SeriesWriter writer;
+  std::string text, complete;
+  for (const Record& record : records) {
+    const auto* const launch = std::get_if<LaunchRecord>(&record);
+    if (launch == nullptr) continue;
+    text += writer.lines_of(*launch);
+    complete += json_line_of(*launch);
+  }
+  const Reading again = read_json_lines(text, "again.jsonl");
+  require(again.diagnostics.empty());
+  for (const Record& record : again.records) {
+    const std::string line = json_line_of(std::get<LaunchRecord>(record));
+    require(complete.compare(0, line.size(), line) == 0);
+    complete.erase(0, line.size());
+  }
+  require(complete.empty());
 }
 
 void show(const std::vector<Record>& records) {
@@ -60,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const lynxpp::Diagnostic& each : reading.diagnostics)
     require(each.location.line > 0 && each.location.column > 0 && !each.message.empty());
   std::ranges::for_each(reading.records, write_again);
+  write_in_series(reading.records);
   show(reading.records);
   return 0;
 }

@@ -18,6 +18,10 @@ inline constexpr const char* kind_member = "record";
 
 /// The member with the record's process.
 inline constexpr const char* process_member = "process";
+/// The member with the number of a series, in its record and in its launches; and the kind of its record.
+inline constexpr const char* series_member = "series";
+/// The member with the launch's device, stream and times.
+inline constexpr const char* place_member = "place";  // english: ok
 /// The member with the folds of numeric results, by name, if they are set explicitly.
 inline constexpr const char* folds_member = "folds";
 
@@ -49,6 +53,8 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 //   visit.may_lack(name, member) if it is always written, but older files may lack it,
 //   visit.if_any(name, member) if it is written only if it is not empty or the default,
 //   visit.results(name, name of the units, member) for results,
+//   visit.columns(name, member) and visit.values(name, member) for their parts in series (report/series.h),
+//   visit.if_unusual(name, member, usual) if a launch in a series has it only if it is not the usual one,
 //   visit.derived(name, function) for a function's value, which is written but not read.
 // A member is of a plain type, a list or table of them, or a struct with members.
 
@@ -78,6 +84,25 @@ void visit_members(Is<ResultValue> auto& result, auto&& visit) {
   } else {
     visit("values", result.values);
   }
+}
+
+/// True if the column's length differs between launches: its one extent is the number of its values.
+inline bool has_rows(const ResultValue& column) {
+  return !column.table.empty() && column.extents.size() == 1;
+}
+
+/// The part of a result that its series has. `is_array`: false for a number.
+void visit_column(Is<ResultValue> auto& result, auto&& visit, bool is_array) {
+  visit("name", result.name);
+  visit.if_any("unit", result.unit);
+  visit.ratio("ratio", result.denominators);
+  visit.if_any("fold", result.fold);
+  if (!is_array) return;
+  visit.if_any("table", result.table);
+  if (!has_rows(result)) visit.if_any("extents", result.extents);
+  visit.if_any("names", result.extent_names);
+  visit.if_any("bounds", result.bounds);
+  if (result.table.empty()) visit.if_any("labels", result.labels);
 }
 
 void visit_members(Is<LaunchRecord::Sampling::Handler> auto& handler, auto&& visit) {
@@ -134,18 +159,52 @@ void visit_members(Is<ProcessRecord> auto& record, auto&& visit) {
   visit.if_any("program", record.program);
   visit.if_any("begin_us", record.begin_us);
   visit.if_any("file", record.file);
+  visit.if_any("format", record.format);
 }
 
-void visit_members(Is<LaunchPlace> auto& place, auto&& visit) {
+/// The members of LaunchPlace that usually are the same in a series.
+template <typename Place>
+struct PlaceOfSeries {
+  Place& place;
+};
+
+/// The other members, and those that differ from the series' usual ones.
+template <typename Place>
+struct PlaceOfLaunch {
+  Place& place;
+  const LaunchPlace& usual;
+};
+
+template <typename Place>
+void visit_members(const PlaceOfSeries<Place>& part, auto&& visit) {
+  visit("ordinal", part.place.ordinal);
+  visit("context", part.place.context);
+  visit("stream", part.place.stream);
+  visit.if_any("module", part.place.module);
+  visit("thread", part.place.thread);
+}
+
+void visit_times(Is<LaunchPlace> auto& place, auto&& visit) {
   visit("correlation", place.correlation);
-  visit("ordinal", place.ordinal);
-  visit("context", place.context);
-  visit("stream", place.stream);
-  visit.if_any("module", place.module);
-  visit("thread", place.thread);
   visit("begin_us", place.begin_us);
   visit("end_us", place.end_us);
   visit.if_any("device_ms", place.device_ms);
+}
+
+template <typename Place>
+void visit_members(const PlaceOfLaunch<Place>& part, auto&& visit) {
+  visit_times(part.place, visit);
+  visit.if_unusual("ordinal", part.place.ordinal, part.usual.ordinal);
+  visit.if_unusual("context", part.place.context, part.usual.context);
+  visit.if_unusual("stream", part.place.stream, part.usual.stream);
+  visit.if_unusual("module", part.place.module, part.usual.module);
+  visit.if_unusual("thread", part.place.thread, part.usual.thread);
+}
+
+template <Is<LaunchPlace> Place>
+void visit_members(Place& place, auto&& visit) {
+  visit_times(place, visit);
+  visit_members(PlaceOfSeries<Place>{place}, visit);
 }
 
 void visit_members(Is<NamedAllocation> auto& allocation, auto&& visit) {
@@ -155,22 +214,68 @@ void visit_members(Is<NamedAllocation> auto& allocation, auto&& visit) {
   visit("bytes", allocation.bytes);
 }
 
-void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
+/// Members that are the same in all launches of a series.
+void visit_shared(Is<LaunchRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
-  visit("launch", record.launch);
   visit("device", record.device);
-  visit("grid", record.grid);
-  visit("block", record.block);
   visit("spec", record.spec);
-  visit.results("results", "units", record.results);
   visit.if_any("sites", record.sites);
   visit.if_any("sampling", record.sampling);
   visit.if_any("resources", record.resources);
-  visit.if_any("modelled", record.modelled);
+}
+
+/// Members that are usually the same in a series.
+void visit_usual(Is<LaunchRecord> auto& record, auto&& visit) {
+  visit("grid", record.grid);
+  visit("block", record.block);
   visit.if_any("notes", record.notes);
   visit.if_any("ranges", record.ranges);
   visit.if_any("allocations", record.allocations);
-  visit.if_any("place", record.place);  // english: ok
+}
+
+/// Members that each launch has of its own.
+void visit_own(Is<LaunchRecord> auto& record, auto&& visit) {
+  visit("launch", record.launch);
+  visit.if_any("modelled", record.modelled);
+}
+
+/// Members that identify a series.
+void visit_series_key(Is<LaunchRecord> auto& record, auto&& visit) {
+  visit_shared(record, visit);
+  visit.columns("columns", record.results);
+}
+
+/// The other members of a series' record, except labels. visit.enters(name, optional) is true if the member
+/// is written or read.
+void visit_series_usual(Is<LaunchRecord> auto& record, auto&& visit) {
+  visit_usual(record, visit);
+  if (!visit.enters(place_member, record.place)) return;
+  PlaceOfSeries part{*record.place};
+  visit(place_member, part);
+}
+
+/// The record of a launch in a series, without labels. `usual` is the series' record; it has a LaunchPlace
+/// if the launch has one.
+void visit_launch(Is<LaunchRecord> auto& record, const LaunchRecord& usual, auto&& visit) {
+  visit_own(record, visit);
+  visit.values("values", record.results);
+  visit.if_unusual("grid", record.grid, usual.grid);
+  visit.if_unusual("block", record.block, usual.block);
+  visit.if_unusual("notes", record.notes, usual.notes);
+  visit.if_unusual("ranges", record.ranges, usual.ranges);
+  visit.if_unusual("allocations", record.allocations, usual.allocations);
+  if (!visit.enters(place_member, record.place)) return;
+  PlaceOfLaunch part{*record.place, *usual.place};
+  visit(place_member, part);
+}
+
+/// A launch record that is complete in itself.
+void visit_members(Is<LaunchRecord> auto& record, auto&& visit) {
+  visit_shared(record, visit);
+  visit_own(record, visit);
+  visit.results("results", "units", record.results);
+  visit_usual(record, visit);
+  visit.if_any(place_member, record.place);
 }
 
 void visit_members(Is<DeviceRecord> auto& record, auto&& visit) {

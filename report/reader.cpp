@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "report/cluster/record_lines.h"
 #include "report/members.h"
@@ -63,7 +67,24 @@ class MemberReader {
     if (object_.contains(name)) (*this)(name, value);
   }
   void derived(const char* /*name*/, auto&& /*value*/) {}
+  void if_unusual(const char* name, auto& value, const auto& /*usual*/) { if_any(name, value); }
+  template <typename T>
+  bool enters(const char* name, std::optional<T>& value) {
+    if (!object_.contains(name)) return false;
+    if (!value) value.emplace();
+    return true;
+  }
   void results(const char* name, const char* units, std::vector<ResultValue>& results);
+  void columns(const char* name, std::vector<ResultValue>& results);
+  void ratio(const char* name, std::optional<Values>& denominators) {
+    bool is_ratio = false;
+    if_any(name, is_ratio);
+    if (is_ratio) denominators.emplace();
+  }
+  /// Replaces the labels of all tables, if the object has any.
+  void labels(const char* name, std::vector<ResultValue>& results);
+  /// Fills in the values of the columns.
+  void values(const char* name, std::vector<ResultValue>& results);
 
  private:
   void read(const Json& member, const std::string& name, std::string& value) {
@@ -116,6 +137,7 @@ class MemberReader {
   template <typename T>
   void read(const Json& member, const std::string& name, std::vector<T>& values) {
     if (!member.is_array()) return complain(name, "an array");
+    values.clear();  // a launch's member replaces its series'
     for (std::size_t i = 0; i < member.size() && complaint_.empty(); ++i)
       read(member[i], name + "[" + std::to_string(i) + "]", values.emplace_back());
   }
@@ -128,6 +150,10 @@ class MemberReader {
     visit_members(value, members);
     complaint_ = members.complaint();
   }
+
+  void read_value(const Json& value, const std::string& name, ResultValue& result);
+  /// Reads a number, or the values of an array.
+  static std::optional<Values> values_for(const ResultValue& result, const Json& value);
 
   void complain(const std::string& name, const std::string& what) {
     complaint_ = "member '" + name + "' is not " + what;
@@ -221,6 +247,77 @@ void MemberReader::results(const char* name, const char* units, std::vector<Resu
   }
 }
 
+void MemberReader::columns(const char* name, std::vector<ResultValue>& results) {
+  const auto member = object_.find(name);
+  if (!complaint_.empty()) return;
+  if (member == object_.end() || !member->is_array()) return complain(name, "an array");
+  for (std::size_t i = 0; i < member->size() && complaint_.empty(); ++i) {
+    const std::string path = std::string(name) + "[" + std::to_string(i) + "]";
+    if (!(*member)[i].is_object()) return complain(path, "an object");
+    MemberReader column((*member)[i], path + ".");
+    visit_column(results.emplace_back(), column, true);
+    complaint_ = column.complaint();
+  }
+}
+
+void MemberReader::labels(const char* name, std::vector<ResultValue>& results) {
+  const auto member = object_.find(name);
+  if (!complaint_.empty() || member == object_.end()) return;
+  if (!member->is_object()) return complain(name, "an object");
+  MemberReader tables(*member, std::string(name) + ".");
+  for (ResultValue& result : results) {
+    if (result.table.empty()) continue;
+    result.labels.clear();
+    tables.if_any(result.table.c_str(), result.labels);
+  }
+  complaint_ = tables.complaint();
+}
+
+std::optional<Values> MemberReader::values_for(const ResultValue& result, const Json& value) {
+  const bool is_array = !result.extents.empty() || !result.table.empty();
+  if (is_array) return value.is_array() ? values_of(value) : std::nullopt;
+  return values_of(std::vector<Json>{value});
+}
+
+void MemberReader::read_value(const Json& value, const std::string& name, ResultValue& result) {
+  const bool has_more = value.is_object();
+  const bool is_array = !result.extents.empty() || !result.table.empty();
+  if (has_more) {
+    MemberReader members(value, name + ".");
+    members.if_any("labels", result.labels);
+    members.if_any("texts", result.texts);
+    members.if_any("left_out", result.left_out);
+    members.if_any("underflow", result.underflow);
+    members.if_any("overflow", result.overflow);
+    complaint_ = members.complaint();
+    if (!complaint_.empty()) return;
+    if (!is_array || !value.contains("values")) return complain(name, "the value of its column");
+  }
+  const Json& numbers = has_more ? value["values"] : value;
+  std::optional<Values> first, second;
+  if (!result.denominators) {
+    first = values_for(result, numbers);
+  } else if (numbers.is_array() && numbers.size() == 2) {
+    first = values_for(result, numbers[0]);
+    second = values_for(result, numbers[1]);
+  }
+  if (!first || second.has_value() != result.denominators.has_value())
+    return complain(name, "the value of its column");
+  result.values = std::move(*first);
+  result.denominators = std::move(second);
+  if (is_array && result.extents.empty()) result.extents = {size_of(result.values)};
+  if (is_array && !is_consistent(result)) complain(name, "an array with its column's extents");
+}
+
+void MemberReader::values(const char* name, std::vector<ResultValue>& results) {
+  const auto member = object_.find(name);
+  if (!complaint_.empty()) return;
+  if (member == object_.end() || !member->is_array() || member->size() != results.size())
+    return complain(name, "a value per column");
+  for (std::size_t i = 0; i < results.size() && complaint_.empty(); ++i)
+    read_value((*member)[i], std::string(name) + "[" + std::to_string(i) + "]", results[i]);
+}
+
 /// Checks constraints between members.
 Complaint check(const auto& /*record*/) { return ""; }
 
@@ -259,11 +356,74 @@ Complaint check(const SitesRecord& record) {
   return blocks_do && calls_do && instructions_do ? "" : "an index in the table is out of range";
 }
 
-Complaint read_record(const Json& object, std::vector<Record>& records) {
+/// Reads the records of one file.
+class RecordReader {
+ public:
+  void read_line(std::string_view line, const SourceLocation& start, Reading& reading);
+
+ private:
+  using SeriesKey = std::pair<std::string, std::uint64_t>;  ///< process and number
+  struct Series {
+    std::shared_ptr<const LaunchRecord> common;  ///< what its launches have in common, except the following
+    std::optional<LaunchPlace> place;
+  };
+
+  Complaint read(const Json& object, std::vector<Record>& records);
+  Complaint read_series(const Json& object);
+  Complaint read_launch_of_series(const Json& object, std::vector<Record>& records) const;
+
+  std::map<SeriesKey, Series> series_;
+  /// Processes of one job have the same series, so these are stored once: by their text.
+  std::unordered_map<std::string, std::shared_ptr<const LaunchRecord>> common_;
+};
+
+Complaint RecordReader::read_series(const Json& object) {
+  MemberReader reader(object);
+  LaunchRecord record;
+  std::uint64_t number = 0;
+  reader.if_any(process_member, record.process);
+  reader(series_member, number);
+  visit_series_key(record, reader);
+  visit_series_usual(record, reader);
+  reader.labels("labels", record.results);
+  if (!reader.complaint().empty()) return reader.complaint();
+  Json common = object;
+  for (const char* const own : {process_member, series_member, place_member}) common.erase(own);
+  Series& series = series_[{std::exchange(record.process, {}), number}];
+  series.place = std::exchange(record.place, {});
+  std::shared_ptr<const LaunchRecord>& known = common_[common.dump()];
+  if (known == nullptr) known = std::make_shared<const LaunchRecord>(std::move(record));
+  series.common = known;
+  return "";
+}
+
+Complaint RecordReader::read_launch_of_series(const Json& object, std::vector<Record>& records) const {
+  MemberReader reader(object);
+  SeriesKey key;
+  reader.if_any(process_member, key.first);
+  reader(series_member, key.second);
+  if (!reader.complaint().empty()) return reader.complaint();
+  const auto series = series_.find(key);
+  if (series == series_.end()) return "series " + std::to_string(key.second) + " is not defined before";
+  LaunchRecord record = *series->second.common;
+  record.process = key.first;
+  record.place = series->second.place;
+  reader.labels("labels", record.results);
+  LaunchRecord usual;
+  usual.place.emplace();
+  visit_launch(record, usual, reader);
+  if (reader.complaint().empty()) records.emplace_back(std::move(record));
+  return reader.complaint();
+}
+
+Complaint RecordReader::read(const Json& object, std::vector<Record>& records) {
   if (!object.is_object()) return "not a JSON object";
   const auto kind = object.find(kind_member);
   if (kind == object.end() || !kind->is_string())
     return "member '" + std::string(kind_member) + "' is not a string";
+  if (*kind == series_member) return read_series(object);
+  if (*kind == kind_of<LaunchRecord> && object.contains(series_member))
+    return read_launch_of_series(object, records);
   Complaint complaint = "unknown kind of record '" + kind->get<std::string>() + "'";
   const auto read_as = [&]<typename T>(T record) {
     if (*kind != kind_of<T>) return;
@@ -284,14 +444,14 @@ Complaint read_record(const Json& object, std::vector<Record>& records) {
   return complaint;
 }
 
-void read_line(std::string_view line, const SourceLocation& start, Reading& reading) {
+void RecordReader::read_line(std::string_view line, const SourceLocation& start, Reading& reading) {
   const Result<Json> object = parse_json<Json>(line, start);
   if (!object) {
     const Diagnostics& problems = object.error().diagnostics;
     reading.diagnostics.insert(reading.diagnostics.end(), problems.begin(), problems.end());
     return;
   }
-  const Complaint complaint = read_record(*object, reading.records);
+  const Complaint complaint = read(*object, reading.records);
   if (!complaint.empty()) reading.diagnostics.push_back({Severity::error, start, complaint, ""});
 }
 
@@ -299,12 +459,13 @@ void read_line(std::string_view line, const SourceLocation& start, Reading& read
 
 Reading read_json_lines(std::string_view text, const std::string& name) {
   Reading reading;
+  RecordReader reader;
   SourceLocation location{name, 0, 1, 1};
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     ++location.line;
-    if (!trim(line).empty()) read_line(line, location, reading);
+    if (!trim(line).empty()) reader.read_line(line, location, reading);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
   return reading;
@@ -321,10 +482,11 @@ Status stream_json_lines_file(const std::string& path, Sink& sink, StreamedReadi
   Result<RecordLines> lines = RecordLines::open(path);
   if (!lines) return lines.error();
   Reading reading;
+  RecordReader reader;
   while (const auto line = lines->next()) {
     if (trim(*line).empty()) continue;
     reading.records.clear();
-    read_line(*line, {path, lines->number(), 1, 1}, reading);
+    reader.read_line(*line, {path, lines->number(), 1, 1}, reading);
     streamed.records += reading.records.size();
     feed(reading.records, sink);
     if (reading.diagnostics.size() > most_diagnostics) reading.diagnostics.resize(most_diagnostics);

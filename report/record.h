@@ -1,7 +1,8 @@
 // Records that lynxpp writes, of launches, coverage and more, and the sinks that receive them.
 //
 // JSON Lines (LYNXPP_OUTPUT), one object per line:
-//   {"record":"process","process":…,"host":…,"pid":N,"rank":N,"program":…,"begin_us":N}
+//   {"record":"process","process":…,"host":…,"pid":N,"rank":N,"program":…,"begin_us":N,"format":2}
+//   {"record":"series",…} and {"record":"launch",…}: see report/series.h. A complete launch record is
 //   {"record":"launch","process":…,"kernel":…,"demangled":…,"launch":0,"device":…,
 //    "grid":[x,y,z],"block":[x,y,z],"spec":…,
 //    "results":{name: number | {"value":…,"numerator":…,"denominator":…}
@@ -38,6 +39,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,6 +88,12 @@ struct ResultValue {
   std::optional<std::uint64_t> left_out = {};  ///< column: number of the table's last rows that are omitted
 };
 
+/// Labels of the rows of tables, by table. Tables without labels are missing.
+using TableLabels = std::map<std::string, std::vector<std::string>>;
+
+/// Returns the labels of each table's first column that has any.
+TableLabels labels_of_tables(const std::vector<ResultValue>& results);
+
 /// Resources that a launch's thread block uses, and those of a multiprocessor.
 struct LaunchResources {
   struct Multiprocessor {
@@ -124,6 +132,7 @@ struct ProcessRecord {
   std::string program = {};                ///< path of the executable
   std::uint64_t begin_us = 0;              ///< microseconds since 1970, shortly before the first record
   std::string file = {};                   ///< the merged file whose records name no process; else empty
+  std::uint64_t format = 0;                ///< 2: launch records belong to series; 0: they are complete
 };
 
 /// The location and time of a launch. Times are of the host's clock, in microseconds since 1970.
@@ -148,6 +157,7 @@ struct NamedAllocation {
   std::string caller = {};  ///< the program's call that made it, "main+0x1c8"; empty: unknown
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
+  bool operator==(const NamedAllocation&) const = default;
 };
 
 struct LaunchRecord {

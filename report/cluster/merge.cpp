@@ -83,7 +83,7 @@ std::string Merger::add_line(std::string_view line) {
   const std::string process = process_of(members);
   const bool is_unchanged = before == process;
   if (!is_unchanged) set_member(members, process_member, process);
-  add_launch(process, members, is_unchanged, line);
+  add_other(process, members, is_unchanged, line);
   return "";
 }
 
@@ -140,11 +140,11 @@ void Merger::add_sites(const std::string& process, Members& members) {
   write_members(members);
 }
 
-void Merger::add_launch(const std::string& process, Members& members, bool is_unchanged,
-                        std::string_view line) {
+void Merger::add_other(const std::string& process, Members& members, bool is_unchanged,
+                       std::string_view line) {
   std::string number;
-  const std::string_view table =
-      members[0].value == "\"launch\"" ? find_member(members, "sites") : std::string_view();
+  const bool has_table = members[0].value == "\"launch\"" || members[0].value == "\"series\"";
+  const std::string_view table = has_table ? find_member(members, "sites") : std::string_view();
   if (!table.empty()) {
     const std::string_view kernel = find_member(members, "kernel");
     auto known = numbers_.find(key_of(process, kernel, table));

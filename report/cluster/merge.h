@@ -20,7 +20,7 @@ namespace lynxpp::report {
 ///
 /// Every record names its process, whose own record precedes it; records of a file without one get one that
 /// names the file. If two processes happen to have the same name, one is renamed. A table of sites that
-/// processes share is written once, and launches refer to it by its new number.
+/// processes share is written once, and launches and series refer to it by its new number.
 class Merger {
  public:
   /// `write` receives each line with its newline.
@@ -40,7 +40,7 @@ class Merger {
   std::string add_line(std::string_view line);
   void add_header(Members& members);
   void add_sites(const std::string& process, Members& members);
-  void add_launch(const std::string& process, Members& members, bool is_unchanged, std::string_view line);
+  void add_other(const std::string& process, Members& members, bool is_unchanged, std::string_view line);
   std::string process_of(const Members& members);
   std::string name_file();
   void write_members(const Members& members);

@@ -27,7 +27,7 @@ import json
 import pathlib
 import struct
 
-__all__ = ["Records", "Process", "Launch", "Metric", "Ratio", "Array", "Table", "Sites", "Stream", "streams"]
+__all__ = ["complete", "completed", "Records", "Process", "Launch", "Metric", "Ratio", "Array", "Table", "Sites", "Stream", "streams"]
 
 Ratio = collections.namedtuple("Ratio", "value numerator denominator")
 Metric = collections.namedtuple("Metric", "launch name value unit")
@@ -108,6 +108,73 @@ class Table:
         return f"Table({self.name!r}, columns={list(self.columns)!r})"
 
 
+def _quotients(numerators, denominators):
+    return [None if above is None or not below else float(above) / float(below) for above, below in zip(numerators, denominators)]
+
+
+def _complete_result(column, value):
+    """Returns a result as a complete launch record has it."""
+    is_array = "extents" in column or "table" in column
+    if not is_array and column.get("ratio"):
+        return {"value": _quotients(*[[each] for each in value])[0], "numerator": value[0], "denominator": value[1]}
+    if not is_array:
+        return value
+    result = {key: member for key, member in column.items() if key not in ("name", "unit", "ratio")}
+    values = value
+    if isinstance(value, dict):
+        result.update(value)
+        values = value["values"]
+    if column.get("ratio"):
+        result["numerators"], result["denominators"] = values
+        values = _quotients(*values)
+    result["values"] = values
+    result.setdefault("extents", [len(values)])
+    return result
+
+
+def complete(series, launch):
+    """Returns a launch record that has all its members itself, from its series' record and its own."""
+    def merged(name):
+        return {**series.get(name, {}), **launch.get(name, {})}
+    columns = series["columns"]
+    labels = launch.get("labels", series.get("labels", {}))
+    results = {}
+    for column, value in zip(columns, launch["values"]):
+        result = _complete_result(column, value)
+        if column.get("table") in labels and "labels" not in result:
+            result["labels"] = labels[column["table"]]
+        results[column["name"]] = result
+    record = {**series, **launch, "results": results}
+    if place := merged("place"):  # english: ok
+        record["place"] = place  # english: ok
+    if units := {column["name"]: column["unit"] for column in columns if "unit" in column}:
+        record["units"] = units
+    is_number = [not isinstance(result, dict) or "extents" not in result for result in results.values()]
+    if folds := {column["name"]: column["fold"] for column, number in zip(columns, is_number) if number and "fold" in column}:
+        record["folds"] = folds
+    for name in ("series", "columns", "values", "labels"):
+        record.pop(name, None)
+    return {name: member for name, member in record.items() if member or name not in ("notes", "ranges", "allocations")}
+
+
+def _completed(series, record):
+    """Returns the record, complete if it is of a launch. Keeps a series in `series` and returns None. Fails (KeyError) if a launch's
+    series is missing."""
+    kind = record.get("record")
+    if kind == "series":
+        series[record.get("process"), record["series"]] = record
+        return None
+    if kind == "launch" and "series" in record:
+        return complete(series[record.get("process"), record["series"]], record)
+    return record
+
+
+def completed(records):
+    """Yields the parsed records of one file: launch records complete, none of series. Fails (KeyError) if a series is missing."""
+    series = {}
+    return filter(None, (_completed(series, record) for record in records))
+
+
 def _result(value):
     if not isinstance(value, dict):
         return float("nan") if value is None else value
@@ -118,7 +185,7 @@ def _result(value):
 
 
 class Launch:
-    """The results of one specification for one launch. `record` is the parsed JSON object."""
+    """The results of one specification for one launch. `record` is the complete JSON object."""
 
     def __init__(self, record, process):
         self.record = record
@@ -205,31 +272,34 @@ class Records:
         self.left_out = 0
 
     def __iter__(self):
-        """Yields (record, Process), in the order of the files."""
+        """Yields (record, Process), in the order of the files. Launch records are complete; series are not yielded."""
         self.left_out = 0
         for path in self.paths:
-            processes, nameless = {}, Process({"file": path})
+            processes, series, nameless = {}, {}, Process({"file": path})
             opener = gzip.open if path.endswith(".gz") else open
             with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
                 for line in lines:
-                    record = self._parse(line)
+                    record = self._parse(line, series)
                     if record is None:
                         continue
                     if record["record"] == "process":
                         processes[record["process"]] = Process(record)
                     yield record, processes.get(record.get("process"), nameless)
 
-    def _parse(self, line):
+    def _parse(self, line, series):
         if line.isspace():
             return None
         try:
             record = json.loads(line)
         except ValueError:
             record = None
-        if not isinstance(record, dict) or "record" not in record:
-            self.left_out += 1
-            return None
-        return record
+        if isinstance(record, dict) and "record" in record:
+            try:
+                return _completed(series, record)
+            except KeyError:  # the line with its series is truncated
+                pass
+        self.left_out += 1
+        return None
 
     def of(self, kind):
         """Yields records of one kind ("coverage", "timing", "total", "device", "activity", …) with their Process."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import Findings, TestFailure, total
+from common import Findings, TestFailure, read_json_lines, total
 
 # A thread's work is the same on every device. A warp's need not be: hardware need not reconverge where the
 # cpu device does.
@@ -211,8 +211,7 @@ def attach(package, apps, budget):
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
             run = package.run(program, *steps, spec=start, environment={"LYNXPP_OUTPUT": str(output)})
-            lines = output.read_text().splitlines() if output.exists() else []
-        records = [json.loads(line) for line in lines]
+            records = read_json_lines(output) if output.exists() else []
         specs = [record["spec"] for record in records if record["record"] == "launch"]
         expected = ([start] if start else []) + [spec for _, spec in wanted]
         good = run.status == 0 and run.stdout == b"attach: 400\n" and specs == expected

@@ -12,7 +12,7 @@ for folder in (HERE.parent, HERE.parents[2] / "tests" / "end_to_end"):
     if (folder / "harness.py").exists():
         sys.path.insert(0, str(folder))
         break
-from harness import Build, TestFailure, values  # noqa: E402,F401
+from harness import Build, TestFailure, read_json_lines, values  # noqa: E402,F401
 
 LIBRARY_FOLDERS = [pathlib.Path(folder) for folder in ("/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/usr/lib/x86_64-linux-gnu")]
 

@@ -39,7 +39,7 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     runner = runner_of(build)
     statements = re.findall(r"^```sql\n(.*?)^```$", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(statements) == 7, f"{len(statements)} statements in {DOCUMENT}"
+    assert len(statements) == 8, f"{len(statements)} statements in {DOCUMENT}"
     with tempfile.TemporaryDirectory(dir=build) as name:
         folder = pathlib.Path(name)
         paths = generated.write(folder, RANKS, KERNELS)
@@ -50,7 +50,7 @@ def main():
         run = subprocess.run(runner, cwd=folder, input=json.dumps(request), capture_output=True, text=True, timeout=300)
         assert run.returncode == 0, run.stderr[-2000:]
         assert (folder / "job.parquet").exists()
-    _, _, kernels, ranks, imbalance, _, numbers = json.loads(run.stdout)
+    *_, kernels, ranks, imbalance, _, numbers = json.loads(run.stdout)
     total = generated.total(RANKS, KERNELS)
     assert len(kernels) == 20 and kernels[0]["demangled"] == "kernel199(float*)", kernels[0]
     assert int(kernels[0]["warp_instructions"]) == sum(generated.value_of(rank, 199) for rank in range(RANKS)), kernels[0]

@@ -19,7 +19,7 @@ def value_of(rank, kernel):
 def lines_of(rank, kernels):
     process = process_of(rank)
     yield {"record": "process", "process": process, "host": f"node{rank // 8}", "pid": 4000 + rank, "rank": rank, "program": "/opt/solver",
-           "begin_us": 1764082464000000 + rank}
+           "begin_us": 1764082464000000 + rank, "format": 2}
     yield {"record": "device", "process": process, "device": "NVIDIA H200", "ordinal": rank % 8, "uuid": f"GPU-{rank:08x}",
            "compute_capability": 90, "multiprocessors": 132, "clock_khz": 1980000, "memory_clock_khz": 0, "memory_bus_bits": 0,
            "threads_per_sm": 2048, "blocks_per_sm": 32, "registers_per_sm": 65536, "shared_per_sm": 233472, "shared_per_block_besides": 1024}
@@ -33,13 +33,13 @@ def lines_of(rank, kernels):
                                 "ptx_line": list(range(1, blocks + 1)), "file": [None] * blocks, "line": [0] * blocks}}
         value = value_of(rank, kernel)
         begin = 1764082465000000 + 1000 * kernel
-        yield {"record": "launch", "process": process, "kernel": name, "demangled": text, "launch": 0, "device": "NVIDIA H200",
+        yield {"record": "series", "process": process, "series": kernel, "kernel": name, "demangled": text, "device": "NVIDIA H200",
                "grid": [128, 1, 1], "block": [256, 1, 1], "spec": "instruction_count",
-               "results": {"thread_instructions": 32 * value, "warp_instructions": value,
-                           "block_executions": {"extents": [blocks], "names": ["BASIC_BLOCKS"], "values": [value] * blocks}},
-               "units": {"thread_instructions": "instructions"}, "sites": 0,
-               "place": {"correlation": kernel, "ordinal": rank % 8, "context": 1, "stream": 0, "module": "00000000c0de",  # english: ok
-                         "thread": 4000 + rank, "begin_us": begin, "end_us": begin + 700}}
+               "columns": [{"name": "thread_instructions", "unit": "instructions"}, {"name": "warp_instructions"},
+                           {"name": "block_executions", "extents": [blocks], "names": ["BASIC_BLOCKS"]}], "sites": 0,
+               "place": {"ordinal": rank % 8, "context": 1, "stream": 0, "module": "00000000c0de", "thread": 4000 + rank}}  # english: ok
+        yield {"record": "launch", "process": process, "series": kernel, "launch": 0, "values": [32 * value, value, [value] * blocks],
+               "place": {"correlation": kernel, "begin_us": begin, "end_us": begin + 700}}  # english: ok
         yield {"record": "coverage", "process": process, "kernel": name, "demangled": text, "instrumented": True, "reason": "", "launches": 1,
                "instrumented_launches": 1, "sites": 3, "notes": [], "module": "00000000c0de"}
 

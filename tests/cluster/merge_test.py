@@ -14,7 +14,9 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "report" / "python"))
 import generated  # noqa: E402
+import lynxpp  # noqa: E402
 
 COMMAND = pathlib.Path(sys.argv.pop()).resolve() / "bin" / "lynxpp"
 
@@ -40,8 +42,10 @@ class Merge(unittest.TestCase):
         merged = self.folder / "job.jsonl"
         run("merge", *paths, "-o", merged)
         records = [json.loads(line) for line in merged.read_text().splitlines()]
-        count = {kind: sum(record["record"] == kind for record in records) for kind in ("process", "device", "sites", "launch", "coverage")}
-        self.assertEqual(count, {"process": 12, "device": 12, "sites": 5, "launch": 60, "coverage": 60})
+        kinds = ("process", "device", "sites", "series", "launch", "coverage")
+        count = {kind: sum(record["record"] == kind for record in records) for kind in kinds}
+        self.assertEqual(count, {"process": 12, "device": 12, "sites": 5, "series": 60, "launch": 60, "coverage": 60})
+        records = list(lynxpp.completed(records))
         ranks = {record["process"]: record["rank"] for record in records if record["record"] == "process"}
         found = sum(record["results"]["warp_instructions"] * (ranks[record["process"]] + 1) for record in records if record["record"] == "launch")
         self.assertEqual(found, sum(generated.value_of(rank, kernel) * (rank + 1) for rank in range(12) for kernel in range(5)))

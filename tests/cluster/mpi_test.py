@@ -11,6 +11,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "report" / "python"))
+import lynxpp  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 RANKS = 4
 
@@ -41,7 +45,7 @@ def main():
         assert [path.name for path in paths] == [f"rank{rank}.jsonl" for rank in range(RANKS)], paths
         merged = folder / "job.jsonl"
         subprocess.run([command, "merge", *paths, "-o", merged], check=True)
-        records = [json.loads(line) for line in merged.read_text().splitlines()]
+        records = [record for record, _ in lynxpp.Records(merged)]
         ranks = {record["process"]: record for record in records if record["record"] == "process"}
         assert sorted(record["rank"] for record in ranks.values()) == list(range(RANKS)), ranks
         assert len({record["pid"] for record in ranks.values()}) == RANKS, ranks

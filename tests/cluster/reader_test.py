@@ -28,6 +28,18 @@ TABLE = {
     },
 }
 
+# The same launch in a series.
+SERIES = {
+    "record": "series", "series": 4, "kernel": "k", "device": "cpu", "grid": [2, 1, 1], "block": [32, 1, 1], "spec": "mine",
+    "columns": [{"name": "efficiency", "ratio": True}, {"name": "nothing", "ratio": True}, {"name": "none"},
+                {"name": "heat", "extents": [2, 3], "names": ["BLOCKS", "3"]}, {"name": "lines.line", "table": "lines", "fold": "key"},
+                {"name": "lines.count", "table": "lines"}, {"name": "trace.address", "table": "trace"}],
+}
+LAUNCH = {
+    "record": "launch", "series": 4, "launch": 0,
+    "values": [[1, 2], [0, 0], None, [0, 1, 2, 10, 11, 12], [7, 9], {"values": [100, 200], "left_out": 3}, [4096]],
+}
+
 
 class Reader(unittest.TestCase):
     def setUp(self):
@@ -59,6 +71,27 @@ class Reader(unittest.TestCase):
         self.assertEqual(len(metrics), 12)
         self.assertEqual((metrics[0].name, metrics[0].unit), ("thread_instructions", "instructions"))
         self.assertEqual(sum(metric.value for metric in metrics if metric.name == "warp_instructions"), generated.total(3, 2))
+
+    def test_launches_of_series_are_complete(self):
+        records = self.written(SERIES, LAUNCH)
+        self.assertEqual([record for record, _ in records], [TABLE])
+        self.assertEqual(list(lynxpp.completed([SERIES, LAUNCH, TABLE])), [TABLE, TABLE])
+
+    def test_members_of_a_launch_replace_those_of_its_series(self):
+        series = {**SERIES, "columns": [{"name": "n", "unit": "bytes", "fold": "max"}, {"name": "a.mean", "ratio": True, "table": "a"}],
+                  "labels": {"a": ["#0", "#1"]}, "notes": ["usual"], "place": {"stream": 3}}  # english: ok
+        usual = {"record": "launch", "series": 4, "launch": 0, "values": [5, [[1, 6], [2, 0]]], "place": {"end_us": 9}}  # english: ok
+        own = {**usual, "values": [6, [[1], [2]]], "labels": {"a": ["#2"]}, "notes": []}
+        first, second = lynxpp.completed([series, usual, own])
+        self.assertEqual(first["place"], {"stream": 3, "end_us": 9})  # english: ok
+        self.assertEqual((first["units"], first["folds"], first["notes"]), ({"n": "bytes"}, {"n": "max"}, ["usual"]))
+        self.assertEqual(first["results"], {"n": 5, "a.mean": {"table": "a", "extents": [2], "labels": ["#0", "#1"], "values": [0.5, None],
+                                                               "numerators": [1, 6], "denominators": [2, 0]}})
+        self.assertEqual((second["results"]["a.mean"]["labels"], "notes" in second), (["#2"], False))
+
+    def test_launches_without_their_series_are_left_out(self):
+        records = self.written(LAUNCH, TABLE)
+        self.assertEqual((len(list(records.launches())), records.left_out), (1, 1))
 
     def test_results_of_every_form(self):
         launch = next(self.written(TABLE).launches())

@@ -6,7 +6,11 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "report" / "python"))
+import lynxpp  # noqa: E402
 
 TIMEOUT = 300  # seconds a program may take
 
@@ -111,13 +115,14 @@ def one_after_another(program):
 
 
 def read_json_lines(path):
+    """Returns a file's objects; launch records complete, without records of series."""
     values = []
     for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
         try:
             values.append(json.loads(line))
         except ValueError as error:
             raise TestFailure(f"{path}:{number}: {error}: {line[:200]}")
-    return values
+    return list(lynxpp.completed(values))
 
 
 def with_numbers(record):

@@ -160,7 +160,7 @@ class Ranges(unittest.TestCase):
     def test_ranges_are_in_records_and_the_table(self):
         outcome = lynxpp("run", "-s", "instruction_count", "-d", "cpu", "-o", "/dev/stdout", "--", PROGRAM)
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
-        records = [json.loads(line) for line in outcome.stdout.splitlines() if line.startswith('{"record":"launch"')]
+        records = [json.loads(line) for line in outcome.stdout.splitlines() if line.startswith('{"record":')]
         self.assertIn(["overlapped", "inner"], [record.get("ranges") for record in records])
         self.assertIn("overlapped/inner", outcome.stderr)
 

@@ -11,7 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 import schema  # noqa: E402
-from harness import Build  # noqa: E402
+from harness import Build, lynxpp  # noqa: E402
 
 BUILD = Build(sys.argv.pop())
 
@@ -39,7 +39,7 @@ class Records(unittest.TestCase):
         schema.jsonschema.Draft202012Validator.check_schema(schema.SCHEMA)
 
     def test_every_kind_is_written_and_valid(self):
-        self.assertEqual({line["record"] for line in self.lines}, {"process", "sites", "launch", "coverage", "timing", "device", "activity", "bench", "elapsed", "summary"})
+        self.assertEqual({line["record"] for line in self.lines}, {"process", "sites", "series", "launch", "coverage", "timing", "device", "activity", "bench", "elapsed", "summary"})
         every_kind = schema.jsonschema.Draft202012Validator(schema.SCHEMA)
         for line in self.lines:
             self.assertEqual(schema.complaint(line), "")
@@ -53,12 +53,20 @@ class Records(unittest.TestCase):
             return schema.complaint(record)
         self.assertIn("'launch' is a required property", spoil("launch", lambda record: record.pop("launch")))
         self.assertIn("'lunch' was unexpected", spoil("launch", lambda record: record.update(lunch=1)))
-        self.assertRegex(spoil("launch", lambda record: record["grid"].pop()), r"^record.grid: \[.*\] is too short")
+        self.assertRegex(spoil("series", lambda record: record["grid"].pop()), r"^record.grid: \[.*\] is too short")
+        self.assertIn("'spec' is a required property", spoil("series", lambda record: record.pop("spec")))
+        self.assertIn("record.columns[0]", spoil("series", lambda record: record["columns"][0].update(unit=1)))
         self.assertIn("record.launches: -1 is less than the minimum of 0", spoil("coverage", lambda record: record.update(launches=-1)))
         self.assertIn("1 is not of type 'boolean'", spoil("coverage", lambda record: record.update(instrumented=1)))
         self.assertIn("1.5 is not of type 'integer'", spoil("sites", lambda record: record["blocks"]["first"].append(1.5)))
-        self.assertIn("record.results", spoil("launch", lambda record: record["results"].update(n="12")))
+        self.assertIn("record.values[0]", spoil("launch", lambda record: record["values"].insert(0, "12")))
         self.assertNotEqual(schema.complaint({"record": "nonsense"}), "")
+
+    def test_complete_launches_of_earlier_versions_are_valid(self):
+        launches = [record for record in lynxpp.completed(self.lines) if record["record"] == "launch"]
+        self.assertEqual([schema.complaint(record) for record in launches], [""] * len(launches))
+        launches[0]["results"]["n"] = "12"
+        self.assertIn("record.results", schema.complaint(launches[0]))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ TEST_F(Cluster, MergedRecordsNameTheirProcess) {
 TEST_F(Cluster, FileGivenTwiceHasOneHeader) {
   const std::string path = written_by(process_of(0), {launch_of(5)});
   const std::string text = merged({path, path});
-  EXPECT_EQ(lines_of(text).size(), 3u) << text;
+  EXPECT_EQ(lines_of(text).size(), 5u) << "the header once, the series and its launch twice\n" << text;
 }
 
 TEST_F(Cluster, MergedFilesAreMergedAgainWithTheirSites) {

@@ -27,17 +27,16 @@ class JsonLines : public testing::Test {
   std::string path_ = folder_.file("out.jsonl");
 };
 
-TEST_F(JsonLines, LaunchIsOneObjectWithItsMembersInOrder) {
-  make_json_lines_sink(path_)->launch(vecadd_launch(3));
+TEST(CompleteLaunch, IsOneObjectWithItsMembersInOrder) {
   EXPECT_EQ(
-      written(),
+      json_line_of(vecadd_launch(3)),
       R"json({"record":"launch","kernel":"_Z6vecaddPKfS0_Pfi","demangled":"vecadd(float const*, float const*, float*, int)",)json"
-      R"json("launch":3,"device":"cpu","grid":[40,1,1],"block":[256,1,1],"spec":"instruction_count",)json"
-      R"json("results":{"thread_instructions":1234567,"warp_instructions":38593}})json"
+      R"json("device":"cpu","spec":"instruction_count","launch":3,)json"
+      R"json("results":{"thread_instructions":1234567,"warp_instructions":38593},"grid":[40,1,1],"block":[256,1,1]})json"
       "\n");
 }
 
-TEST_F(JsonLines, NumbersStayExactAndNonFiniteOnesAreNull) {
+TEST(CompleteLaunch, NumbersStayExactAndNonFiniteOnesAreNull) {
   LaunchRecord record = vecadd_launch();
   record.results = {number("greatest", std::numeric_limits<std::uint64_t>::max()),
                     number("least", std::numeric_limits<std::int64_t>::min()),
@@ -48,27 +47,27 @@ TEST_F(JsonLines, NumbersStayExactAndNonFiniteOnesAreNull) {
                     array<double>("row", {1.5, HUGE_VAL, -HUGE_VAL}),
                     array<std::uint64_t>("counts", {1, 2, 3, 4, 5, 6}, {2, 3}),
                     array<std::uint64_t>("none", {}, {0})};
-  make_json_lines_sink(path_)->launch(record);
   EXPECT_THAT(
-      written(),
+      json_line_of(record),
       testing::HasSubstr(
           R"json("results":{"greatest":18446744073709551615,"least":-9223372036854775808,"whole":2.0,"tenth":0.1,)json"
           R"json("huge":1e+300,"nothing":null,"row":{"extents":[3],"values":[1.5,null,null]},)json"
           R"json("counts":{"extents":[2,3],"values":[1,2,3,4,5,6]},"none":{"extents":[0],"values":[]}})json"));
 }
 
-TEST_F(JsonLines, UnitsAndNotesAppearWhenThereAreAny) {
+TEST(CompleteLaunch, UnitsAndNotesAppearWhenThereAreAny) {
   LaunchRecord record = vecadd_launch();
   record.results = {number<std::uint64_t>("cycles", 7, "clock cycles"), number<std::uint64_t>("blocks", 2)};
   record.notes = {"3 accesses out of bounds"};
-  make_json_lines_sink(path_)->launch(record);
-  EXPECT_THAT(written(), testing::EndsWith(
-                             R"json("results":{"cycles":7,"blocks":2},"units":{"cycles":"clock cycles"},)json"
-                             R"json("notes":["3 accesses out of bounds"]})json"
-                             "\n"));
+  EXPECT_THAT(
+      json_line_of(record),
+      testing::EndsWith(R"json("results":{"cycles":7,"blocks":2},"units":{"cycles":"clock cycles"},)json"
+                        R"json("grid":[40,1,1],"block":[256,1,1],)json"
+                        R"json("notes":["3 accesses out of bounds"]})json"
+                        "\n"));
 }
 
-TEST_F(JsonLines, RatiosHaveValueNumeratorAndDenominator) {
+TEST(CompleteLaunch, RatiosHaveValueNumeratorAndDenominator) {
   LaunchRecord record = vecadd_launch();
   record.results = {ratio("r", 3, 4, "lanes"), ratio("none", 3, 0)};
   ResultValue means = array<std::uint64_t>("words.mean", {1, 5});
@@ -76,24 +75,22 @@ TEST_F(JsonLines, RatiosHaveValueNumeratorAndDenominator) {
   means.fold = Fold::mean;
   means.left_out = 7;
   record.results.push_back(means);
-  make_json_lines_sink(path_)->launch(record);
   EXPECT_THAT(
-      written(),
+      json_line_of(record),
       testing::HasSubstr(
           R"json("results":{"r":{"value":0.75,"numerator":3,"denominator":4},"none":{"value":null,"numerator":3,)json"
           R"json("denominator":0},"words.mean":{"extents":[2],"fold":"mean","left_out":7,"denominators":[2,0],)json"
           R"json("numerators":[1,5],"values":[0.5,null]}},"units":{"r":"lanes"})json"));
 }
 
-TEST_F(JsonLines, ModelledTimeNamesItsMachine) {
+TEST(CompleteLaunch, ModelledTimeNamesItsMachine) {
   LaunchRecord record = vecadd_launch();
   record.modelled = ModelledTime{"compute_1_3", 1200, 0.5, 8, 16, {3, 4}, {}, ModelledTime::Cache{7, 9}};
-  make_json_lines_sink(path_)->launch(record);
-  EXPECT_THAT(written(), testing::EndsWith(
-                             R"json("modelled":{"machine":"compute_1_3","cycles":1200.0,"seconds":0.5,)json"
-                             R"json("blocks_per_sm":8,"warps_per_sm":16,"partitions":[3,4],)json"
-                             R"json("l2":{"hits":7,"misses":9}}})json"
-                             "\n"));
+  EXPECT_THAT(
+      json_line_of(record),
+      testing::HasSubstr(R"json("modelled":{"machine":"compute_1_3","cycles":1200.0,"seconds":0.5,)json"
+                         R"json("blocks_per_sm":8,"warps_per_sm":16,"partitions":[3,4],)json"
+                         R"json("l2":{"hits":7,"misses":9}},"results":)json"));
 }
 
 TEST_F(JsonLines, CoverageAndTiming) {
@@ -150,7 +147,8 @@ TEST(JsonLinesFailure, FullDiskIsReportedOnce) {
 }
 
 TEST_F(JsonLines, FileAtItsSizeLimitHasCompleteLines) {
-  make_json_lines_sink(path_)->launch(vecadd_launch());
+  const CoverageRecord record{"k", true, "", 1, 1, 1, {}};
+  make_json_lines_sink(path_)->coverage(record);
   const std::string line = written();
   const pid_t child = fork();
   if (child == 0) {
@@ -159,7 +157,7 @@ TEST_F(JsonLines, FileAtItsSizeLimitHasCompleteLines) {
     limit.rlim_cur = line.size() * 5 / 2;
     setrlimit(RLIMIT_FSIZE, &limit);
     const std::unique_ptr<Sink> sink = make_json_lines_sink(path_);
-    for (int i = 0; i < 3; ++i) sink->launch(vecadd_launch());
+    for (int i = 0; i < 3; ++i) sink->coverage(record);
     _exit(0);
   }
   int status = -1;

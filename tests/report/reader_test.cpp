@@ -12,12 +12,11 @@
 namespace lynxpp::report {
 namespace {
 
+/// Returns their lines; launch records are complete.
 std::string lines_of(const std::vector<Record>& records) {
-  TemporaryFolder folder;
-  const std::string path = folder.file("out.jsonl");
-  replay(records, *make_json_lines_sink(path));
   std::string text;
-  EXPECT_TRUE(read_file(path, text));
+  for (const Record& record : records)
+    text += std::visit([](const auto& each) { return json_line_of(each); }, record);
   return text;
 }
 
@@ -345,8 +344,9 @@ TEST(Tee, PassesEveryRecordToEverySinkAndSkipsMissingOnes) {
   std::string b;
   ASSERT_TRUE(read_file(folder.file("a"), a));
   ASSERT_TRUE(read_file(folder.file("b"), b));
-  EXPECT_EQ(a, b);
-  EXPECT_EQ(read_json_lines(a, "a").records.size(), 3u);
+  const Reading reading = read_json_lines(a, "a");
+  EXPECT_EQ(reading.records.size(), 3u);
+  EXPECT_EQ(lines_of(reading.records), lines_of(read_json_lines(b, "b").records));
 }
 
 }  // namespace
