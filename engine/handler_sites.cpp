@@ -4,7 +4,6 @@
 #include <set>
 
 #include "engine/reach.h"
-#include "ptx/ir/result_type.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/probes/loop_edges.h"
 
@@ -87,7 +86,7 @@ class SiteFinder {
       case cod::TargetKind::basic_block_exit: add(function, block, last); break;
       case cod::TargetKind::kernel_exit:
         if (function.function->is_entry ? exits || function.falls_off_after(range)
-                                        : exits && last->traits.is_thread_exit)
+                                        : exits && last->traits.is_thread_exit())
           add(function, block, last);
         break;
       case cod::TargetKind::function_exit:
@@ -256,7 +255,7 @@ bool chooses(const cod::InstructionFilter& filter, const ptx::Module& module, co
   if (!filter.choose(labels_of(transfers, instruction)) || !filter.matches_opcode(instruction.opcode))
     return false;
   const bool is_result =
-      filter.results.empty() || std::ranges::count(filter.results, ptx::result_type(instruction)) != 0;
+      filter.results.empty() || std::ranges::count(filter.results, instruction.traits.result_type()) != 0;
   if (!is_result) return false;
   if (!filter.call_targets.empty()) {
     const bool is_call = instruction.traits.kind == ptx::OpcodeClass::call;

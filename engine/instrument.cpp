@@ -168,17 +168,15 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
     const bool is_kernel = &function == &kernel;
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
       const bool leaves = instruction.traits.kind == ptx::OpcodeClass::exit &&
-                          (is_kernel || instruction.traits.is_thread_exit);
+                          (is_kernel || instruction.traits.is_thread_exit());
       if (leaves && (instruction.guarded() || !is_kernel))
         return refuse("some of the kernel's threads may exit early");
       exits += leaves ? 1 : 0;
-      const std::string_view opcode = instruction.opcode;
-      const bool is_block_barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
-      if (!is_block_barrier || opcode.starts_with("bar.warp") || opcode.starts_with("barrier.cluster"))
-        continue;
-      const bool is_plain =
-          (opcode == "bar.sync" || opcode.starts_with("barrier.sync")) && instruction.operands.size() == 1 &&
-          instruction.operands[0].kind == ptx::OperandKind::integer && instruction.operands[0].integer == 0;
+      const bool is_barrier = instruction.op() == ptx::Op::bar || instruction.op() == ptx::Op::barrier;
+      if (!is_barrier || instruction.has_any({ptx::Modifier::warp, ptx::Modifier::cluster})) continue;
+      const bool is_plain = instruction.has(ptx::Modifier::sync) && instruction.operands.size() == 1 &&
+                            instruction.operands[0].kind == ptx::OperandKind::integer &&
+                            instruction.operands[0].integer == 0;
       if (!is_plain || instruction.guarded())
         return refuse("the kernel has barriers for only some of its threads");
     }

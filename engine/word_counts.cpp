@@ -32,7 +32,7 @@ bool is_of_device_words(const cod::GlobalArray& array) {
 
 /// True if a callee of the kernel may exit the thread.
 bool may_exit_in_calls(const ptx::ReachedFunctions& reached) {
-  const auto exits = [](const ptx::Instruction& instruction) { return instruction.traits.is_thread_exit; };
+  const auto exits = [](const ptx::Instruction& instruction) { return instruction.traits.is_thread_exit(); };
   const auto may_exit = [&](const ptx::FunctionUnit& function) {
     return !function.function->is_entry && std::ranges::any_of(function.function->body->instructions, exits);
   };

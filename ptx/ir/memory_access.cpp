@@ -1,7 +1,6 @@
 #include "ptx/ir/memory_access.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "support/check.h"
 
@@ -11,33 +10,6 @@ namespace {
 constexpr std::uint32_t matrix_row_bytes = 16;
 
 bool is_address(const Operand& operand) { return operand.kind == OperandKind::address; }
-
-/// Calls `visit` with each modifier of the opcode.
-void for_each_modifier(std::string_view opcode, const auto& visit) {
-  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
-    const std::size_t end = opcode.find('.', dot + 1);
-    visit(opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1));
-    dot = end;
-  }
-}
-
-bool has(std::string_view opcode, std::string_view wanted) {
-  bool found = false;
-  for_each_modifier(opcode, [&](std::string_view modifier) { found |= modifier == wanted; });
-  return found;
-}
-
-/// Returns the state spaces that a copy's modifiers name, the destination's first.
-std::array<StateSpace, 2> spaces_of(std::string_view opcode) {
-  std::array<StateSpace, 2> spaces{StateSpace::generic, StateSpace::generic};
-  std::size_t found = 0;
-  for_each_modifier(opcode, [&](std::string_view modifier) {
-    const bool is_shared = modifier.substr(0, modifier.find(':')) == "shared";
-    if ((is_shared || modifier == "global") && found < spaces.size())
-      spaces[found++] = is_shared ? StateSpace::shared : StateSpace::global;
-  });
-  return spaces;
-}
 
 /// Reads the row of one instruction.
 class RowReader {
@@ -63,8 +35,8 @@ class RowReader {
   StateSpace space_of(const MemorySide& side) const {
     switch (side.space) {
       case MemorySide::Space::named: return instruction_.traits.space;
-      case MemorySide::Space::destination: return spaces_of(instruction_.opcode)[0];
-      case MemorySide::Space::source: return spaces_of(instruction_.opcode)[1];
+      case MemorySide::Space::destination: return instruction_.traits.copy_spaces[0];
+      case MemorySide::Space::source: return instruction_.traits.copy_spaces[1];
       case MemorySide::Space::shared: return StateSpace::shared;
       case MemorySide::Space::texture: return StateSpace::texture;
       case MemorySide::Space::surface: return StateSpace::surface;
@@ -84,9 +56,9 @@ class RowReader {
   std::uint32_t lanes_of(const MemorySide& side) const {
     if (side.lanes == MemorySide::Lanes::one) return 1;
     if (side.lanes == MemorySide::Lanes::all) return MemoryAccess::all_lanes;
-    const std::uint32_t rows = has(instruction_.opcode, "m16n16") ? 16 : 8;
-    const std::uint32_t matrices = has(instruction_.opcode, "x4")   ? 4
-                                   : has(instruction_.opcode, "x2") ? 2
+    const std::uint32_t rows = instruction_.has(Modifier::m16n16) ? 16 : 8;
+    const std::uint32_t matrices = instruction_.has(Modifier::x4)   ? 4
+                                   : instruction_.has(Modifier::x2) ? 2
                                                                     : 1;
     return std::min(rows * matrices, MemoryAccess::all_lanes);
   }
@@ -130,7 +102,7 @@ class RowReader {
   void read_fetched(MemoryAccess& access) const {
     read_copied(access);
     constexpr std::size_t position = 3;
-    const bool has_policy = has(instruction_.opcode, "L2::cache_hint");
+    const bool has_policy = instruction_.has(Modifier::l2_cache_hint);
     const std::size_t own =
         instruction_.operands.size() - (has_policy && !instruction_.operands.empty() ? 1 : 0);
     if (!access.is_sized || own <= position) return;
@@ -152,12 +124,11 @@ class RowReader {
 
 MemoryAccesses memory_accesses(const Instruction& instruction) {
   if (!instruction.traits.is_memory_access()) return {};
-  const MemoryRow* const row = find_memory_row(instruction.opcode);
-  if (row == nullptr) return {};
+  const MemoryRow& row = *instruction.traits.memory;
   MemoryAccesses result;
-  result.is_async_copy = row->is_async_copy();
-  const RowReader reader(instruction, *row);
-  for (const MemorySide& side : row->sides) {
+  result.is_async_copy = row.is_async_copy();
+  const RowReader reader(instruction, row);
+  for (const MemorySide& side : row.sides) {
     if (side.exists()) result.add(reader.read(side));
   }
   return result;
@@ -173,14 +144,14 @@ LaneSize lane_size(const Body& body, const Instruction& instruction, const Memor
 }
 
 const Operand* stored_operand(const Instruction& instruction, std::uint32_t k) {
-  const MemoryRow* const row = find_memory_row(instruction.opcode);
+  const MemoryRow* const row = instruction.traits.memory;
   if (row == nullptr || !row->writes() || row->kind == MemoryKind::copy) return nullptr;
   const auto& operands = instruction.operands;
   const auto address = std::find_if(operands.begin(), operands.end(), is_address);
   const auto value = static_cast<std::size_t>(address - operands.begin()) + 1;
   if (value >= operands.size()) return nullptr;
   if (k == 0 || operands[value].kind == OperandKind::vector) return &operands[value];
-  const bool has_second = k == 1 && instruction.opcode.find(".cas") != std::string_view::npos;
+  const bool has_second = k == 1 && instruction.has(Modifier::cas);
   return has_second && value + 1 < operands.size() ? &operands[value + 1] : nullptr;
 }
 

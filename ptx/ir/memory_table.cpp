@@ -1,8 +1,6 @@
 #include "ptx/ir/memory_table.h"
 
-#include <algorithm>
-#include <unordered_map>
-#include <vector>
+#include "ptx/ir/name_table.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -30,47 +28,22 @@ constexpr MemorySide side(MemorySide::Operation operation, MemorySide::Space spa
   side(MemorySide::Operation::operation, MemorySide::Space::space, address, bytes_##bytes, \
        MemorySide::Lanes::lanes)
 
-constexpr MemoryRow row_table[] = {
+constexpr MemoryRow row_list[] = {
 #define PTX_MEMORY(mnemonic, kind, completion, first, second, note) \
   MemoryRow{mnemonic, MemoryKind::kind, MemoryCompletion::completion, {first, second}, note},
 #include "ptx/ir/memory_table.def"
 #undef PTX_MEMORY
 };
+constexpr NameTable row_table(&MemoryRow::mnemonic, row_list);
 
 #undef SIDE
 #undef NONE
 #undef COORDINATES
 
-/// Rows of one root mnemonic, the longest (most specific) first.
-using RowFamily = std::vector<const MemoryRow*>;
-
-const std::unordered_map<std::string_view, RowFamily>& row_families() {
-  static const auto table = [] {
-    std::unordered_map<std::string_view, RowFamily> result;
-    for (const MemoryRow& row : row_table)
-      result[row.mnemonic.substr(0, row.mnemonic.find('.'))].push_back(&row);
-    for (auto& [root, family] : result) {
-      std::ranges::stable_sort(family, std::ranges::greater(),
-                               [](const MemoryRow* row) { return row->mnemonic.size(); });
-    }
-    return result;
-  }();
-  return table;
-}
-
 }  // namespace
 
-std::span<const MemoryRow> memory_rows() { return row_table; }
+std::span<const MemoryRow> memory_rows() { return row_table.rows(); }
 
-const MemoryRow* find_memory_row(std::string_view opcode) {
-  const auto family = row_families().find(opcode.substr(0, opcode.find('.')));
-  if (family == row_families().end()) return nullptr;
-  const auto found = std::ranges::find_if(family->second, [&](const MemoryRow* row) {
-    const std::string_view mnemonic = row->mnemonic;
-    return opcode.starts_with(mnemonic) &&
-           (opcode.size() == mnemonic.size() || opcode[mnemonic.size()] == '.');
-  });
-  return found == family->second.end() ? nullptr : *found;
-}
+const MemoryRow* find_memory_row(std::string_view opcode) { return row_table.find(opcode); }
 
 }  // namespace lynxpp::ptx

@@ -44,7 +44,7 @@ struct MemoryRow {
   bool is_async_copy() const { return kind == MemoryKind::copy && completion != MemoryCompletion::now; }
 };
 
-/// Returns the rows in the order of the file.
+/// Returns the rows, sorted by mnemonic.
 std::span<const MemoryRow> memory_rows();
 
 /// Returns the row that describes the opcode's memory accesses; null if it has none.

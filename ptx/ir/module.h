@@ -149,7 +149,7 @@ struct Instruction {
   Guard guard;
   /// with all modifiers, "ld.global.nc.v4.f32", contiguous even if the text embeds white space
   std::string_view opcode;
-  OpcodeTraits traits;  ///< classification by the opcode table
+  OpcodeTraits traits;  ///< the opcode, decoded
   OperandList operands;
   /// Source position from the current `.loc`: file index (0: none) and line. Code inlined from a library
   /// header (source_files.h) has the position of its call.
@@ -160,6 +160,9 @@ struct Instruction {
   bool calls_register = false;  ///< a call through a register, whose name may equal a function's
 
   bool guarded() const { return !guard.predicate.empty(); }
+  Op op() const { return traits.op; }
+  bool has(Modifier modifier) const { return traits.modifiers.has(modifier); }
+  bool has_any(Modifiers modifiers) const { return traits.modifiers.has_any(modifiers); }
 
   bool operator==(const Instruction&) const = default;
 };

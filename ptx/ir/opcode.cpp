@@ -1,67 +1,68 @@
 #include "ptx/ir/opcode.h"
 
-#include <algorithm>
-#include <iterator>
-#include <unordered_map>
-#include <vector>
+#include <array>
 
 #include "ptx/ir/memory_table.h"
+#include "ptx/ir/name_table.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-struct OpcodeFacts {
+struct OpcodeRow {
   std::string_view mnemonic;
   OpcodeClass kind;
   std::uint8_t destinations;
+  Purity purity;
+  Op op = Op::unknown;  ///< unknown for a form of a root
 };
 
-constexpr OpcodeFacts opcode_facts[] = {
-#define PTX_OPCODE(mnemonic, kind, destinations) {mnemonic, OpcodeClass::kind, destinations},
+constexpr OpcodeRow opcode_rows[] = {
+#define PTX_OPCODE(name, mnemonic, kind, destinations, purity) \
+  {mnemonic, OpcodeClass::kind, destinations, Purity::purity, Op::name},
+#define PTX_FORM(mnemonic, kind, destinations, purity) \
+  {mnemonic, OpcodeClass::kind, destinations, Purity::purity},
 #include "ptx/ir/opcodes.def"
-#undef PTX_OPCODE
+};
+constexpr NameTable opcodes(&OpcodeRow::mnemonic, opcode_rows);
+
+struct NamedModifier {
+  std::string_view text;
+  Modifier modifier;
 };
 
-/// The rows of one root mnemonic, the longest (most specific) first.
-using Family = std::vector<const OpcodeFacts*>;
+constexpr NamedModifier modifier_rows[] = {
+#define PTX_MODIFIER(name, text) {text, Modifier::name},
+#include "ptx/ir/opcodes.def"
+};
+constexpr NameTable modifiers(&NamedModifier::text, modifier_rows);
 
-const std::unordered_map<std::string_view, Family>& families() {
-  static const auto table = [] {
-    std::unordered_map<std::string_view, Family> result;
-    for (const OpcodeFacts& facts : opcode_facts) {
-      result[facts.mnemonic.substr(0, facts.mnemonic.find('.'))].push_back(&facts);
-    }
-    for (auto& [root, family] : result) {
-      std::ranges::stable_sort(family, [](const OpcodeFacts* left, const OpcodeFacts* right) {
-        return left->mnemonic.size() > right->mnemonic.size();
-      });
-    }
-    return result;
-  }();
-  return table;
-}
+struct NamedComparison {
+  std::string_view text;
+  Comparison comparison;
+};
 
-const OpcodeFacts* find_facts(std::string_view opcode) {
-  const auto family = families().find(opcode.substr(0, opcode.find('.')));
-  if (family == families().end()) return nullptr;
-  for (const OpcodeFacts* facts : family->second) {
-    const std::string_view mnemonic = facts->mnemonic;
-    if (opcode.starts_with(mnemonic) &&
-        (opcode.size() == mnemonic.size() || opcode[mnemonic.size()] == '.')) {
-      return facts;
-    }
-  }
-  return nullptr;
-}
+constexpr NamedComparison comparison_rows[] = {
+    {"eq", Comparison::equal},
+    {"ne", Comparison::unequal},
+    {"lt", Comparison::less},
+    {"lo", Comparison::less},
+    {"le", Comparison::less_or_equal},
+    {"ls", Comparison::less_or_equal},
+    {"gt", Comparison::greater},
+    {"hi", Comparison::greater},
+    {"ge", Comparison::greater_or_equal},
+    {"hs", Comparison::greater_or_equal},
+};
+constexpr NameTable comparisons(&NamedComparison::text, comparison_rows);
 
 struct NamedType {
-  std::string_view name;
+  std::string_view text;
   DataType type;
   std::uint8_t bytes;
   bool floating;
 };
 
-constexpr NamedType types[] = {
+constexpr NamedType type_rows[] = {
     {"pred", DataType::pred, 0, false},
     {"b8", DataType::b8, 1, false},
     {"b16", DataType::b16, 2, false},
@@ -108,19 +109,7 @@ constexpr NamedType types[] = {
     {"samplerref", DataType::opaque, 0, false},
     {"surfref", DataType::opaque, 0, false},
 };
-
-/// True if `text` begins like a type. Most modifiers do not, which avoids the search.
-bool may_be_type(std::string_view text) {
-  return !text.empty() && std::string_view("pbusfte").find(text[0]) != std::string_view::npos;
-}
-
-const NamedType* find_type(std::string_view text) {
-  if (!may_be_type(text)) return nullptr;
-  for (const NamedType& entry : types) {
-    if (entry.name == text) return &entry;
-  }
-  return nullptr;
-}
+constexpr NameTable types(&NamedType::text, type_rows);
 
 StateSpace parse_space(std::string_view modifier) {
   const std::string_view base = modifier.substr(0, modifier.find_first_of(":["));  // shared::cta, const[2]
@@ -133,67 +122,76 @@ StateSpace parse_space(std::string_view modifier) {
   return StateSpace::none;
 }
 
-/// The modifiers of one opcode, before the table's row is applied.
-struct Modifiers {
-  StateSpace space = StateSpace::none;
-  DataType first_type = DataType::none;
-  DataType last_type = DataType::none;
-  std::uint8_t vector = 1;
-  bool is_floating = false;
-  bool is_uniform = false;
+/// Reads the modifiers of one opcode, before the tables' rows are applied.
+class ModifierReader {
+ public:
+  explicit ModifierReader(OpcodeTraits& traits) : traits_(traits) {}
+
+  void read(std::string_view opcode) {
+    for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
+      const std::size_t end = opcode.find('.', dot + 1);
+      read_modifier(opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1));
+      dot = end;
+    }
+  }
+
+  StateSpace space() const { return space_; }
+
+ private:
+  void read_modifier(std::string_view modifier) {
+    const std::string_view text = modifier.substr(0, modifier.find('['));  // const[2]
+    if (const auto* const known = modifiers.find(text)) traits_.modifiers.add(known->modifier);
+    if (modifier == "v2" || modifier == "v4" || modifier == "v8") {
+      traits_.vector = static_cast<std::uint8_t>(modifier[1] - '0');
+    } else if (const NamedType* type = types.find(modifier)) {
+      if (traits_.first_type == DataType::none) traits_.first_type = type->type;
+      traits_.type = type->type;
+      traits_.is_floating |= type->floating;
+    } else if (const StateSpace space = parse_space(modifier); space != StateSpace::none) {
+      read_space(space);
+    } else if (traits_.op == Op::setp || traits_.op == Op::set) {
+      if (const auto* const named = comparisons.find(modifier)) traits_.comparison = named->comparison;
+    }
+  }
+
+  /// Copies name two spaces; the one outside the multiprocessor counts.
+  void read_space(StateSpace space) {
+    if (space_ == StateSpace::none || space == StateSpace::global) space_ = space;
+    const bool may_be_copied = space == StateSpace::shared || space == StateSpace::global;
+    if (may_be_copied && copied_ < traits_.copy_spaces.size()) traits_.copy_spaces[copied_++] = space;
+  }
+
+  OpcodeTraits& traits_;
+  StateSpace space_ = StateSpace::none;
+  std::size_t copied_ = 0;
 };
 
-void read_modifier(std::string_view modifier, Modifiers& result) {
-  if (modifier == "uni") {
-    result.is_uniform = true;
-  } else if (modifier == "v2" || modifier == "v4" || modifier == "v8") {
-    result.vector = static_cast<std::uint8_t>(modifier[1] - '0');
-  } else if (const NamedType* type = find_type(modifier)) {
-    if (result.first_type == DataType::none) result.first_type = type->type;
-    result.last_type = type->type;
-    result.is_floating |= type->floating;
-  } else if (const StateSpace space = parse_space(modifier); space != StateSpace::none) {
-    // Copies name two spaces; the one outside the multiprocessor counts.
-    if (result.space == StateSpace::none || space == StateSpace::global) result.space = space;
-  }
-}
-
-Modifiers read_modifiers(std::string_view opcode) {
-  Modifiers result;
-  std::size_t begin = opcode.find('.');
-  while (begin != std::string_view::npos) {
-    const std::size_t end = opcode.find('.', begin + 1);
-    read_modifier(opcode.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1), result);
-    begin = end;
-  }
-  return result;
-}
-
-StateSpace space_of(const MemoryRow& row, const Modifiers& modifiers) {
+StateSpace space_of(const MemoryRow& row, StateSpace named) {
   switch (row.sides[0].space) {
     case MemorySide::Space::shared: return StateSpace::shared;
     case MemorySide::Space::texture: return StateSpace::texture;
     case MemorySide::Space::surface: return StateSpace::surface;
-    default: return modifiers.space == StateSpace::none ? StateSpace::generic : modifiers.space;
+    default: return named == StateSpace::none ? StateSpace::generic : named;
   }
 }
 
-void apply_row(const MemoryRow& row, const Modifiers& modifiers, OpcodeTraits& traits) {
+void apply_row(const MemoryRow& row, StateSpace named, OpcodeTraits& traits) {
+  traits.memory = &row;
   traits.synchronizes = row.kind == MemoryKind::synchronization;
   traits.reads_memory = row.reads();
   traits.writes_memory = row.writes();
   if (!traits.is_memory_access()) return;
-  traits.space = space_of(row, modifiers);
+  traits.space = space_of(row, named);
   const MemorySide::Bytes bytes = row.sides[0].bytes;
   const bool has_type = bytes == MemorySide::Bytes::type || bytes == MemorySide::Bytes::row ||
                         bytes == MemorySide::Bytes::fixed;
-  traits.type = has_type ? modifiers.first_type : DataType::none;
+  traits.type = has_type ? traits.first_type : DataType::none;
 }
 
 }  // namespace
 
 std::uint32_t size_of(DataType type) {
-  for (const NamedType& entry : types) {
+  for (const NamedType& entry : types.rows()) {
     if (entry.type == type) return entry.bytes;
   }
   return 0;
@@ -215,26 +213,45 @@ bool is_floating(DataType type) {
 
 DataType parse_data_type(std::string_view text) {
   if (text.starts_with('.')) text.remove_prefix(1);
-  const NamedType* type = find_type(text);
+  const NamedType* type = types.find(text);
   return type == nullptr ? DataType::none : type->type;
+}
+
+Op op_of(std::string_view opcode) {
+  const OpcodeRow* const row = opcodes.find(opcode.substr(0, opcode.find('.')));
+  return row == nullptr ? Op::unknown : row->op;
 }
 
 OpcodeTraits classify(std::string_view opcode) {
   OpcodeTraits traits;
-  const Modifiers modifiers = read_modifiers(opcode);
-  traits.type = modifiers.last_type;
-  traits.vector = modifiers.vector;
-  traits.is_floating = modifiers.is_floating;
-  traits.is_uniform = modifiers.is_uniform;
-  const OpcodeFacts* facts = find_facts(opcode);
-  if (facts == nullptr) return traits;
-  traits.known = true;
-  traits.kind = facts->kind;
-  traits.destinations = facts->destinations;
-  traits.is_return = facts->mnemonic == "ret";
-  traits.is_thread_exit = facts->mnemonic == "exit" || facts->mnemonic == "trap";
-  if (const MemoryRow* row = find_memory_row(opcode)) apply_row(*row, modifiers, traits);
+  traits.op = op_of(opcode);
+  ModifierReader reader(traits);
+  reader.read(opcode);
+  if (traits.op == Op::unknown) return traits;
+  const OpcodeRow& row = *opcodes.find(opcode);
+  traits.kind = row.kind;
+  traits.destinations = row.destinations;
+  traits.purity = row.purity;
+  if (const MemoryRow* const memory = find_memory_row(opcode)) apply_row(*memory, reader.space(), traits);
   return traits;
+}
+
+DataType OpcodeTraits::result_type() const {
+  if (destinations == 0 || op == Op::wgmma || op == Op::tcgen05) return DataType::none;
+  return op == Op::setp || op == Op::testp ? DataType::pred : first_type;
+}
+
+Comparison opposite_of(Comparison comparison) {
+  using enum Comparison;
+  switch (comparison) {
+    case equal: return unequal;
+    case unequal: return equal;
+    case less: return greater_or_equal;
+    case less_or_equal: return greater;
+    case greater: return less_or_equal;
+    case greater_or_equal: return less;
+  }
+  return comparison;
 }
 
 }  // namespace lynxpp::ptx

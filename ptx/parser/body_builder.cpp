@@ -10,6 +10,10 @@ namespace lynxpp::ptx {
 BodyBuilder::BodyBuilder(Body& body, const Function& function, const Module& module)
     : body_(body), function_(function), module_(module) {
   body_.scopes.push_back({});
+  constexpr std::uint32_t bytes_of_instruction = 64;  // rarely fewer, so that little is reserved in vain
+  const std::uint32_t expected = (function.body_text.end - function.body_text.begin) / bytes_of_instruction;
+  body_.instructions.reserve(expected);
+  body_.statements.reserve(expected);
   add_register_parameters(function.parameters);
   add_register_parameters(function.returns);
 }
@@ -53,21 +57,24 @@ bool BodyBuilder::end_scope(StatementLocation location) {
   return true;
 }
 
-void BodyBuilder::add_instruction(StatementLocation location, Instruction instruction) {
+const OpcodeTraits& BodyBuilder::traits_of(std::string_view opcode) {
+  const auto [entry, fresh] = traits_.try_emplace(opcode);
+  if (fresh) entry->second = classify(opcode);
+  return entry->second;
+}
+
+void BodyBuilder::add_instruction(StatementLocation location, const Instruction& parsed) {
+  Instruction& instruction = body_.instructions.emplace_back(parsed);
   instruction.text = location.text;
   instruction.line = location.line;
   instruction.statement = static_cast<std::uint32_t>(body_.statements.size());
   instruction.source_file = position_.file;
   instruction.source_line = position_.line;
   instruction.call_site = position_.outer;
-  const auto [entry, fresh] = traits_.try_emplace(instruction.opcode);
-  if (fresh) entry->second = classify(instruction.opcode);
-  instruction.traits = entry->second;
   instruction.calls_register =
       instruction.traits.kind == OpcodeClass::call && is_register_called(instruction);
   add_statement(StatementKind::instruction, location, {});
-  body_.statements.back().index = static_cast<std::uint32_t>(body_.instructions.size());
-  body_.instructions.push_back(instruction);
+  body_.statements.back().index = static_cast<std::uint32_t>(body_.instructions.size() - 1);
 }
 
 /// call (results), callee, (arguments), targets: the callee is the first operand that is not a list.

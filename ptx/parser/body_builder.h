@@ -37,9 +37,11 @@ class BodyBuilder {
   void begin_scope(StatementLocation location);
   /// Returns false and does nothing if no scope is open.
   bool end_scope(StatementLocation location);
-  /// Adds an instruction whose guard, opcode and operands are set; sets its text, line, statement, traits and
+  /// Decodes an opcode, which must outlive the builder.
+  const OpcodeTraits& traits_of(std::string_view opcode);
+  /// Adds an instruction whose guard, opcode, traits and operands are set; sets its text, line, statement and
   /// source line.
-  void add_instruction(StatementLocation location, Instruction instruction);
+  void add_instruction(StatementLocation location, const Instruction& parsed);
   /// Adds one declaration statement of several registers; sets their scope.
   void add_registers(StatementLocation location, std::vector<RegisterDeclaration> declarations);
   void add_variables(StatementLocation location, std::vector<Declarator> declarators,

@@ -27,7 +27,7 @@ Status check_indexed_branches(const Body& body, const std::string& name) {
       static_cast<std::size_t>(std::ranges::count(body.statements, StatementKind::label, &Statement::kind));
   std::size_t targets = 0;
   for (const Instruction& instruction : body.instructions) {
-    if (!instruction.opcode.starts_with("brx") || instruction.operands.empty()) continue;
+    if (instruction.op() != Op::brx || instruction.operands.empty()) continue;
     const TargetList* const list = body.find_branch_targets(instruction.operands.back().name,
                                                             body.statements[instruction.statement].scope);
     targets += list != nullptr ? list->targets.size() : labels;

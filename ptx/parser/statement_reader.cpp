@@ -245,7 +245,8 @@ bool StatementReader::read_guarded(std::uint32_t begin) {
 /// Reads the rest of an instruction after its opcode. White space before a modifier, which PTX allows, is
 /// left to the grammar.
 bool StatementReader::read_instruction(std::uint32_t begin, Instruction& instruction) {
-  is_call_ = instruction.opcode == "call" || instruction.opcode.starts_with("call.");
+  instruction.traits = builder_.traits_of(instruction.opcode);
+  is_call_ = instruction.op() == Op::call;
   if (accept(';')) {
     builder_.add_instruction(location(begin), instruction);
     return true;

@@ -152,8 +152,9 @@ class Conversion {
         instruction.guard.predicate = word(rule->getStop());
       } else if (rule->getRuleIndex() == PtxParser::RuleOpcode) {
         instruction.opcode = opcode_of(*rule);
+        instruction.traits = builder_.traits_of(instruction.opcode);
       } else {
-        instruction.operands = convert_operands(*rule, classify(instruction.opcode));
+        instruction.operands = convert_operands(*rule, instruction.traits);
       }
     }
     builder_.add_instruction(location(), instruction);

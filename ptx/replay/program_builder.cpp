@@ -98,8 +98,8 @@ class ProgramBuilder {
         is_followed_(functions.functions.size(), true),
         may_exit_(functions.functions.size(), false) {
     for (std::size_t i = 1; i < functions.functions.size(); ++i) {
-      may_exit_[i] = std::ranges::any_of(body_of(i).instructions,
-                                         [](const Instruction& each) { return each.traits.is_thread_exit; });
+      may_exit_[i] = std::ranges::any_of(
+          body_of(i).instructions, [](const Instruction& each) { return each.traits.is_thread_exit(); });
     }
     most_registers_ = most_replayed_registers + functions.functions[0]->registers().registers().size();
   }

@@ -8,7 +8,7 @@ namespace {
 
 ptx::OpcodeTraits load_from(ptx::StateSpace space, ptx::DataType type) {
   ptx::OpcodeTraits traits;
-  traits.known = true;
+  traits.op = ptx::Op::ld;
   traits.kind = ptx::OpcodeClass::memory;
   traits.reads_memory = true;
   traits.space = space;

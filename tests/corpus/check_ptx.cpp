@@ -37,7 +37,7 @@ Status parse_bodies(ptx::Module& module, const std::string& path, Counts& counts
     ++counts.functions;
     counts.instructions += function.body->instructions.size();
     for (const ptx::Instruction& instruction : function.body->instructions) {
-      if (!instruction.traits.known) counts.unknown_opcodes.emplace(instruction.opcode);
+      if (!instruction.traits.is_known()) counts.unknown_opcodes.emplace(instruction.opcode);
     }
     function.body.reset();
   }

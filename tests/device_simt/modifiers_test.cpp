@@ -275,9 +275,9 @@ TEST(Modifiers, EveryOpcodeIsTestedOrRejected) {
   std::set<std::string> tested;
   for (const std::string form : forms) tested.insert(form.substr(0, form.find_first_of(". ")));
   static constexpr const char* mnemonics[] = {
-#define PTX_OPCODE(mnemonic, kind, destinations) mnemonic,
+#define PTX_OPCODE(name, mnemonic, kind, destinations, purity) mnemonic,
+#define PTX_FORM(mnemonic, kind, destinations, purity) mnemonic,
 #include "ptx/ir/opcodes.def"
-#undef PTX_OPCODE
   };
   for (const std::string mnemonic : mnemonics) {
     if (tested.contains(mnemonic.substr(0, mnemonic.find('.')))) continue;

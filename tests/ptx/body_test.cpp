@@ -319,7 +319,7 @@ TEST(Body, ParsesModernOpcodes) {
       "ld .global .f32 %f1, [%rd1];\n");
   ASSERT_EQ(parsed.body.instructions.size(), 5U);
   for (const Instruction& instruction : parsed.body.instructions)
-    EXPECT_TRUE(instruction.traits.known) << instruction.opcode;
+    EXPECT_TRUE(instruction.traits.is_known()) << instruction.opcode;
   EXPECT_EQ(parsed.body.instructions[1].operands.size(), 3U);
   EXPECT_EQ(parsed.body.instructions[1].operands[1].elements.size(), 2U);
   EXPECT_EQ(parsed.body.instructions[4].opcode, "ld.global.f32");

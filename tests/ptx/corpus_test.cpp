@@ -59,7 +59,8 @@ class Corpus : public testing::Test {
     check_blocks(body, graph, function.name);
     EXPECT_EQ(immediate_post_dominators(graph).size(), graph.blocks.size());
     for (const Instruction& instruction : body.instructions) {
-      EXPECT_TRUE(instruction.traits.known) << function.name << ": unknown opcode " << instruction.opcode;
+      EXPECT_TRUE(instruction.traits.is_known())
+          << function.name << ": unknown opcode " << instruction.opcode;
       check_names(module, function, instruction);
     }
   }

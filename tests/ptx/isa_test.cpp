@@ -40,7 +40,7 @@ TEST_P(Isa, ParsesRoundTripsAndIsClassified) {
   for (const Function& function : module.functions) {
     if (!function.body) continue;
     for (const Instruction& instruction : function.body->instructions) {
-      EXPECT_TRUE(instruction.traits.known) << instruction.line << ": " << instruction.opcode;
+      EXPECT_TRUE(instruction.traits.is_known()) << instruction.line << ": " << instruction.opcode;
       EXPECT_EQ(module.text(instruction.text).back(), ';');
       const std::size_t opcode = module.text(instruction.text).find(instruction.opcode);
       EXPECT_NE(opcode, std::string_view::npos);

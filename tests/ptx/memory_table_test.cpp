@@ -140,7 +140,7 @@ TEST_P(MemoryTable, DescribesTheAccessesOfAnInstruction) {
   const MemoryRow* const found = find_memory_row(instruction.opcode);
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->mnemonic, row.mnemonic);
-  EXPECT_TRUE(instruction.traits.known);
+  EXPECT_TRUE(instruction.traits.is_known());
   std::vector<std::string> sides;
   bool reads = false, writes = false;
   for (const MemoryAccess& access : memory_accesses(instruction)) {
@@ -166,7 +166,7 @@ TEST(MemoryTableRows, HaveKnownOpcodesAndAppearOnce) {
   std::set<std::string_view> seen;
   for (const MemoryRow& row : memory_rows()) {
     EXPECT_TRUE(seen.insert(row.mnemonic).second) << row.mnemonic;
-    EXPECT_TRUE(classify(row.mnemonic).known) << row.mnemonic;
+    EXPECT_TRUE(classify(row.mnemonic).is_known()) << row.mnemonic;
     EXPECT_EQ(row.kind == MemoryKind::copy, row.sides[1].exists()) << row.mnemonic;
     const bool has_side = row.sides[0].exists();
     EXPECT_EQ(row.kind == MemoryKind::access || row.kind == MemoryKind::copy, has_side) << row.mnemonic;

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
 
 namespace lynxpp::ptx {
 namespace {
@@ -24,7 +28,7 @@ class Classify : public testing::TestWithParam<Expected> {};
 TEST_P(Classify, OpcodeHasExpectedTraits) {
   const Expected& expected = GetParam();
   const OpcodeTraits traits = classify(expected.opcode);
-  EXPECT_TRUE(traits.known);
+  EXPECT_TRUE(traits.is_known());
   EXPECT_EQ(traits.kind, expected.kind);
   EXPECT_EQ(traits.destinations, expected.destinations);
   EXPECT_EQ(traits.reads_memory, expected.reads);
@@ -143,12 +147,9 @@ TEST(ClassifyDetails, RecognisesFloatingPoint) {
 }
 
 TEST(ClassifyDetails, SetsControlFlowFlags) {
-  EXPECT_TRUE(classify("bra.uni").is_uniform);
-  EXPECT_FALSE(classify("bra").is_uniform);
-  EXPECT_TRUE(classify("ret").is_return);
-  EXPECT_FALSE(classify("ret").is_thread_exit);
-  EXPECT_TRUE(classify("exit").is_thread_exit);
-  EXPECT_TRUE(classify("trap").is_thread_exit);
+  EXPECT_FALSE(classify("ret").is_thread_exit());
+  EXPECT_TRUE(classify("exit").is_thread_exit());
+  EXPECT_TRUE(classify("trap").is_thread_exit());
   for (const char* opcode : {"bra", "brx.idx", "call", "ret", "exit", "trap"})
     EXPECT_TRUE(classify(opcode).ends_block());
   for (const char* opcode : {"bar.sync", "add.s32", "brkpt", "brev.b32"})
@@ -157,12 +158,96 @@ TEST(ClassifyDetails, SetsControlFlowFlags) {
 
 TEST(ClassifyDetails, UnknownOpcodesKeepOnlyTheirModifiers) {
   const OpcodeTraits traits = classify("frobnicate.global.f32");
-  EXPECT_FALSE(traits.known);
+  EXPECT_FALSE(traits.is_known());
+  EXPECT_EQ(traits.op, Op::unknown);
+  EXPECT_TRUE(traits.modifiers.has(Modifier::global));
   EXPECT_EQ(traits.kind, OpcodeClass::other);
   EXPECT_FALSE(traits.is_memory_access());
-  EXPECT_FALSE(classify("").known);
-  EXPECT_FALSE(classify(".f32").known);
-  EXPECT_FALSE(classify("ldx.f32").known) << "a longer word does not match its prefix";
+  EXPECT_FALSE(classify("").is_known());
+  EXPECT_FALSE(classify(".f32").is_known());
+  EXPECT_FALSE(classify("ldx.f32").is_known()) << "a longer word does not match its prefix";
+}
+
+TEST(Decoding, EveryRowOfTheTableIsItsOpcode) {
+  constexpr std::pair<const char*, Op> rows[] = {
+#define PTX_OPCODE(name, mnemonic, kind, destinations, purity) {mnemonic, Op::name},
+#include "ptx/ir/opcodes.def"
+  };
+  for (const auto& [mnemonic, op] : rows) {
+    EXPECT_EQ(op_of(mnemonic), op) << mnemonic;
+    EXPECT_EQ(classify(std::string(mnemonic) + ".whatever.b32").op, op) << mnemonic;
+  }
+  constexpr const char* forms[] = {
+#define PTX_FORM(mnemonic, kind, destinations, purity) mnemonic,
+#include "ptx/ir/opcodes.def"
+  };
+  for (const std::string form : forms)
+    EXPECT_EQ(classify(form).op, op_of(form.substr(0, form.find('.')))) << form;
+}
+
+TEST(Decoding, EveryModifierOfTheTableIsFound) {
+  constexpr std::pair<const char*, Modifier> modifiers[] = {
+#define PTX_MODIFIER(name, text) {text, Modifier::name},
+#include "ptx/ir/opcodes.def"
+  };
+  for (const auto& [text, modifier] : modifiers) {
+    Modifiers expected;
+    expected.add(modifier);
+    EXPECT_EQ(classify("mov." + std::string(text)).modifiers, expected) << text;
+    EXPECT_EQ(classify("mov." + std::string(text) + "x").modifiers, Modifiers()) << text;
+  }
+}
+
+TEST(Decoding, ModifiersMayBeInAnyOrderAndUnknownOnesAreText) {
+  const OpcodeTraits traits = classify("ld.volatile.global.u32");
+  EXPECT_EQ(classify("ld.global.volatile.u32"), traits);
+  EXPECT_EQ(classify("ld.global.volatile.L1::frobnicate.u32"), traits);
+  EXPECT_TRUE(classify("ld.const[2].u32").modifiers.has(Modifier::constant));
+  EXPECT_TRUE(traits.modifiers.has_any({Modifier::relaxed, Modifier::is_volatile}));
+  EXPECT_FALSE(traits.modifiers.has(Modifier::relaxed));
+}
+
+TEST(Decoding, ComparesOnlyWhereTheModifierIsAComparison) {
+  EXPECT_EQ(classify("setp.lt.and.s32").comparison, Comparison::less);
+  EXPECT_EQ(classify("setp.lo.u32").comparison, Comparison::less);
+  EXPECT_EQ(classify("set.hs.u32.u32").comparison, Comparison::greater_or_equal);
+  EXPECT_EQ(classify("setp.ltu.f32").comparison, std::nullopt) << "true for NaN";
+  EXPECT_EQ(classify("mul.lo.u32").comparison, std::nullopt);
+  for (const char* name : {"eq", "ne", "lt", "le", "gt", "ge"}) {
+    const Comparison comparison = classify("setp." + std::string(name) + ".s32").comparison.value();
+    EXPECT_NE(opposite_of(comparison), comparison) << name;
+    EXPECT_EQ(opposite_of(opposite_of(comparison)), comparison) << name;
+  }
+}
+
+TEST(Decoding, SaysWhatAResultDependsOn) {
+  for (const char* opcode : {"add.s32", "addc.cc.u32", "cvt.rn.f32.s32", "lop3.b32", "cvta.to.global.u64"})
+    EXPECT_EQ(classify(opcode).purity, Purity::pure) << opcode;
+  for (const char* opcode : {"mapa.shared::cluster.u32", "getctarank.shared::cluster.u32"})
+    EXPECT_EQ(classify(opcode).purity, Purity::block) << opcode;
+  for (const char* opcode : {"shfl.sync.bfly.b32", "vote.sync.all.pred", "activemask.b32",
+                             "redux.sync.add.s32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"})
+    EXPECT_EQ(classify(opcode).purity, Purity::lanes) << opcode;
+  for (const char* opcode : {"ld.global.u32", "atom.global.add.u32", "bar.red.popc.u32", "alloca.u64", "call",
+                             "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "frobnicate.u32"})
+    EXPECT_EQ(classify(opcode).purity, Purity::effect) << opcode;
+}
+
+TEST(Decoding, ResultsHaveTheFirstType) {
+  EXPECT_EQ(classify("cvt.rn.f32.s64").result_type(), DataType::f32);
+  EXPECT_EQ(classify("setp.lt.s32").result_type(), DataType::pred);
+  EXPECT_EQ(classify("st.global.u32").result_type(), DataType::none);
+  EXPECT_EQ(classify("tcgen05.ld.sync.aligned.16x64b.x2.b32").result_type(), DataType::none);
+}
+
+TEST(Decoding, CopiesNameTheDestinationFirst) {
+  using Spaces = std::array<StateSpace, 2>;
+  EXPECT_EQ(classify("cp.async.ca.shared.global").copy_spaces, (Spaces{S::shared, S::global}));
+  EXPECT_EQ(classify("cp.async.bulk.global.shared::cta.bulk_group").copy_spaces,
+            (Spaces{S::global, S::shared}));
+  EXPECT_EQ(classify("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster")
+                .copy_spaces,
+            (Spaces{S::shared, S::global}));
 }
 
 TEST(Types, HaveNamesAndSizes) {

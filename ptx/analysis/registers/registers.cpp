@@ -5,18 +5,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-std::string_view root_of(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
-
-bool has_carry_out(std::string_view opcode) {
-  for (std::size_t at = opcode.find(".cc"); at != std::string_view::npos; at = opcode.find(".cc", at + 1)) {
-    if (at + 3 == opcode.size() || opcode[at + 3] == '.') return true;
-  }
-  return false;
-}
-
-/// True if the destination is an accumulator, which is read before it is written.
-bool accumulates(std::string_view opcode) { return opcode.starts_with("wgmma.mma_async"); }
-
 std::uint32_t units_of(const RegisterDeclaration& declaration) {
   if (declaration.type == DataType::pred) return 0;
   return std::max(1U, (size_of(declaration.type) * declaration.vector + 3) / 4);
@@ -41,12 +29,13 @@ void RegisterUsage::add_instruction(const Instruction& instruction) {
       read(guard);
   }
   if (instruction.traits.kind == OpcodeClass::call) return add_call(instruction);
-  const bool known = instruction.traits.known;
+  const bool known = instruction.traits.is_known();
   for (std::size_t index = 0; index < instruction.operands.size(); ++index) {
     const Operand& operand = instruction.operands[index];
     const bool written =
         known && index < instruction.traits.destinations && operand.kind != OperandKind::address;
-    if (!written || accumulates(instruction.opcode)) read_operand(operand, scope);
+    const bool is_accumulator = instruction.op() == Op::wgmma;  // read before it is written
+    if (!written || is_accumulator) read_operand(operand, scope);
     if (written) write_operand(operand, scope, instruction.guarded());
     // An unknown instruction may write any register it names outside addresses.
     if (!known && operand.kind != OperandKind::address) write_operand(operand, scope, true);
@@ -66,9 +55,8 @@ void RegisterUsage::add_call(const Instruction& call) {
 }
 
 void RegisterUsage::add_carry(const Instruction& instruction) {
-  const std::string_view root = root_of(instruction.opcode);
-  if (root == "addc" || root == "subc" || root == "madc") read(carry());
-  if (has_carry_out(instruction.opcode)) write(carry(), instruction.guarded());
+  if (instruction.traits.reads_carry()) read(carry());
+  if (instruction.has(Modifier::cc)) write(carry(), instruction.guarded());
 }
 
 void RegisterUsage::read_operand(const Operand& operand, std::uint32_t scope) {

@@ -8,8 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "ptx/analysis/opcode_modifiers.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -310,7 +308,7 @@ bool Uniformity::hides_lanes(std::uint32_t at) const {
 /// Returns the variance of the result.
 Variance Uniformity::evaluate(std::uint32_t at) const {
   const Instruction& instruction = function_.body->instructions[at];
-  if (!instruction.traits.known || instruction.traits.kind == OpcodeClass::call ||
+  if (!instruction.traits.is_known() || instruction.traits.kind == OpcodeClass::call ||
       instruction.traits.kind == OpcodeClass::atomic || instruction.traits.synchronizes)
     return varies;
   Variance variance = uniform;
@@ -334,7 +332,7 @@ Variance Uniformity::evaluate_load(const Instruction& instruction, Variance addr
     case StateSpace::constant: return address;
     case StateSpace::global:
       // Read-only while the kernel runs.
-      return has_modifier(instruction.opcode, "nc") ? address : varies;
+      return instruction.has(Modifier::nc) ? address : varies;
     case StateSpace::param: {
       if (!function_.is_entry || instruction.operands.size() < 2) return varies;
       const Operand& operand = instruction.operands[1];
@@ -351,23 +349,21 @@ Variance Uniformity::evaluate_load(const Instruction& instruction, Variance addr
 
 /// Handles instructions that exchange values between threads or query the machine.
 Variance Uniformity::evaluate_exchange(const Instruction& instruction, Variance operands) const {
-  const std::string_view root = instruction.opcode.substr(0, instruction.opcode.find('.'));
-  if (root == "vote" || root == "redux") {
+  if (instruction.op() == Op::vote || instruction.op() == Op::redux) {
     // If all lanes take part, the result is uniform within the warp, but differs between warps.
-    const bool one_answer = has_modifier(instruction.opcode, "sync") && !instruction.operands.empty() &&
+    const bool one_answer = instruction.has(Modifier::sync) && !instruction.operands.empty() &&
                             is_all_lanes(instruction.operands.back());
     return one_answer ? varies_in_block | varies_over_blocks : varies;
   }
-  if (instruction.traits.kind == OpcodeClass::barrier) {
-    return has_modifier(instruction.opcode, "red") ? varies_over_blocks : varies;
+  if (instruction.traits.kind == OpcodeClass::barrier)
+    return instruction.has(Modifier::red) ? varies_over_blocks : varies;
+  switch (instruction.traits.purity) {
+    case Purity::pure: return operands;
+    case Purity::block: return operands | varies_over_blocks;
+    case Purity::lanes:
+    case Purity::effect: break;
   }
-  // The block of the cluster that has an address, and the address in another block, depend on the executing
-  // block.
-  if (root == "getctarank" || root == "mapa") return operands | varies_over_blocks;
-  static constexpr std::string_view asking[] = {"shfl",    "match",  "activemask", "elect",
-                                                "mma",     "wmma",   "movmatrix",  "wgmma",
-                                                "tcgen05", "alloca", "stacksave",  "clusterlaunchcontrol"};
-  return std::ranges::find(asking, root) != std::end(asking) ? varies : operands;
+  return varies;
 }
 
 }  // namespace lynxpp::ptx

@@ -161,7 +161,7 @@ std::string obstacle_to_shared_counters(const ReachedFunctions& reached) {
   if (std::ranges::any_of(kernel.graph().blocks, falls_off)) return "the kernel's code ends without a return";
   for (const FunctionUnit& function : reached.functions) {
     for (const Instruction& instruction : function.function->body->instructions) {
-      if (&function != &kernel && instruction.traits.is_thread_exit)
+      if (&function != &kernel && instruction.traits.is_thread_exit())
         return "a function that it calls exits the thread";
       for (const Operand& operand : instruction.operands) {
         if (operand.name == "%dynamic_smem_size" || operand.name == "%total_smem_size")

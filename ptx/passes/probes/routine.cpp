@@ -97,7 +97,7 @@ class RoutineBuilder {
       if (!value) continue;
       switch (value->kind) {
         case Placeholder::Kind::slot:
-          if (instruction.opcode != "mov.b64" || i != 1) {
+          if (instruction.op() != Op::mov || instruction.traits.type != DataType::b64 || i != 1) {
             return failure("a handler reads '" + std::string(operand.name) +
                            "' with an instruction other than mov.b64");
           }
@@ -109,7 +109,7 @@ class RoutineBuilder {
           break;
         case Placeholder::Kind::site_value:
           routine_.site_values_.insert(value->name);
-          if (instruction.opcode.ends_with("64")) routine_.wide_site_values_.insert(value->name);
+          if (size_of(instruction.traits.type) == 8) routine_.wide_site_values_.insert(value->name);
           break;
         case Placeholder::Kind::variable:
         case Placeholder::Kind::invariant: break;
@@ -163,7 +163,7 @@ class RoutineBuilder {
         [&](const Instruction& instruction) -> Status {
           const auto index = static_cast<std::uint32_t>(&instruction - body_.instructions.data());
           if (spared_.contains(index)) return success();
-          if (!instruction.traits.is_return) return reader.read(instruction, code);
+          if (instruction.op() != Op::ret) return reader.read(instruction, code);
           const bool is_last = index + 1 == body_.instructions.size();
           if (is_last && !instruction.guarded()) return success();
           if (!end) end = code.fresh_label();

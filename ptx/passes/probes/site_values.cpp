@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "ptx/ir/result_type.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/probes/loop_edges.h"
 
@@ -125,7 +124,7 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
 
 void SiteValues::add_loaded_values(const Probe& probe, const Site& site, CodeBuilder& code) {
   const OpcodeTraits& traits = site.instruction->traits;
-  const DataType result = result_type(*site.instruction);
+  const DataType result = traits.result_type();
   for (const std::string& name : routine_at(probe, site).site_values()) {
     if (name.starts_with(operand_prefix) && is_read_after(name, site)) add_operand(name, site, code);
     if (name.starts_with(result_prefix)) add_written(name, site, result != DataType::none, result, code);
@@ -149,8 +148,7 @@ void SiteValues::add_operand(std::string_view name, const Site& site, CodeBuilde
   const std::uint32_t position = number_at_end(name);
   const bool exists = position < instruction.operands.size();
   // The last operand of mad.wide and the result of mul.wide are twice as wide as the instruction type.
-  const bool is_wide =
-      (position == 0 || position == 3) && instruction.opcode.find(".wide") != std::string_view::npos;
+  const bool is_wide = (position == 0 || position == 3) && instruction.has(Modifier::wide);
   const Operand* const operand = exists ? &instruction.operands[position] : nullptr;
   // Addresses and registers of memory instructions may be wider than the instruction type; immediates are
   // not.
@@ -267,8 +265,8 @@ void SiteValues::add_branch_target(const Site& site, CodeBuilder& code) {
   };
   if (branch.traits.kind != OpcodeClass::branch || targets.empty()) {
     code.mov(target, 0);
-  } else if (!branch.opcode.starts_with("brx") || branch.operands[0].kind == OperandKind::integer) {
-    const bool is_indexed = branch.opcode.starts_with("brx");  // with a constant index
+  } else if (branch.op() != Op::brx || branch.operands[0].kind == OperandKind::integer) {
+    const bool is_indexed = branch.op() == Op::brx;  // with a constant index
     const std::size_t entry = is_indexed ? static_cast<std::size_t>(branch.operands[0].integer) : 0;
     code.mov(target, entry < targets.size() ? number_of(entry) : 0);
   } else {

@@ -177,7 +177,7 @@ class FunctionSplicer {
 
   /// Before an exit or a call: exit probes, and the store of the state for the caller or the callee.
   void add_departure(std::uint32_t block, const Instruction& instruction, CodeBuilder& code) {
-    const bool ends = is_exit(instruction) && (is_kernel_ || instruction.traits.is_thread_exit);
+    const bool ends = is_exit(instruction) && (is_kernel_ || instruction.traits.is_thread_exit());
     if (is_exit(instruction)) {
       CodeBuilder probes(names_);
       add_probes({ProbePoint::function_exit, block, &instruction}, probes);
@@ -185,7 +185,7 @@ class FunctionSplicer {
       add_guarded(predicate_of(instruction.guard), probes.take(), code);
     }
     if (ends) return;
-    if (frame_.is_passed_by(instruction) || (!is_kernel_ && instruction.traits.is_return)) {
+    if (frame_.is_passed_by(instruction) || (!is_kernel_ && instruction.op() == Op::ret)) {
       frame_.add_store(code);
     }
   }

@@ -222,7 +222,7 @@ Status Planner::finish_block(CompiledFunction& function, std::uint32_t block, Se
   const ptx::Instruction& last = body.instructions[segment.end - 1];
   if (!last.traits.ends_block()) return success();
   if (last.traits.kind == ptx::OpcodeClass::exit) {
-    segment.control = last.traits.is_return             ? Control::ret
+    segment.control = last.op() == ptx::Op::ret         ? Control::ret
                       : last.opcode.starts_with("trap") ? Control::trap
                                                         : Control::exit;
     return success();

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ptx/analysis/flow/walk.h"
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/analysis/values/cohorts.h"
 
 namespace lynxpp::ptx {
@@ -13,11 +12,9 @@ namespace {
 /// first, wherever they are.
 bool may_spin(const Instruction& instruction) {
   const OpcodeTraits& traits = instruction.traits;
-  if (!traits.known || traits.kind == OpcodeClass::atomic || traits.kind == OpcodeClass::call) return true;
-  for (const std::string_view modifier : {"volatile", "relaxed", "acquire", "mmio"}) {
-    if (has_modifier(instruction.opcode, modifier)) return true;
-  }
-  return false;
+  if (!traits.is_known() || traits.kind == OpcodeClass::atomic || traits.kind == OpcodeClass::call)
+    return true;
+  return instruction.has_any({Modifier::is_volatile, Modifier::relaxed, Modifier::acquire, Modifier::mmio});
 }
 
 }  // namespace
