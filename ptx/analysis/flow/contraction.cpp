@@ -1,19 +1,14 @@
 #include "ptx/analysis/flow/contraction.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
-
-#include "ptx/analysis/opcode_modifiers.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-bool names_rounding(std::string_view opcode) {
-  constexpr std::array<std::string_view, 4> roundings{"rn", "rz", "rm", "rp"};
-  return std::ranges::any_of(roundings,
-                             [&](std::string_view rounding) { return has_modifier(opcode, rounding); });
+bool names_rounding(const Instruction& instruction) {
+  return instruction.has_any({Modifier::rn, Modifier::rz, Modifier::rm, Modifier::rp});
 }
 
 bool is_fusable_type(DataType type) {
@@ -28,35 +23,33 @@ bool is_fusable_type(DataType type) {
   }
 }
 
-bool is_open(const Instruction& instruction, std::string_view root) {
-  return opcode_root(instruction.opcode) == root && is_fusable_type(instruction.traits.type) &&
-         !names_rounding(instruction.opcode) && instruction.operands.size() == 3;
+bool is_open(const Instruction& instruction, Op op) {
+  return instruction.op() == op && is_fusable_type(instruction.traits.type) && !names_rounding(instruction) &&
+         instruction.operands.size() == 3;
 }
-bool is_open_product(const Instruction& instruction) { return is_open(instruction, "mul"); }
+bool is_open_product(const Instruction& instruction) { return is_open(instruction, Op::mul); }
 bool is_open_sum(const Instruction& instruction) {
-  return is_open(instruction, "add") || is_open(instruction, "sub");
+  return is_open(instruction, Op::add) || is_open(instruction, Op::sub);
 }
 
 /// True if lanes exchange values or query the active lanes.
-bool looks_at_lanes(std::string_view root) {
-  constexpr std::array<std::string_view, 5> roots{"vote", "shfl", "match", "activemask", "redux"};
-  return std::ranges::find(roots, root) != roots.end();
+bool looks_at_lanes(Op op) {
+  return op == Op::vote || op == Op::shfl || op == Op::match || op == Op::activemask || op == Op::redux;
 }
 
 /// True for a division or root that becomes a call, with a slow path for exceptional operands.
-bool is_called(const Instruction& instruction, std::string_view root) {
-  const bool divides = root == "div" || root == "rem";
+bool is_called(const Instruction& instruction) {
+  const Op op = instruction.op();
+  const bool divides = op == Op::div || op == Op::rem;
   if (divides && !instruction.traits.is_floating) return size_of(instruction.traits.type) == 8;
-  return (divides || root == "sqrt" || root == "rcp") && names_rounding(instruction.opcode);
+  return (divides || op == Op::sqrt || op == Op::rcp) && names_rounding(instruction);
 }
 
 bool ends_stretch(const Instruction& instruction) {
-  const std::string_view root = opcode_root(instruction.opcode);
   const OpcodeClass kind = instruction.traits.kind;
-  if (kind == OpcodeClass::call || kind == OpcodeClass::fence || is_called(instruction, root)) return true;
+  if (kind == OpcodeClass::call || kind == OpcodeClass::fence || is_called(instruction)) return true;
   if (!instruction.guarded()) return false;
-  if (kind == OpcodeClass::arithmetic) return looks_at_lanes(root);
-  if (kind == OpcodeClass::data) return looks_at_lanes(root);
+  if (kind == OpcodeClass::arithmetic || kind == OpcodeClass::data) return looks_at_lanes(instruction.op());
   return kind != OpcodeClass::memory || instruction.traits.space != StateSpace::param;
 }
 
@@ -123,8 +116,7 @@ class Finder {
   }
 
   Product uses_of(std::uint32_t at) const {
-    Product product{
-        at, !body_.instructions[at].guarded() && !has_modifier(body_.instructions[at].opcode, "sat"), {}};
+    Product product{at, !body_.instructions[at].guarded() && !body_.instructions[at].has(Modifier::sat), {}};
     follow(product, at, false);
     return product;
   }
@@ -144,13 +136,13 @@ class Finder {
       }
       const Instruction& user = body_.instructions[use.user];
       const bool is_near = stretch_[use.user] == stretch_[product.instruction];
-      const std::string_view root = opcode_root(user.opcode);
+      const Op op = user.op();
       if (is_near && is_open_sum(user) && has_same_form(user, body_.instructions[product.instruction])) {
         add_use(product, use.user, value, is_negated);
-      } else if (is_near && !user.guarded() && (root == "mov" || root == "neg") &&
+      } else if (is_near && !user.guarded() && (op == Op::mov || op == Op::neg) &&
                  user.operands.size() == 2 &&
                  size_of(user.traits.type) == size_of(body_.instructions[product.instruction].traits.type)) {
-        follow(product, use.user, is_negated != (root == "neg"));
+        follow(product, use.user, is_negated != (op == Op::neg));
       } else {
         product.is_fusable = false;
       }
@@ -158,8 +150,7 @@ class Finder {
   }
 
   static bool has_same_form(const Instruction& sum, const Instruction& product) {
-    return sum.traits.type == product.traits.type &&
-           has_modifier(sum.opcode, "ftz") == has_modifier(product.opcode, "ftz");
+    return sum.traits.type == product.traits.type && sum.has(Modifier::ftz) == product.has(Modifier::ftz);
   }
 
   void add_use(Product& product, std::uint32_t sum, ValueId value, bool is_negated) const {

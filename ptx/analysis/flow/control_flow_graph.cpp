@@ -120,7 +120,7 @@ class GraphBuilder {
     };
     if (branch.operands.empty()) return targets;
     const std::string_view name = branch.operands.back().name;
-    if (!branch.opcode.starts_with("brx")) {
+    if (branch.op() != Op::brx) {
       add(name);
       return targets;
     }

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
@@ -195,10 +194,11 @@ class TransferFinder {
     for (const Node to : written) {
       for (const Node from : read_by(index, at)) graph_.add_edge(from, to);
     }
-    const std::string_view opcode = body_of(index).instructions[at].opcode;
-    if (!opcode.starts_with("cvta.") || has_modifier(opcode, "to")) return;
-    const bool is_shared = opcode.starts_with("cvta.shared");
-    const bool is_global = opcode.starts_with("cvta.global");
+    const Instruction& instruction = body_of(index).instructions[at];
+    if (instruction.op() != Op::cvta || instruction.has(Modifier::to)) return;
+    const bool is_shared =
+        instruction.has_any({Modifier::shared, Modifier::shared_cta, Modifier::shared_cluster});
+    const bool is_global = instruction.has(Modifier::global);
     for (const Node node : written) seed_pointer(node, is_shared ? shared : is_global ? device : Marks{0});
   }
 
@@ -211,10 +211,8 @@ class TransferFinder {
     if (access.writes) nodes.stored = stored_by(index, at);
     if (access.address != nullptr) nodes.address = nodes_of(index, at, *access.address);
     if (!leads_outside(access.space)) return add_private_access(index, at, access, nodes);
-    if (instruction.traits.kind == OpcodeClass::atomic) {
-      nodes.brings_into_shared =
-          has_modifier(instruction.opcode, "exch") || has_modifier(instruction.opcode, "cas");
-    }
+    if (instruction.traits.kind == OpcodeClass::atomic)
+      nodes.brings_into_shared = instruction.has_any({Modifier::exch, Modifier::cas});
     constexpr std::uint32_t pointer_bytes = 8;
     if (size_of(instruction.traits.type) == pointer_bytes) {
       for (const Node node : nodes.loaded) seed_pointer(node, loaded);
@@ -297,8 +295,7 @@ class TransferFinder {
       return is_surface ? read_by(index, at) : std::vector<Node>();
     }
     std::vector<Node> nodes = nodes_of(index, at, *value);
-    const Operand* second =
-        has_modifier(instruction.opcode, "cas") ? stored_operand(instruction, 1) : nullptr;
+    const Operand* second = instruction.has(Modifier::cas) ? stored_operand(instruction, 1) : nullptr;
     if (second != nullptr) nodes = nodes_of(index, at, *second);  // the first is only compared
     return nodes;
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/ir/array_element.h"
 
 namespace lynxpp::ptx {
@@ -166,21 +165,19 @@ void AffineAnalysis::bound_value(ValueId value, std::uint32_t at) {
 /// The range of the result implied by the opcode alone.
 std::optional<Interval> AffineAnalysis::range_of_result(std::uint32_t at) {
   const Instruction& instruction = function_.body->instructions[at];
-  const std::string_view root = opcode_root(instruction.opcode);
-  if (instruction.traits.kind == OpcodeClass::memory && root.starts_with("ld"))
-    return range_of_type(instruction.traits.type);
-  if (root == "cvt") return range_of_type(instruction.traits.type);
-  if (root == "popc" || root == "clz") return Interval{0, 64};
-  if (root == "mov" && instruction.operands.size() == 2 && instruction.operands[1].name == "%laneid")
+  const Op op = instruction.op();
+  if (op == Op::ld || op == Op::ldu || op == Op::cvt) return range_of_type(instruction.traits.type);
+  if (op == Op::popc || op == Op::clz) return Interval{0, 64};
+  if (op == Op::mov && instruction.operands.size() == 2 && instruction.operands[1].name == "%laneid")
     return Interval{0, 31};
   if (instruction.operands.size() != 3) return std::nullopt;
   const Operand& last = instruction.operands[2];
   if (last.kind != OperandKind::integer || last.integer < 0) return std::nullopt;
   const DataType type = instruction.traits.type;
-  if (root == "and") return Interval{0, last.integer};
-  if (root == "rem" && last.integer > 0 && (type == DataType::u32 || type == DataType::u64))
+  if (op == Op::bit_and) return Interval{0, last.integer};
+  if (op == Op::rem && last.integer > 0 && (type == DataType::u32 || type == DataType::u64))
     return Interval{0, last.integer - 1};
-  if (root == "shr" && type == DataType::u32 && last.integer >= 1 && last.integer < 32)
+  if (op == Op::shr && type == DataType::u32 && last.integer >= 1 && last.integer < 32)
     return Interval{0, (Wide{1} << (32 - last.integer)) - 1};
   return std::nullopt;
 }
@@ -233,36 +230,42 @@ std::optional<AffineForm> AffineAnalysis::address_form(std::uint32_t at) {
 
 std::optional<AffineForm> AffineAnalysis::evaluate(std::uint32_t at) {
   const Instruction& instruction = function_.body->instructions[at];
-  const std::string_view opcode = instruction.opcode;
   if (instruction.traits.is_memory_access()) return evaluate_parameter(at);
-  if (has_modifier(opcode, "sat") || instruction.traits.is_floating) return std::nullopt;
-  const std::string_view root = opcode_root(opcode);
-  if (root == "cvt" || root == "cvta") return evaluate_conversion(at);
+  if (instruction.has(Modifier::sat) || instruction.traits.is_floating) return std::nullopt;
   const DataType type = instruction.traits.type;
   const std::uint8_t bits = is_integer_of(type, 32) ? 32 : is_integer_of(type, 64) ? 64 : 0;
-  if (root == "mul" || root == "mad") return evaluate_product(at, root, bits);
-  if (bits == 0) return std::nullopt;
-  if (root == "shl" || root == "or" || root == "xor" || root == "not") return evaluate_bits(at, root, bits);
-  return evaluate_arithmetic(at, root, bits);
+  switch (instruction.op()) {
+    case Op::cvt:
+    case Op::cvta: return evaluate_conversion(at);
+    case Op::mul:
+    case Op::mad: return evaluate_product(at, bits);
+    case Op::shl:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::bit_not: return evaluate_bits(at, bits);
+    case Op::mov:
+    case Op::add:
+    case Op::sub:
+    case Op::neg: return evaluate_arithmetic(at, bits);
+    default: return std::nullopt;
+  }
 }
 
-std::optional<AffineForm> AffineAnalysis::evaluate_arithmetic(std::uint32_t at, std::string_view root,
-                                                              std::uint8_t bits) {
-  if (root != "mov" && root != "add" && root != "sub" && root != "neg") return std::nullopt;
+std::optional<AffineForm> AffineAnalysis::evaluate_arithmetic(std::uint32_t at, std::uint8_t bits) {
+  const Op op = function_.body->instructions[at].op();
   std::optional<AffineForm> first = operand_form(at, 1, bits);
-  if (!first) return std::nullopt;
-  if (root == "mov") return first;
-  if (root == "neg") return scale(*first, -1);
+  if (bits == 0 || !first) return std::nullopt;
+  if (op == Op::mov) return first;
+  if (op == Op::neg) return scale(*first, -1);
   const std::optional<AffineForm> second = operand_form(at, 2, bits);
   if (!second) return std::nullopt;
-  return add(*first, root == "sub" ? scale(*second, -1) : *second);
+  return add(*first, op == Op::sub ? scale(*second, -1) : *second);
 }
 
-std::optional<AffineForm> AffineAnalysis::evaluate_product(std::uint32_t at, std::string_view root,
-                                                           std::uint8_t bits) {
+std::optional<AffineForm> AffineAnalysis::evaluate_product(std::uint32_t at, std::uint8_t bits) {
   const Instruction& instruction = function_.body->instructions[at];
-  const bool is_wide = has_modifier(instruction.opcode, "wide");
-  if (bits == 0 || (!is_wide && !has_modifier(instruction.opcode, "lo"))) return std::nullopt;
+  const bool is_wide = instruction.has(Modifier::wide);
+  if (bits == 0 || (!is_wide && !instruction.has(Modifier::lo))) return std::nullopt;
   if (is_wide && bits != 32) return std::nullopt;
   std::optional<AffineForm> first = operand_form(at, 1, bits);
   std::optional<AffineForm> second = operand_form(at, 2, bits);
@@ -275,17 +278,17 @@ std::optional<AffineForm> AffineAnalysis::evaluate_product(std::uint32_t at, std
     if (!first || !second) return std::nullopt;
   }
   std::optional<AffineForm> product = multiply(*first, *second);
-  if (!product || root == "mul") return product;
+  if (!product || instruction.op() == Op::mul) return product;
   const std::optional<AffineForm> addend = operand_form(at, 3, product->bits);
   return addend ? add(*product, *addend) : std::nullopt;
 }
 
-std::optional<AffineForm> AffineAnalysis::evaluate_bits(std::uint32_t at, std::string_view root,
-                                                        std::uint8_t bits) {
+std::optional<AffineForm> AffineAnalysis::evaluate_bits(std::uint32_t at, std::uint8_t bits) {
+  const Op op = function_.body->instructions[at].op();
   const std::optional<AffineForm> first = operand_form(at, 1, bits);
-  if (!first) return std::nullopt;
-  if (root == "not") return add(scale(*first, -1), constant_form(-1, bits));  // ~x = -x - 1
-  if (root == "shl") {
+  if (bits == 0 || !first) return std::nullopt;
+  if (op == Op::bit_not) return add(scale(*first, -1), constant_form(-1, bits));  // ~x = -x - 1
+  if (op == Op::shl) {
     const std::optional<AffineForm> amount = operand_form(at, 2, 32);
     if (!amount || !amount->is_constant() || amount->constant < 0 || amount->constant >= bits)
       return std::nullopt;
@@ -331,12 +334,12 @@ std::optional<AffineForm> AffineAnalysis::widen(const AffineForm& form, bool is_
 
 std::optional<AffineForm> AffineAnalysis::evaluate_conversion(std::uint32_t at) {
   const Instruction& instruction = function_.body->instructions[at];
-  if (opcode_root(instruction.opcode) == "cvta") {
+  if (instruction.op() == Op::cvta) {
     // Global addresses equal their generic addresses; other state spaces are offset.
-    return has_modifier(instruction.opcode, "global") ? operand_form(at, 1, 64) : std::nullopt;
+    return instruction.has(Modifier::global) ? operand_form(at, 1, 64) : std::nullopt;
   }
   const DataType source = instruction.traits.type;  // the last type of the opcode
-  const DataType target = first_type(instruction.opcode);
+  const DataType target = instruction.traits.first_type;
   for (const std::uint8_t bits : {std::uint8_t{32}, std::uint8_t{64}}) {
     if (!is_integer_of(source, bits)) continue;
     std::optional<AffineForm> form = operand_form(at, 1, bits);

@@ -59,9 +59,9 @@ class AffineAnalysis {
   void evaluate_block(std::uint32_t block);
   AffineForm evaluate_phi(ValueId phi);
   std::optional<AffineForm> evaluate(std::uint32_t instruction);
-  std::optional<AffineForm> evaluate_arithmetic(std::uint32_t at, std::string_view root, std::uint8_t bits);
-  std::optional<AffineForm> evaluate_product(std::uint32_t at, std::string_view root, std::uint8_t bits);
-  std::optional<AffineForm> evaluate_bits(std::uint32_t at, std::string_view root, std::uint8_t bits);
+  std::optional<AffineForm> evaluate_arithmetic(std::uint32_t at, std::uint8_t bits);
+  std::optional<AffineForm> evaluate_product(std::uint32_t at, std::uint8_t bits);
+  std::optional<AffineForm> evaluate_bits(std::uint32_t at, std::uint8_t bits);
   std::optional<AffineForm> evaluate_conversion(std::uint32_t at);
   std::optional<AffineForm> evaluate_parameter(std::uint32_t at);
   std::optional<AffineForm> operand_form(std::uint32_t at, std::size_t index, std::uint8_t bits);

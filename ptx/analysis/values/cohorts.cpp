@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "ptx/analysis/opcode_modifiers.h"
-
 namespace lynxpp::ptx {
 
 bool may_join_lanes(const Instruction& instruction) {
-  return instruction.traits.kind == OpcodeClass::barrier || has_modifier(instruction.opcode, "sync");
+  return instruction.traits.kind == OpcodeClass::barrier || instruction.has(Modifier::sync);
 }
 
 LaneCohorts::LaneCohorts(const Function& function, const ControlFlowGraph& graph,

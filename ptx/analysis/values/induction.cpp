@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/analysis/values/affine.h"
 
 namespace lynxpp::ptx {
@@ -10,56 +9,40 @@ namespace {
 
 /// A comparison of `start + k × step` with `bound` that keeps a loop running.
 struct Condition {
-  std::string_view comparison;  // lt, le, gt, ge, eq, ne
+  Comparison comparison = Comparison::equal;
   Wide start = 0;
   Wide step = 0;
   Wide bound = 0;
 };
 
-std::string_view negate(std::string_view comparison) {
-  if (comparison == "lt") return "ge";
-  if (comparison == "le") return "gt";
-  if (comparison == "gt") return "le";
-  if (comparison == "ge") return "lt";
-  return comparison == "eq" ? "ne" : "eq";
-}
-
-std::string_view swap_sides(std::string_view comparison) {
-  if (comparison == "lt") return "gt";
-  if (comparison == "le") return "ge";
-  if (comparison == "gt") return "lt";
-  if (comparison == "ge") return "le";
-  return comparison;
-}
-
-/// "lo" and similar names are the unsigned spellings.
-std::string_view comparison_of(std::string_view opcode) {
-  static constexpr std::pair<std::string_view, std::string_view> names[] = {
-      {"lt", "lt"}, {"le", "le"}, {"gt", "gt"}, {"ge", "ge"}, {"eq", "eq"},
-      {"ne", "ne"}, {"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
-  for (const auto& [spelling, meaning] : names) {
-    if (has_modifier(opcode, spelling)) return meaning;
+Comparison swap_sides(Comparison comparison) {
+  using enum Comparison;
+  switch (comparison) {
+    case less: return greater;
+    case less_or_equal: return greater_or_equal;
+    case greater: return less;
+    case greater_or_equal: return less_or_equal;
+    default: return comparison;
   }
-  return {};
 }
 
 /// Returns the first k for which the condition does not hold; nullopt if it always holds or this is unknown.
 std::optional<Wide> first_failure(Condition condition) {
-  if (condition.comparison == "eq") {
+  if (condition.comparison == Comparison::equal) {
     if (condition.start != condition.bound) return 0;
     return condition.step == 0 ? std::nullopt : std::optional<Wide>(1);
   }
-  if (condition.comparison == "ne") {
+  if (condition.comparison == Comparison::unequal) {
     const Wide distance = condition.bound - condition.start;
     if (distance == 0) return 0;
     if (condition.step == 0 || distance % condition.step != 0 || distance / condition.step < 0)
       return std::nullopt;
     return distance / condition.step;
   }
-  if (condition.comparison == "gt" || condition.comparison == "ge") {
+  if (condition.comparison == Comparison::greater || condition.comparison == Comparison::greater_or_equal) {
     condition = {swap_sides(condition.comparison), -condition.start, -condition.step, -condition.bound};
   }
-  if (condition.comparison == "le") ++condition.bound;
+  if (condition.comparison == Comparison::less_or_equal) ++condition.bound;
   if (condition.start >= condition.bound) return 0;
   if (condition.step <= 0) return std::nullopt;
   return (condition.bound - condition.start + condition.step - 1) / condition.step;
@@ -176,20 +159,20 @@ std::optional<std::uint64_t> AffineAnalysis::count_trips(std::uint32_t index) {
   const DataType type = test.traits.type;
   const bool is_number =
       type == DataType::u32 || type == DataType::s32 || type == DataType::u64 || type == DataType::s64;
-  if (opcode_root(test.opcode) != "setp" || test.operands.size() != 3 || !is_number ||
+  if (test.op() != Op::setp || !test.traits.comparison || test.operands.size() != 3 || !is_number ||
       test.operands[0].kind != OperandKind::identifier)
     return std::nullopt;
   Condition condition;
-  condition.comparison = comparison_of(test.opcode);
+  condition.comparison = *test.traits.comparison;
   const auto bits = static_cast<std::uint8_t>(size_of(type) * 8);
   std::optional<AffineForm> variable = operand_form(at, 1, bits);
   std::optional<AffineForm> bound = operand_form(at, 2, bits);
-  if (condition.comparison.empty() || !variable || !bound) return std::nullopt;
+  if (!variable || !bound) return std::nullopt;
   if (variable->is_constant()) {
     std::swap(variable, bound);
     condition.comparison = swap_sides(condition.comparison);
   }
-  if (!exit->stays_when_true) condition.comparison = negate(condition.comparison);
+  if (!exit->stays_when_true) condition.comparison = opposite_of(condition.comparison);
   if (!bound->is_constant() || !variable->exact || variable->terms.size() != 1) return std::nullopt;
 
   // induction_ is in the order of the loops.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "ptx/analysis/opcode_modifiers.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -211,32 +209,35 @@ class LanePatterns::Decomposition {
   /// Adds the result of an instruction if it is a sum.
   bool add_result(std::uint32_t at, std::uint32_t block, Sum& sum) {
     const Instruction& instruction = all_.function_.body->instructions[at];
-    const std::string_view opcode = instruction.opcode;
-    const std::string_view root = opcode_root(opcode);
-    if (instruction.guarded() || instruction.traits.is_floating || has_modifier(opcode, "sat")) return false;
+    const OpcodeTraits& traits = instruction.traits;
+    if (instruction.guarded() || traits.is_floating || instruction.has(Modifier::sat)) return false;
     if (instruction.operands.empty() || instruction.operands[0].kind != OperandKind::identifier) return false;
     const auto add = [&](std::size_t index, std::int64_t factor) {
       return add_operand(at, operand_of(instruction, index), factor, block, sum);
     };
-    if (root == "cvt") return add_widened(at, 1, first_type(opcode), block, 1, sum);
-    if (root == "cvta")
-      return has_modifier(opcode, "global") && size_of(instruction.traits.type) == 8 && add(1, 1);
-    if (root == "mul" || root == "mad") return add_product(at, root == "mad", block, sum);
-    if (8 * size_of(instruction.traits.type) != bits_) return false;
-    if (root == "mov") return add(1, 1);
-    if (root == "add") return add(1, 1) && add(2, 1);
-    if (root == "sub") return add(1, 1) && add(2, -1);
-    if (root != "shl") return false;
+    const bool is_own_size = 8 * size_of(traits.type) == bits_;
+    switch (traits.op) {
+      case Op::cvt: return add_widened(at, 1, traits.first_type, block, 1, sum);
+      case Op::cvta: return instruction.has(Modifier::global) && size_of(traits.type) == 8 && add(1, 1);
+      case Op::mul: return add_product(at, false, block, sum);
+      case Op::mad: return add_product(at, true, block, sum);
+      case Op::mov: return is_own_size && add(1, 1);
+      case Op::add: return is_own_size && add(1, 1) && add(2, 1);
+      case Op::sub: return is_own_size && add(1, 1) && add(2, -1);
+      case Op::shl: break;
+      default: return false;
+    }
     const Operand* amount = operand_of(instruction, 2);
     const bool is_constant = amount != nullptr && amount->kind == OperandKind::integer &&
                              amount->integer >= 0 && amount->integer < bits_;
-    return is_constant && add(1, static_cast<std::int64_t>(std::uint64_t{1} << amount->integer));
+    return is_own_size && is_constant &&
+           add(1, static_cast<std::int64_t>(std::uint64_t{1} << amount->integer));
   }
 
   bool add_product(std::uint32_t at, bool has_addend, std::uint32_t block, Sum& sum) {
     const Instruction& instruction = all_.function_.body->instructions[at];
-    const bool is_wide = has_modifier(instruction.opcode, "wide");
-    if (!is_wide && !has_modifier(instruction.opcode, "lo")) return false;
+    const bool is_wide = instruction.has(Modifier::wide);
+    if (!is_wide && !instruction.has(Modifier::lo)) return false;
     const std::uint32_t bits = 8 * size_of(instruction.traits.type);
     if ((is_wide ? 2 * bits : bits) != bits_) return false;
     for (const std::size_t constant : {1, 2}) {

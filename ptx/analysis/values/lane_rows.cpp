@@ -1,9 +1,7 @@
 #include "ptx/analysis/values/lane_rows.h"
 
-#include <algorithm>
+#include <optional>
 #include <string_view>
-
-#include "ptx/analysis/opcode_modifiers.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -11,11 +9,9 @@ namespace {
 constexpr std::int64_t lanes = 32;
 constexpr std::int64_t lane_bits = 5;
 
-std::string_view last_modifier(std::string_view opcode) { return opcode.substr(opcode.rfind('.') + 1); }
-
-bool is_unsigned(std::string_view type) { return type == "u32" || type == "u64"; }
-bool is_number(std::string_view type) { return is_unsigned(type) || type == "s32" || type == "s64"; }
-bool is_word(std::string_view type) { return is_number(type) || type == "b32" || type == "b64"; }
+bool is_unsigned(DataType type) { return type == DataType::u32 || type == DataType::u64; }
+bool is_number(DataType type) { return is_unsigned(type) || type == DataType::s32 || type == DataType::s64; }
+bool is_word(DataType type) { return is_number(type) || type == DataType::b32 || type == DataType::b64; }
 
 bool is_multiple(const RowOperand& operand) { return operand.value == RowValue::multiple; }
 bool is_position(const RowOperand& operand) { return operand.value == RowValue::position; }
@@ -76,21 +72,15 @@ RowValue chosen(const RowOperand& first, const RowOperand& second, const RowOper
   return value == RowValue::position && by.varies_in_warp ? RowValue::unknown : value;
 }
 
-RowValue converted(std::string_view opcode, const RowOperand& source) {
-  const std::string_view from = last_modifier(opcode);
-  const std::string_view to = last_modifier(opcode.substr(0, opcode.rfind('.')));
-  return is_number(from) && is_number(to) && !has_modifier(opcode, "sat") ? source.value : RowValue::unknown;
+RowValue converted(const OpcodeTraits& traits, const RowOperand& source) {
+  return is_number(traits.type) && is_number(traits.first_type) ? source.value : RowValue::unknown;
 }
 
 /// True if lanes of one row are all on the same side of the bound.
-bool compares_rows(std::string_view opcode, const RowOperand& first, const RowOperand& second) {
-  const auto has = [&](std::initializer_list<std::string_view> names) {
-    return std::ranges::any_of(names, [&](std::string_view name) { return has_modifier(opcode, name); });
-  };
-  const bool is_any = has({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"});
-  if (is_position(first) && is_position(second)) return is_any;
-  const bool below = has({"lt", "ge", "lo", "hs"});
-  const bool above = has({"le", "gt", "ls", "hi"});
+bool compares_rows(std::optional<Comparison> comparison, const RowOperand& first, const RowOperand& second) {
+  if (is_position(first) && is_position(second)) return comparison.has_value();
+  const bool below = comparison == Comparison::less || comparison == Comparison::greater_or_equal;
+  const bool above = comparison == Comparison::greater || comparison == Comparison::less_or_equal;
   if (is_position(first)) return (below && is_row(second)) || (above && ends_in_ones(second));
   if (is_position(second)) return (above && is_row(first)) || (below && ends_in_ones(first));
   return false;
@@ -114,40 +104,48 @@ RowOperand row_operand_of_constant(std::int64_t constant) {
 }
 
 RowValue row_value_of(const Instruction& instruction, std::span<const RowOperand> sources) {
-  const std::string_view opcode = instruction.opcode;
-  const std::string_view root = opcode_root(opcode);
+  const OpcodeTraits& traits = instruction.traits;
   const std::size_t count = sources.size();
-  if (!is_word(last_modifier(opcode)) || has_modifier(opcode, "sat")) return RowValue::unknown;
-  const bool is_low = has_modifier(opcode, "lo") || has_modifier(opcode, "wide");
-  if (root == "mov" && count == 1) return sources[0].value;
-  if (root == "cvt" && count == 1) return converted(opcode, sources[0]);
-  if (count == 2) {
-    if (root == "add" || root == "or" || root == "xor") return sum(sources[0], sources[1]).value;
-    if (root == "sub") return difference(sources[0], sources[1]);
-    if (root == "mul" && is_low) return product(sources[0], sources[1]).value;
-    if (root == "and") return masked(sources[0], sources[1]);
-    if (root == "shl") return shifted_left(sources[0], sources[1]);
-    if (root == "rem" && is_unsigned(last_modifier(opcode))) return remainder(sources[0], sources[1]);
+  if (!is_word(traits.type) || instruction.has(Modifier::sat)) return RowValue::unknown;
+  const bool is_low = instruction.has_any({Modifier::lo, Modifier::wide});
+  if (count == 1) {
+    if (traits.op == Op::mov) return sources[0].value;
+    return traits.op == Op::cvt ? converted(traits, sources[0]) : RowValue::unknown;
   }
   if (count == 3) {
-    if (root == "mad" && is_low) return sum(product(sources[0], sources[1]), sources[2]).value;
-    if (root == "selp") return chosen(sources[0], sources[1], sources[2]);
+    if (traits.op == Op::mad && is_low) return sum(product(sources[0], sources[1]), sources[2]).value;
+    return traits.op == Op::selp ? chosen(sources[0], sources[1], sources[2]) : RowValue::unknown;
   }
-  return RowValue::unknown;
+  if (count != 2) return RowValue::unknown;
+  switch (traits.op) {
+    case Op::add:
+    case Op::bit_or:
+    case Op::bit_xor: return sum(sources[0], sources[1]).value;
+    case Op::sub: return difference(sources[0], sources[1]);
+    case Op::mul: return is_low ? product(sources[0], sources[1]).value : RowValue::unknown;
+    case Op::bit_and: return masked(sources[0], sources[1]);
+    case Op::shl: return shifted_left(sources[0], sources[1]);
+    case Op::rem: return is_unsigned(traits.type) ? remainder(sources[0], sources[1]) : RowValue::unknown;
+    default: return RowValue::unknown;
+  }
 }
 
 bool hides_lanes(const Instruction& instruction, std::span<const RowOperand> sources) {
   if (sources.size() < 2) return false;
-  const std::string_view opcode = instruction.opcode;
-  const std::string_view root = opcode_root(opcode);
-  const std::string_view type = last_modifier(opcode);
+  const DataType type = instruction.traits.type;
   const RowOperand &first = sources[0], &second = sources[1];
-  if (root == "setp" || root == "set") return is_number(type) && compares_rows(opcode, first, second);
-  if (!is_word(type)) return false;
-  if (root == "shr") return is_position(first) && second.constant && *second.constant >= lane_bits;
-  if (root == "and") return (is_position(first) && is_row(second)) || (is_row(first) && is_position(second));
-  if (root == "div") return is_unsigned(type) && is_position(first) && is_row(second) && second.constant != 0;
-  return root == "sub" && is_position(first) && is_position(second);
+  switch (instruction.op()) {
+    case Op::setp:
+    case Op::set: return is_number(type) && compares_rows(instruction.traits.comparison, first, second);
+    case Op::shr:
+      return is_word(type) && is_position(first) && second.constant && *second.constant >= lane_bits;
+    case Op::bit_and:
+      return is_word(type) &&
+             ((is_position(first) && is_row(second)) || (is_row(first) && is_position(second)));
+    case Op::div: return is_unsigned(type) && is_position(first) && is_row(second) && second.constant != 0;
+    case Op::sub: return is_word(type) && is_position(first) && is_position(second);
+    default: return false;
+  }
 }
 
 }  // namespace lynxpp::ptx

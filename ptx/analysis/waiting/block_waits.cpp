@@ -6,7 +6,6 @@
 
 #include "ptx/analysis/analyses.h"
 #include "ptx/analysis/calls/call_graph.h"
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/ir/memory_access.h"
 
 namespace lynxpp::ptx {
@@ -19,26 +18,19 @@ struct Reads {
   bool ordered = false;  ///< forces the compiler to repeat weak reads
 };
 
-bool has_any(std::string_view opcode, std::initializer_list<std::string_view> modifiers) {
-  return std::ranges::any_of(modifiers, [&](std::string_view each) { return has_modifier(opcode, each); });
-}
-
-bool begins(std::string_view opcode, std::string_view root) {
-  return opcode.starts_with(root) && (opcode.size() == root.size() || opcode[root.size()] == '.');
+bool orders_reads(Op op) {
+  return op == Op::membar || op == Op::fence || op == Op::bar || op == Op::barrier || op == Op::call;
 }
 
 /// True for memory that belongs to a thread block or that is read-only. Blocks of a cluster are always
 /// co-resident; otherwise the launch fails.
 bool is_private(const Instruction& instruction, StateSpace space) {
   return space == StateSpace::shared || space == StateSpace::local || space == StateSpace::param ||
-         space == StateSpace::constant || space == StateSpace::texture ||
-         has_modifier(instruction.opcode, "nc");
+         space == StateSpace::constant || space == StateSpace::texture || instruction.has(Modifier::nc);
 }
 
 void add_read(const Instruction& instruction, Reads& reads) {
-  const std::string_view opcode = instruction.opcode;
-  reads.ordered |= begins(opcode, "membar") || begins(opcode, "fence") || begins(opcode, "bar") ||
-                   begins(opcode, "barrier") || begins(opcode, "call");
+  reads.ordered |= orders_reads(instruction.op());
   const MemoryAccesses accesses = memory_accesses(instruction);
   for (const MemoryAccess& access : accesses) {
     if (!access.reads || is_private(instruction, access.space)) continue;
@@ -48,7 +40,8 @@ void add_read(const Instruction& instruction, Reads& reads) {
     }
     const bool is_strong =
         access.writes || access.space == StateSpace::surface ||
-        has_any(opcode, {"volatile", "acquire", "relaxed", "mmio", "cv", "cg", "ld_reduce"});
+        instruction.has_any({Modifier::is_volatile, Modifier::acquire, Modifier::relaxed, Modifier::mmio,
+                             Modifier::cv, Modifier::cg, Modifier::ld_reduce});
     (is_strong ? reads.strong : reads.weak) = true;
   }
 }
@@ -60,7 +53,7 @@ bool loads_what_was_read(const Instruction& instruction) {
   const OpcodeTraits& traits = instruction.traits;
   if (traits.kind == OpcodeClass::call) return true;
   return traits.reads_memory && traits.destinations != 0 && traits.space != StateSpace::param &&
-         traits.space != StateSpace::constant && !has_modifier(instruction.opcode, "nc");
+         traits.space != StateSpace::constant && !instruction.has(Modifier::nc);
 }
 
 class Waits {
@@ -118,7 +111,7 @@ class Waits {
     bool decides = false;
     for_each(blocks, [&](std::uint32_t i) {
       const Instruction& instruction = function_.body->instructions[i];
-      decides |= instruction.traits.ends_block() && !begins(instruction.opcode, "call") && reads_one(i);
+      decides |= instruction.traits.ends_block() && instruction.op() != Op::call && reads_one(i);
     });
     return decides;
   }
