@@ -31,11 +31,11 @@ ReplayedNumber wrapped(const std::optional<ThreadForm>& form, unsigned bits) {
 }
 
 /// Compares two forms as integers.
-ReplayedNumber compare(const ThreadForm& left, const ThreadForm& right, ReplayComparison comparison,
+ReplayedNumber compare(const ThreadForm& left, const ThreadForm& right, Comparison comparison,
                        const ThreadBox& box) {
   const std::optional<ThreadForm> difference = subtract(left, right);
   if (!difference) return {};
-  using enum ReplayComparison;
+  using enum Comparison;
   const auto less_than = [&](WideNumber bound, bool negated) {
     const Answer<bool> answer = is_less(*difference, bound, box);
     return answer.value ? ReplayedNumber::of(number(*answer.value != negated ? 1 : 0))
@@ -303,7 +303,7 @@ ReplayedNumber choose_number(const ReplayOperation& operation, const std::array<
                              const ThreadBox& box) {
   const Numbers numbers = read_both(operation, sources, box);
   if (!numbers.problem.is_known()) return numbers.problem;
-  const ReplayedNumber less = compare(numbers.first, numbers.second, ReplayComparison::less, box);
+  const ReplayedNumber less = compare(numbers.first, numbers.second, Comparison::less, box);
   if (!less.is_known()) return less;
   const bool takes_first = (less.form.constant != 0) == (operation.kind == ReplayKind::minimum);
   return ReplayedNumber::of(sources[takes_first ? 0 : 1]);

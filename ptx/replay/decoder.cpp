@@ -1,11 +1,9 @@
 #include "ptx/replay/decoder.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string_view>
 
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/ir/array_element.h"
 #include "ptx/ir/memory_access.h"
 
@@ -42,45 +40,37 @@ const Variable* passed_variable(const Body& body, const Function& function, std:
   return nullptr;
 }
 
-/// True if the opcode has no modifier that changes the result of an integer operation.
-bool is_plain(std::string_view opcode) {
-  return !has_modifier(opcode, "cc") && !has_modifier(opcode, "sat") && !has_modifier(opcode, "hi") &&
-         !has_modifier(opcode, "relu");
-}
-
-const std::map<std::string_view, ReplayKind>& kinds() {
+ReplayKind kind_of(Op op) {
   using enum ReplayKind;
-  static const std::map<std::string_view, ReplayKind> table{
-      {"mov", move},       {"add", add},         {"sub", subtract}, {"mul", multiply}, {"mad", multiply},
-      {"shl", shift_left}, {"shr", shift_right}, {"and", bit_and},  {"or", bit_or},    {"xor", bit_xor},
-      {"not", bit_not},    {"neg", negate},      {"min", minimum},  {"max", maximum},  {"abs", absolute},
-      {"div", divide},     {"rem", remainder},   {"selp", select},  {"cvta", move},
-  };
-  return table;
-}
-
-std::optional<ReplayComparison> comparison_of(std::string_view name) {
-  using enum ReplayComparison;
-  static const std::map<std::string_view, ReplayComparison> table{{"eq", equal},
-                                                                  {"ne", unequal},
-                                                                  {"lt", less},
-                                                                  {"lo", less},
-                                                                  {"le", less_or_equal},
-                                                                  {"ls", less_or_equal},
-                                                                  {"gt", greater},
-                                                                  {"hi", greater},
-                                                                  {"ge", greater_or_equal},
-                                                                  {"hs", greater_or_equal}};
-  const auto found = table.find(name);
-  return found == table.end() ? std::nullopt : std::optional(found->second);
-}
-
-/// Returns the modifier at `index`, from 1: "lt" for "setp.lt.s32".
-std::string_view modifier_at(std::string_view opcode, std::size_t index) {
-  for (std::size_t at = opcode.find('.'); at != std::string_view::npos; at = opcode.find('.', at + 1)) {
-    if (--index == 0) return opcode.substr(at + 1, opcode.find('.', at + 1) - at - 1);
+  switch (op) {
+    case Op::mov:
+    case Op::cvta: return move;
+    case Op::add: return add;
+    case Op::sub: return subtract;
+    case Op::mul:
+    case Op::mad: return multiply;
+    case Op::shl: return shift_left;
+    case Op::shr: return shift_right;
+    case Op::bit_and: return bit_and;
+    case Op::bit_or: return bit_or;
+    case Op::bit_xor: return bit_xor;
+    case Op::bit_not: return bit_not;
+    case Op::neg: return negate;
+    case Op::min: return minimum;
+    case Op::max: return maximum;
+    case Op::abs: return absolute;
+    case Op::div: return divide;
+    case Op::rem: return remainder;
+    case Op::selp: return select;
+    default: return unknown;
   }
-  return {};
+}
+
+/// Returns the operator of setp that combines the comparison with a predicate.
+ReplayLogic logic_of(const Instruction& instruction) {
+  if (instruction.has(Modifier::bit_and)) return ReplayLogic::bit_and;
+  if (instruction.has(Modifier::bit_or)) return ReplayLogic::bit_or;
+  return instruction.has(Modifier::bit_xor) ? ReplayLogic::bit_xor : ReplayLogic::none;
 }
 
 }  // namespace
@@ -195,7 +185,7 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
       operation.lane_size = lane_size(*function_.body, instruction, access);
     }
     // A `::cluster` access may refer to another block's memory.
-    const bool is_own = instruction.opcode.find("::cluster") == std::string_view::npos;
+    const bool is_own = !instruction.has(Modifier::shared_cluster);
     const bool is_sized = access.size == nullptr || operation.source[2].kind != ReplayOperand::Kind::none;
     if (!is_own || !is_sized) operation.source[0] = {};
     operations.push_back(operation);
@@ -205,7 +195,7 @@ void ReplayDecoder::add_accesses(std::uint32_t at, std::vector<ReplayOperation>&
 bool ReplayDecoder::decode_parameter(std::uint32_t at, std::vector<ReplayOperation>& operations) {
   const Instruction& instruction = function_.body->instructions[at];
   if (!function_.is_entry || !instruction.traits.reads_memory || instruction.operands.size() != 2 ||
-      instruction.traits.space != StateSpace::param || !instruction.opcode.starts_with("ld"))
+      instruction.traits.space != StateSpace::param || instruction.op() != Op::ld)
     return false;
   const Operand& address = instruction.operands[1];
   if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return false;
@@ -313,11 +303,12 @@ bool ReplayDecoder::decode_predicate(std::uint32_t at, ReplayOperation& operatio
 }
 
 bool ReplayDecoder::decode_convert(std::uint32_t at, ReplayOperation& operation) {
-  const std::string_view opcode = function_.body->instructions[at].opcode;
+  const Instruction& instruction = function_.body->instructions[at];
+  const DataType to = instruction.traits.first_type;
+  const DataType from = instruction.traits.type;
   // Modifiers other than the two types round, saturate or pack.
-  const DataType to = parse_data_type(modifier_at(opcode, 1));
-  const DataType from = parse_data_type(modifier_at(opcode, 2));
-  if (!modifier_at(opcode, 3).empty() || integer_bits(to) == 0 || integer_bits(from) == 0) return false;
+  const bool is_plain = std::ranges::count(instruction.opcode, '.') == 2;
+  if (!is_plain || integer_bits(to) == 0 || integer_bits(from) == 0) return false;
   operation.kind = ReplayKind::convert;
   operation.bits = integer_bits(from);
   operation.result_bits = integer_bits(to);
@@ -328,11 +319,11 @@ bool ReplayDecoder::decode_convert(std::uint32_t at, ReplayOperation& operation)
 
 /// Only global memory has equal addresses in its own space and in generic space.
 bool ReplayDecoder::decode_space(std::uint32_t at, ReplayOperation& operation) {
-  const std::string_view opcode = function_.body->instructions[at].opcode;
-  if (has_modifier(opcode, "shared") && operation.bits == 64) {
+  const Instruction& instruction = function_.body->instructions[at];
+  if (instruction.has(Modifier::shared) && operation.bits == 64) {
     operation.kind =
-        has_modifier(opcode, "to") ? ReplayKind::shared_of_generic : ReplayKind::generic_of_shared;
-  } else if (!has_modifier(opcode, "global")) {
+        instruction.has(Modifier::to) ? ReplayKind::shared_of_generic : ReplayKind::generic_of_shared;
+  } else if (!instruction.has(Modifier::global)) {
     return false;
   }
   return set_sources(at, 1, 1, operation);
@@ -340,19 +331,16 @@ bool ReplayDecoder::decode_space(std::uint32_t at, ReplayOperation& operation) {
 
 bool ReplayDecoder::decode_compare(std::uint32_t at, ReplayOperation& operation) {
   const Instruction& instruction = function_.body->instructions[at];
-  const std::optional<ReplayComparison> comparison = comparison_of(modifier_at(instruction.opcode, 1));
+  const std::optional<Comparison> comparison = instruction.traits.comparison;
   const DataType type = instruction.traits.type;
   const std::size_t sources = instruction.operands.size() - 1;
   if (!comparison || integer_bits(type) == 0 || sources < 2 || sources > 3) return false;
-  const std::string_view logic = modifier_at(instruction.opcode, 2);
   operation.kind = ReplayKind::compare;
   operation.comparison = *comparison;
   operation.bits = integer_bits(type);
   operation.is_signed = is_signed_type(type);
   if (sources == 3) {
-    if (logic == "and") operation.logic = ReplayLogic::bit_and;
-    if (logic == "or") operation.logic = ReplayLogic::bit_or;
-    if (logic == "xor") operation.logic = ReplayLogic::bit_xor;
+    operation.logic = logic_of(instruction);
     if (operation.logic == ReplayLogic::none) return false;
   }
   return set_sources(at, 1, sources, operation);
@@ -360,24 +348,23 @@ bool ReplayDecoder::decode_compare(std::uint32_t at, ReplayOperation& operation)
 
 bool ReplayDecoder::decode_value(std::uint32_t at, ReplayOperation& operation) {
   const Instruction& instruction = function_.body->instructions[at];
-  const std::string_view opcode = instruction.opcode;
-  const std::string_view root = opcode_root(opcode);
-  if (root == "setp") return decode_compare(at, operation);
-  if (root == "cvt") return decode_convert(at, operation);
-  const auto known = kinds().find(root);
-  if (known == kinds().end()) return false;
-  operation.kind = known->second;
+  const Op op = instruction.op();
+  if (op == Op::setp) return decode_compare(at, operation);
+  if (op == Op::cvt) return decode_convert(at, operation);
+  operation.kind = kind_of(op);
+  if (operation.kind == ReplayKind::unknown) return false;
   if (instruction.traits.type == DataType::pred) return decode_predicate(at, operation);
   operation.bits = integer_bits(instruction.traits.type);
   operation.result_bits = operation.bits;
   operation.is_signed = is_signed_type(instruction.traits.type);
-  if (operation.bits < 16 || !is_plain(opcode)) return false;
-  if (root == "cvta") return decode_space(at, operation);
-  if (root == "mul" || root == "mad") {
-    const bool is_wide = has_modifier(opcode, "wide");
+  const bool is_plain = !instruction.has_any({Modifier::cc, Modifier::sat, Modifier::hi, Modifier::relu});
+  if (operation.bits < 16 || !is_plain) return false;
+  if (op == Op::cvta) return decode_space(at, operation);
+  if (op == Op::mul || op == Op::mad) {
+    const bool is_wide = instruction.has(Modifier::wide);
     if (is_wide) operation.result_bits = static_cast<std::uint8_t>(2 * operation.bits);
-    if (!is_wide && !has_modifier(opcode, "lo")) return false;
-    return set_sources(at, 1, root == "mul" ? 2 : 3, operation);
+    if (!is_wide && !instruction.has(Modifier::lo)) return false;
+    return set_sources(at, 1, op == Op::mul ? 2 : 3, operation);
   }
   switch (operation.kind) {
     case ReplayKind::move:

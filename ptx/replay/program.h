@@ -75,7 +75,6 @@ enum class ReplayKind : std::uint8_t {
   exit,
   call,  ///< produces unknown values
 };
-enum class ReplayComparison : std::uint8_t { equal, unequal, less, less_or_equal, greater, greater_or_equal };
 enum class ReplayLogic : std::uint8_t { none, bit_and, bit_or, bit_xor };
 
 struct ReplayOperation {
@@ -84,7 +83,7 @@ struct ReplayOperation {
   std::uint8_t result_bits = 32;  ///< if larger: sources are integers, not modulo 2^bits
   bool is_signed = false;
   bool guard_negated = false;
-  ReplayComparison comparison = ReplayComparison::equal;
+  Comparison comparison = Comparison::equal;
   ReplayLogic logic = ReplayLogic::none;  ///< combines a comparison with the predicate in the third source
   RegisterId guard = no_register;
   std::vector<RegisterId> destinations;  ///< for a comparison, the second is the negated result

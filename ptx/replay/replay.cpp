@@ -191,19 +191,6 @@ class Replayer {
     return next();
   }
 
-  static ReplayComparison opposite_of(ReplayComparison comparison) {
-    using enum ReplayComparison;
-    switch (comparison) {
-      case equal: return unequal;
-      case unequal: return equal;
-      case less: return greater_or_equal;
-      case less_or_equal: return greater;
-      case greater: return less_or_equal;
-      case greater_or_equal: return less;
-    }
-    return comparison;
-  }
-
   bool load(const ReplayOperation& operation) {
     if (operation.destinations.empty()) return next();
     const auto offset = static_cast<std::uint64_t>(operation.source[0].number);

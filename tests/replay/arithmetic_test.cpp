@@ -25,14 +25,14 @@ WideNumber read(std::int64_t number, const ReplayOperation& operation) {
   return static_cast<std::uint64_t>(number) << (64 - operation.bits) >> (64 - operation.bits);
 }
 
-bool holds(ReplayComparison comparison, WideNumber a, WideNumber b) {
+bool holds(Comparison comparison, WideNumber a, WideNumber b) {
   switch (comparison) {
-    case ReplayComparison::equal: return a == b;
-    case ReplayComparison::unequal: return a != b;
-    case ReplayComparison::less: return a < b;
-    case ReplayComparison::less_or_equal: return a <= b;
-    case ReplayComparison::greater: return a > b;
-    case ReplayComparison::greater_or_equal: return a >= b;
+    case Comparison::equal: return a == b;
+    case Comparison::unequal: return a != b;
+    case Comparison::less: return a < b;
+    case Comparison::less_or_equal: return a <= b;
+    case Comparison::greater: return a > b;
+    case Comparison::greater_or_equal: return a >= b;
   }
   return false;
 }
@@ -171,7 +171,7 @@ TEST_F(Arithmetic, FormsMatchEveryThread) {
     if (may_widen && operation.bits == 32 && pick(0, 1) != 0) operation.result_bits = 64;
     if (operation.kind == Kind::convert && operation.bits == 64) operation.result_bits = 32;
     if (operation.kind == Kind::absolute) operation.is_signed = true;
-    operation.comparison = static_cast<ReplayComparison>(pick(0, 5));
+    operation.comparison = static_cast<Comparison>(pick(0, 5));
     operation.logic = static_cast<ReplayLogic>(pick(0, 3));
     std::array<ThreadForm, 3> sources{form(pick(0, 4) == 0), form(pick(0, 2) != 0), form(true)};
     const bool has_predicate = operation.kind == Kind::compare || operation.kind == Kind::select;
