@@ -14,25 +14,25 @@ constexpr std::uint32_t most_tests = 6;
 bool is_synchronizing(const Code& code) {
   return std::ranges::any_of(code.statements, [](const CodeStatement& statement) {
     const auto* const instruction = std::get_if<CodeInstruction>(&statement);
-    return instruction != nullptr && (instruction->opcode.find(".sync") != std::string::npos ||
-                                      instruction->opcode.starts_with("call"));
+    if (instruction == nullptr) return false;
+    const OpcodeTraits traits = classify(instruction->opcode);
+    return traits.op == Op::call || traits.modifiers.has(Modifier::sync);
   });
 }
 
 /// Returns an equivalent ordered comparison of an unsigned value with 0; empty if the instruction is not such
 /// a test.
 std::string ordered_test(const Instruction& instruction) {
-  const std::string_view opcode = instruction.opcode;
-  const bool is_not_equal = opcode.starts_with("setp.ne.");
-  if (!is_not_equal && !opcode.starts_with("setp.eq.")) return "";
-  const std::string_view type = opcode.substr(8);
-  if (type.size() != 3 || (type.substr(1) != "32" && type.substr(1) != "64") || type[0] == 'f') return "";
-  if (instruction.operands.size() != 3) return "";
+  const OpcodeTraits& traits = instruction.traits;
+  const bool is_not_equal = traits.comparison == Comparison::unequal;
+  if (traits.op != Op::setp || (!is_not_equal && traits.comparison != Comparison::equal)) return "";
+  const std::uint32_t bytes = size_of(traits.type);
+  if ((bytes != 4 && bytes != 8) || traits.is_floating || instruction.operands.size() != 3) return "";
   const Operand& compared = instruction.operands[1];
   const Operand& zero = instruction.operands[2];
   if (compared.kind != OperandKind::identifier || zero.kind != OperandKind::integer || zero.integer != 0)
     return "";
-  return (is_not_equal ? "setp.gt.u" : "setp.le.u") + std::string(type.substr(1));
+  return (is_not_equal ? "setp.gt.u" : "setp.le.u") + std::to_string(8 * bytes);
 }
 
 /// A register identified by its declaration, because scopes may redeclare a name.
@@ -52,7 +52,7 @@ void rewrite(const Body& body, const Module& module, EditList& edits) {
   std::map<Register, std::uint32_t> tests;
   for (const Instruction& instruction : body.instructions) {
     if (instruction.operands.empty()) continue;
-    if (instruction.opcode.starts_with("and.b") && instruction.operands.size() == 3) {
+    if (instruction.op() == Op::bit_and && instruction.operands.size() == 3) {
       const auto result = register_of(instruction.operands[0], instruction, body);
       const auto first = register_of(instruction.operands[1], instruction, body);
       const auto second = register_of(instruction.operands[2], instruction, body);

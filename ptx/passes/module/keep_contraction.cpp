@@ -1,7 +1,6 @@
 #include "ptx/passes/module/keep_contraction.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -10,15 +9,11 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Prefixes of opcodes that end a block.
-constexpr std::array<std::string_view, 4> block_ends{"bra", "call", "membar", "fence"};
-
 bool may_end_block(const CodeStatement& statement) {
   const auto* const instruction = std::get_if<CodeInstruction>(&statement);
   if (instruction == nullptr) return false;
-  return instruction->guard || std::ranges::any_of(block_ends, [&](std::string_view begin) {
-           return instruction->opcode.starts_with(begin);
-         });
+  const Op op = op_of(instruction->opcode);
+  return instruction->guard || op == Op::bra || op == Op::call || op == Op::membar || op == Op::fence;
 }
 
 /// True if inserted code ends a basic block (guard, branch, call, fence). Text edits do not.
@@ -110,7 +105,7 @@ class KeepContraction {
   /// Replaces the sum.
   void fuse(const Contraction& contraction, const Factors& factors) {
     const Instruction& sum = at(contraction.sum);
-    const bool subtracts = sum.opcode.starts_with("sub");
+    const bool subtracts = sum.op() == Op::sub;
     CodeBuilder code(*names_);
     CodeOperand first = factors.first;
     CodeOperand addend = operand(sum, 3 - contraction.operand);

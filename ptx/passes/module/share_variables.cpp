@@ -28,11 +28,10 @@ class ShareVariables {
   }
 
   void rewrite(const Instruction& instruction) {
-    const std::string_view opcode = instruction.opcode;
     const std::uint32_t scope = body_->statements[instruction.statement].scope;
-    const bool names_constant = opcode.find(".const") != std::string_view::npos;
+    const bool names_constant = instruction.has(Modifier::constant);
     const bool converts_address =
-        opcode.starts_with("cvta") && (names_constant || opcode.find(".global") != std::string_view::npos);
+        instruction.op() == Op::cvta && (names_constant || instruction.has(Modifier::global));
     bool immediate_in_conversion = false;
     for (const Operand& operand : instruction.operands) {
       if (operand.kind == OperandKind::address && !operand.elements.empty()) {
@@ -41,9 +40,9 @@ class ShareVariables {
         immediate_in_conversion |= rewrite_value(operand, scope) && converts_address;
       }
     }
-    if (opcode.starts_with("ld") && names_constant) {
+    if (instruction.op() == Op::ld && names_constant) {
       // `ld.const` reads memory that no kernel can write, so the non-coherent path is safe.
-      std::string load(opcode);
+      std::string load(instruction.opcode);
       const std::size_t at = load.find(".const");
       rewrite_opcode(instruction, load.replace(at, 6, at == 2 ? ".global.nc" : ".global"));
     } else if (converts_address && (names_constant || immediate_in_conversion)) {

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 
-#include "ptx/analysis/opcode_modifiers.h"
-
 namespace lynxpp::ptx {
 namespace {
-
-bool reads_carry(std::string_view opcode) {
-  return opcode.starts_with("addc.") || opcode.starts_with("subc.") || opcode.starts_with("madc.");
-}
 
 bool loses_carry(const Code& code) {
   return std::ranges::any_of(code.statements, [](const CodeStatement& statement) {
     const auto* const instruction = std::get_if<CodeInstruction>(&statement);
-    return instruction != nullptr &&
-           (opcode_root(instruction->opcode) == "call" || has_modifier(instruction->opcode, "cc"));
+    if (instruction == nullptr) return false;
+    const OpcodeTraits traits = classify(instruction->opcode);
+    return traits.op == Op::call || traits.modifiers.has(Modifier::cc);
   });
 }
 
@@ -24,8 +19,8 @@ bool loses_carry(const Code& code) {
 CarryFlag::CarryFlag(const Function& function, const ControlFlowGraph& graph)
     : live_before_(function.body->instructions.size()), live_after_(function.body->instructions.size()) {
   const std::vector<Instruction>& instructions = function.body->instructions;
-  if (std::ranges::none_of(instructions, [](const Instruction& each) { return reads_carry(each.opcode); }))
-    return;
+  const auto reads_carry = [](const Instruction& each) { return each.traits.reads_carry(); };
+  if (std::ranges::none_of(instructions, reads_carry)) return;
   std::vector<bool> live_in(graph.blocks.size());
   for (bool changed = true; changed;) {
     changed = false;
@@ -35,8 +30,8 @@ CarryFlag::CarryFlag(const Function& function, const ControlFlowGraph& graph)
       for (std::uint32_t i = range.end; i-- > range.begin;) {
         const Instruction& instruction = instructions[i];
         live_after_[i] = live;
-        if (has_modifier(instruction.opcode, "cc") && !instruction.guarded()) live = false;
-        if (reads_carry(instruction.opcode)) live = true;
+        if (instruction.has(Modifier::cc) && !instruction.guarded()) live = false;
+        if (reads_carry(instruction)) live = true;
         live_before_[i] = live;
       }
       if (live == live_in[block]) continue;

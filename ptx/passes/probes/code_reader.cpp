@@ -77,7 +77,7 @@ Status CodeReader::read(const Instruction& instruction, CodeBuilder& code) {
     if (!read) return read.error();
     operands.push_back(std::move(*read));
   }
-  std::string opcode(instruction.opcode == "call.uni" ? "call" : instruction.opcode);
+  std::string opcode(instruction.op() == Op::call ? "call" : instruction.opcode);
   code.emit_if(guard(instruction), std::move(opcode), std::move(operands));
   return success();
 }

@@ -74,7 +74,7 @@ void LoopSites::add_where_taken(std::uint32_t block, const Instruction& last, st
                                 Code probes, CodeBuilder& code) const {
   if (probes.empty()) return;
   const std::vector<std::uint32_t>& targets = function_.graph().blocks[block].targets;
-  const bool has_table = target != no_block && last.opcode.starts_with("brx");
+  const bool has_table = target != no_block && last.op() == Op::brx;
   const bool is_constant = has_table && last.operands[0].kind == OperandKind::integer;
   if (is_constant) {
     const auto entry = static_cast<std::size_t>(last.operands[0].integer);

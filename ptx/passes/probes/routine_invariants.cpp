@@ -1,9 +1,7 @@
 #include "ptx/passes/probes/routine_invariants.h"
 
 #include <algorithm>
-#include <array>
 
-#include "ptx/analysis/opcode_modifiers.h"
 #include "ptx/analysis/registers/registers.h"
 #include "ptx/passes/probes/minimum_cut.h"
 
@@ -17,9 +15,6 @@ constexpr std::size_t fewest_instructions = 6;
 constexpr std::uint32_t most_registers = 4;
 /// Larger routines are skipped, because the time is quadratic.
 constexpr std::size_t most_instructions = 1000;
-
-constexpr std::array<std::string_view, 12> pure_roots{"mov", "cvt", "add", "sub", "mul", "mad",
-                                                      "shl", "shr", "and", "or",  "xor", "not"};
 
 /// True for special registers that are constant for the lifetime of a thread.
 bool is_constant(std::string_view special) {
@@ -67,9 +62,9 @@ class InvariantFinder {
     const std::span<const RegisterWrite> writes = usage_.writes(at);
     if (instruction.guarded() || writes.size() != 1 || writer_[writes[0].reg] != at) return false;
     if (instruction.operands[0].kind != OperandKind::identifier) return false;  // {%r1, _}
-    if (std::ranges::find(pure_roots, opcode_root(instruction.opcode)) == pure_roots.end()) return false;
-    if (has_modifier(instruction.opcode, "cc") || usage_.registers()[writes[0].reg].is_predicate)
-      return false;
+    const Purity purity = instruction.traits.purity;
+    if (purity != Purity::pure && purity != Purity::block) return false;
+    if (usage_.registers()[writes[0].reg].is_predicate) return false;
     for (std::size_t i = 1; i < instruction.operands.size(); ++i) {
       if (!is_constant_operand(instruction.operands[i], at)) return false;
     }

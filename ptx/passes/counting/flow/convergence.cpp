@@ -17,7 +17,7 @@ bool are_harmless(const CountInputs& inputs) {
           inputs.reached.find(direct_callee(inputs.module, instruction)) == nullptr)
         return false;
       if (&function == &inputs.reached.kernel()) continue;
-      if (instruction.opcode == "exit" || may_join_lanes(instruction)) return false;
+      if (instruction.op() == Op::exit || may_join_lanes(instruction)) return false;
     }
   }
   return true;

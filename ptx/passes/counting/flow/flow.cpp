@@ -112,7 +112,7 @@ Increment EdgeSites::increment(std::uint32_t source, std::uint32_t target) const
     default: return falls;
   }
   if (std::ranges::find(block.targets, target) == block.targets.end()) return falls;
-  if (!instructions_[last].opcode.starts_with("brx"))
+  if (instructions_[last].op() != Op::brx)
     return target == outside || target == block.fall_through ? falls : jumps;
   return {{ProgramPoint::Kind::before, source, last}, {Condition::Kind::switch_target, target}};
 }

@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/flow/likely.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace lynxpp::ptx {
 
@@ -8,7 +9,7 @@ LikelyBranches::LikelyBranches(const CountedFunction& function)
     : function_(function), graph_(function.graph()) {
   // Compiled code defines a predicate once. Predicates with several definitions are not followed.
   for (const Instruction& instruction : function.instructions()) {
-    if (!instruction.opcode.starts_with("setp.") && !instruction.opcode.ends_with(".pred")) continue;
+    if (instruction.op() != Op::setp && instruction.traits.type != DataType::pred) continue;
     if (instruction.operands.empty()) continue;
     const auto [entry, is_new] = definitions_.try_emplace(instruction.operands[0].name, &instruction);
     if (!is_new || instruction.guarded()) entry->second = nullptr;
@@ -41,13 +42,14 @@ bool LikelyBranches::needs_equality(std::string_view predicate, bool wanted, int
   const auto found = definitions_.find(predicate);
   if (found == definitions_.end() || found->second == nullptr || depth == 0) return true;
   const Instruction& made = *found->second;
-  if (made.opcode.starts_with("setp.eq.") || made.opcode.starts_with("setp.ne."))
-    return made.operands.size() != 3 || made.opcode.starts_with("setp.eq.") == wanted;
-  if (made.opcode.starts_with("setp.")) return made.operands.size() != 3;
-  if (made.opcode == "not.pred" && made.operands.size() == 2)
+  const std::optional<Comparison> comparison = made.traits.comparison;
+  if (comparison == Comparison::equal || comparison == Comparison::unequal)
+    return made.operands.size() != 3 || (comparison == Comparison::equal) == wanted;
+  if (made.op() == Op::setp) return made.operands.size() != 3;
+  if (made.op() == Op::bit_not && made.operands.size() == 2)
     return needs_equality(made.operands[1].name, wanted == made.operands[1].negated, depth - 1);
-  const bool is_or = made.opcode == "or.pred";
-  if ((!is_or && made.opcode != "and.pred") || made.operands.size() != 3) return true;
+  const bool is_or = made.op() == Op::bit_or;
+  if ((!is_or && made.op() != Op::bit_and) || made.operands.size() != 3) return true;
   const auto needs = [&](const Operand& part) {
     return needs_equality(part.name, wanted != part.negated, depth - 1);
   };

@@ -56,7 +56,7 @@ class FunctionFinder {
         if (may_exit[index]) continue;
         const auto& instructions = reached_.functions[index].function->body->instructions;
         may_exit[index] = std::ranges::any_of(instructions, [&](const Instruction& instruction) {
-          if (instruction.opcode == "exit") return true;
+          if (instruction.op() == Op::exit) return true;
           const std::uint32_t callee = callee_of(instruction);
           return callee != no_function && may_exit[callee];
         });

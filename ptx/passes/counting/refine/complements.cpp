@@ -11,7 +11,7 @@ bool ends_in_condition(const CountedFunction& kernel, std::uint32_t block) {
   const BasicBlock& range = kernel.graph().blocks[block];
   if (range.successors.size() != 2 || range.targets.size() != 1) return false;
   const Instruction& last = kernel.instructions()[range.end - 1];
-  return last.guarded() && last.traits.kind == OpcodeClass::branch && !last.opcode.starts_with("brx");
+  return last.guarded() && last.traits.kind == OpcodeClass::branch && last.op() != Op::brx;
 }
 
 /// Per block: true if all lanes of a warp reach it together, once, and an edge out of it is counted for all
