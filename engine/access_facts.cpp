@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "ptx/analysis/opcode_modifiers.h"
-
 namespace lynxpp::engine {
 namespace {
 
@@ -71,7 +69,6 @@ std::optional<std::string> AccessFacts::root_of(ptx::ValueId value) {
 
 std::optional<std::string> AccessFacts::root_of_write(std::uint32_t at) {
   const ptx::Instruction& instruction = analyses_.function().body->instructions[at];
-  const std::string_view root = ptx::opcode_root(instruction.opcode);
   const ptx::OperandList& operands = instruction.operands;
   if (instruction.traits.reads_memory) {
     const bool is_wide = ptx::size_of(instruction.traits.type) == 8;
@@ -80,12 +77,19 @@ std::optional<std::string> AccessFacts::root_of_write(std::uint32_t at) {
     if (instruction.traits.space != ptx::StateSpace::param) return std::string();
     return argument_of(address->elements[0].name, static_cast<std::uint64_t>(address->offset));
   }
-  if (root == "mov" || root == "cvta")
-    return operands.size() == 2 ? root_of_operand(at, operands[1]) : std::nullopt;
-  if (root == "mad") return operands.size() == 4 ? root_of_operand(at, operands[3]) : std::nullopt;
-  const bool adds = root == "add" || root == "sub" || root == "or" || root == "and" || root == "selp";
-  if (!adds || operands.size() < 3) return std::nullopt;
-  return merged(root_of_operand(at, operands[1]), root_of_operand(at, operands[2]));
+  switch (instruction.op()) {
+    case ptx::Op::mov:
+    case ptx::Op::cvta: return operands.size() == 2 ? root_of_operand(at, operands[1]) : std::nullopt;
+    case ptx::Op::mad: return operands.size() == 4 ? root_of_operand(at, operands[3]) : std::nullopt;
+    case ptx::Op::add:
+    case ptx::Op::sub:
+    case ptx::Op::bit_or:
+    case ptx::Op::bit_and:
+    case ptx::Op::selp:
+      return operands.size() < 3 ? std::nullopt
+                                 : merged(root_of_operand(at, operands[1]), root_of_operand(at, operands[2]));
+    default: return std::nullopt;
+  }
 }
 
 std::string AccessFacts::argument_of(std::string_view parameter, std::uint64_t byte) const {
@@ -158,13 +162,13 @@ std::optional<std::int64_t> AccessFacts::steps_of_value(ptx::ValueId value) {
       analyses_.affine().of_value(analyses_.ssa().read_of(made.instruction, reg));
   const std::int64_t factor = of ? factor_of_thread_index(*of, analyses_.affine().symbols()) : 0;
   if (factor <= 0 || !std::has_single_bit(static_cast<std::uint64_t>(factor))) return std::nullopt;
-  const std::string_view root = ptx::opcode_root(instruction.opcode);
   const std::int64_t constant = operands[2].integer;
   // The lane number, if each row of the block begins with a warp, or the warp's index.
   const std::int64_t kept = constant / factor;
-  if (root == "and" && kept + 1 >= lanes && std::has_single_bit(static_cast<std::uint64_t>(kept) + 1))
+  if (instruction.op() == ptx::Op::bit_and && kept + 1 >= lanes &&
+      std::has_single_bit(static_cast<std::uint64_t>(kept) + 1))
     return factor;
-  if (root == "shr" && factor == 1 && constant >= 5) return 0;
+  if (instruction.op() == ptx::Op::shr && factor == 1 && constant >= 5) return 0;
   return std::nullopt;
 }
 

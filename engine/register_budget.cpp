@@ -14,7 +14,6 @@
 namespace lynxpp::engine {
 namespace {
 
-constexpr std::string_view opcode = "setmaxnreg";
 constexpr std::uint32_t registers_of_multiprocessor = 65536;
 constexpr std::uint32_t most_of_thread = 255;
 /// Live registers at the program points that share one register count.
@@ -50,7 +49,7 @@ std::uint32_t registers_at_entry(const ptx::Module& module, const ptx::Function&
 
 /// Returns the register count that a setmaxnreg sets; nullopt for other instructions.
 std::optional<std::uint32_t> registers_set(const ptx::Instruction& instruction) {
-  if (!instruction.opcode.starts_with(opcode) || instruction.operands.empty() ||
+  if (instruction.op() != ptx::Op::setmaxnreg || instruction.operands.empty() ||
       instruction.operands.front().kind != ptx::OperandKind::integer)
     return std::nullopt;
   return static_cast<std::uint32_t>(instruction.operands.front().integer);
@@ -106,7 +105,7 @@ Needs needs_of(ptx::Module& module, ptx::Function& kernel) {
   for (std::size_t at = 0; at < live.size(); ++at) {
     std::uint32_t called = 0;
     const ptx::Instruction& instruction = kernel.body->instructions[at];
-    if (instruction.opcode.starts_with("call")) {
+    if (instruction.op() == ptx::Op::call) {
       for (const ptx::Operand& operand : instruction.operands) {
         const auto callee = callees.find(operand.name);
         if (operand.kind == ptx::OperandKind::identifier && callee != callees.end()) called = callee->second;
@@ -123,7 +122,7 @@ Needs needs_of(ptx::Module& module, ptx::Function& kernel) {
 
 Status check_register_budget(const ptx::Module& module, const ptx::Function& kernel,
                              const std::string& variant) {
-  if (variant.find(opcode) == std::string::npos) return success();
+  if (variant.find("setmaxnreg") == std::string::npos) return success();
   Result<ptx::Module> before = ptx::parse_module(module.source());
   Result<ptx::Module> after = ptx::parse_module(variant, "<instrumented>");
   if (!before || !after) return success();  // the loader reports the reason

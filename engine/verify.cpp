@@ -76,7 +76,7 @@ class BodyVerifier {
  private:
   /// ptxas 13.0 assumes that the result is warp-uniform if the value is, whatever the position.
   static bool is_miscompiled(const ptx::Instruction& instruction) {
-    return instruction.opcode.starts_with("bfe.") && instruction.operands.size() == 4 &&
+    return instruction.op() == ptx::Op::bfe && instruction.operands.size() == 4 &&
            instruction.operands[0].name.starts_with(register_prefix) &&
            instruction.operands[2].kind != ptx::OperandKind::integer;
   }
@@ -117,7 +117,7 @@ class BodyVerifier {
     if (block.size() == 0) return false;
     const ptx::Instruction& last = body_.instructions[block.end - 1];
     const auto is_list = [&](const ptx::TargetList& list) { return list.name == last.operands.back().name; };
-    return last.opcode.starts_with("brx") && !last.operands.empty() &&
+    return last.op() == ptx::Op::brx && !last.operands.empty() &&
            std::ranges::none_of(body_.branch_targets, is_list) &&
            std::ranges::none_of(original_.branch_targets, is_list);
   }

@@ -37,7 +37,7 @@ bool is_copy_to_shared(const Instruction& instruction) {
 
 /// True if the result is one of the operands, bit by bit.
 bool only_moves(const Instruction& instruction) {
-  return instruction.opcode.starts_with("mov.") || instruction.opcode.starts_with("selp.");
+  return instruction.op() == ptx::Op::mov || instruction.op() == ptx::Op::selp;
 }
 
 class FunctionTransfers {
@@ -111,7 +111,7 @@ class FunctionTransfers {
   void find_meeting(ValueId value) {
     const ptx::Value& made = ssa_.values()[value];
     const bool selects =
-        made.kind == ValueKind::write && body_.instructions[made.instruction].opcode.starts_with("selp.");
+        made.kind == ValueKind::write && body_.instructions[made.instruction].op() == ptx::Op::selp;
     const bool survives = made.kind == ValueKind::write && made.previous != ptx::no_value;
     if (made.kind != ValueKind::phi && !selects && !survives) return;
     std::set<std::uint32_t> loads;
