@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "ptx/ir/opcode.h"
 
 namespace lynxpp::device::cpu {
 
@@ -16,13 +17,14 @@ struct AccessRole {
   bool acquires = false;
   bool releases = false;
   bool is_barrier = false;    ///< an mbarrier object: the access has all of these effects
+  bool only_asks = false;     ///< tests whether the phase of an mbarrier object is complete
   Reach reach = Reach::none;  ///< scope of a strong access; none if it is weak
 };
 
 /// Returns the role of the address with index `address` among the instruction's addresses.
-AccessRole role_of(std::string_view opcode, std::size_t address);
+AccessRole role_of(const ptx::OpcodeTraits& traits, std::size_t address);
 
 /// Returns the reach of `fence` and `membar`.
-Reach reach_of_fence(std::string_view opcode);
+Reach reach_of_fence(ptx::Modifiers modifiers);
 
 }  // namespace lynxpp::device::cpu

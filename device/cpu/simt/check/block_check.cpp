@@ -78,8 +78,7 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
   const Location location = locate(warp, site, access);
   if (location.kind == Location::Kind::none) return;
   const AccessRole& role = site.role;
-  const bool only_asks = role.is_barrier && site.opcode.find("_wait") != std::string_view::npos;
-  if (!only_asks) ++accesses_;
+  if (!role.only_asks) ++accesses_;
   WarpClock& clock = clocks_[warp.warpid];
   SyncVariables& variables =
       location.kind == Location::Kind::shared ? location.owner->sync_variables_ : launch_.sync_variables();

@@ -9,7 +9,10 @@
 
 namespace lynxpp::device::cpu {
 
-DecodedOpcode::DecodedOpcode(std::string_view opcode) {
+using ptx::Op;
+
+DecodedOpcode::DecodedOpcode(const ptx::Instruction& instruction) : op(instruction.op()) {
+  const std::string_view opcode = instruction.opcode;
   std::size_t begin = 0;
   while (begin <= opcode.size()) {
     const std::size_t dot = std::min(opcode.find('.', begin), opcode.size());
@@ -46,141 +49,141 @@ bool is_signed(ptx::DataType type) {
 
 bool is_vector_float(ptx::DataType type) { return type == ptx::DataType::f32 || type == ptx::DataType::f64; }
 
-constinit const std::pair<std::string_view, FunctionCodegen::Emitter> FunctionCodegen::emitter_table[] = {
-    {"add", &FunctionCodegen::emit_add_sub},
-    {"sub", &FunctionCodegen::emit_add_sub},
-    {"addc", &FunctionCodegen::emit_add_sub},
-    {"subc", &FunctionCodegen::emit_add_sub},
-    {"mul", &FunctionCodegen::emit_multiply},
-    {"mad", &FunctionCodegen::emit_multiply},
-    {"madc", &FunctionCodegen::emit_multiply},
-    {"mul24", &FunctionCodegen::emit_mul24},
-    {"mad24", &FunctionCodegen::emit_mul24},
-    {"fma", &FunctionCodegen::emit_fma},
-    {"div", &FunctionCodegen::emit_divide},
-    {"rem", &FunctionCodegen::emit_divide},
-    {"abs", &FunctionCodegen::emit_absolute},
-    {"neg", &FunctionCodegen::emit_negate},
-    {"min", &FunctionCodegen::emit_divide},
-    {"max", &FunctionCodegen::emit_divide},
-    {"sad", &FunctionCodegen::emit_sad},
-    {"and", &FunctionCodegen::emit_logic},
-    {"or", &FunctionCodegen::emit_logic},
-    {"xor", &FunctionCodegen::emit_logic},
-    {"not", &FunctionCodegen::emit_logic},
-    {"cnot", &FunctionCodegen::emit_logic},
-    {"lop3", &FunctionCodegen::emit_lop3},
-    {"shl", &FunctionCodegen::emit_shift},
-    {"shr", &FunctionCodegen::emit_shift},
-    {"shf", &FunctionCodegen::emit_funnel_shift},
-    {"popc", &FunctionCodegen::emit_bit_count},
-    {"clz", &FunctionCodegen::emit_bit_count},
-    {"brev", &FunctionCodegen::emit_bit_count},
-    {"bfind", &FunctionCodegen::emit_lane_operation},
-    {"bfe", &FunctionCodegen::emit_lane_operation},
-    {"bfi", &FunctionCodegen::emit_lane_operation},
-    {"fns", &FunctionCodegen::emit_lane_operation},
-    {"szext", &FunctionCodegen::emit_lane_operation},
-    {"bmsk", &FunctionCodegen::emit_lane_operation},
-    {"prmt", &FunctionCodegen::emit_permute},
-    {"dp4a", &FunctionCodegen::emit_dot_product},
-    {"dp2a", &FunctionCodegen::emit_dot_product},
-    {"mov", &FunctionCodegen::emit_move},
-    {"selp", &FunctionCodegen::emit_select},
-    {"slct", &FunctionCodegen::emit_slct},
-    {"setp", &FunctionCodegen::emit_compare},
-    {"set", &FunctionCodegen::emit_set},
-    {"sqrt", &FunctionCodegen::emit_root},
-    {"rcp", &FunctionCodegen::emit_root},
-    {"rsqrt", &FunctionCodegen::emit_root},
-    {"ex2", &FunctionCodegen::emit_transcendental},
-    {"lg2", &FunctionCodegen::emit_transcendental},
-    {"sin", &FunctionCodegen::emit_transcendental},
-    {"cos", &FunctionCodegen::emit_transcendental},
-    {"tanh", &FunctionCodegen::emit_transcendental},
-    {"copysign", &FunctionCodegen::emit_copysign},
-    {"testp", &FunctionCodegen::emit_testp},
-    {"cvt", &FunctionCodegen::emit_convert},
-    {"ld", &FunctionCodegen::emit_load},
-    {"ldu", &FunctionCodegen::emit_load},
-    {"st", &FunctionCodegen::emit_store},
-    {"atom", &FunctionCodegen::emit_atomic},
-    {"red", &FunctionCodegen::emit_atomic},
-    {"cvta", &FunctionCodegen::emit_convert_address},
-    {"isspacep", &FunctionCodegen::emit_is_space},
-    {"membar", &FunctionCodegen::emit_fence},
-    {"fence", &FunctionCodegen::emit_fence},
-    {"vote", &FunctionCodegen::emit_vote},
-    {"shfl", &FunctionCodegen::emit_shuffle},
-    {"match", &FunctionCodegen::emit_match},
-    {"redux", &FunctionCodegen::emit_reduce},
-    {"activemask", &FunctionCodegen::emit_active_mask},
-    {"elect", &FunctionCodegen::emit_elect},
-    {"bra", &FunctionCodegen::emit_control},
-    {"ret", &FunctionCodegen::emit_control},
-    {"exit", &FunctionCodegen::emit_control},
-    {"trap", &FunctionCodegen::emit_control},
-    {"brkpt", &FunctionCodegen::emit_breakpoint},
-    {"call", &FunctionCodegen::emit_indirect},
-    {"brx", &FunctionCodegen::emit_indirect},
-    {"bar", &FunctionCodegen::emit_barrier},
-    {"barrier", &FunctionCodegen::emit_barrier},
-    {"prefetch", &FunctionCodegen::emit_nothing},
-    {"prefetchu", &FunctionCodegen::emit_nothing},
-    {"discard", &FunctionCodegen::emit_nothing},
-    {"applypriority", &FunctionCodegen::emit_nothing},
-    {"nanosleep", &FunctionCodegen::emit_nothing},
-    {"pmevent", &FunctionCodegen::emit_nothing},
-    {"griddepcontrol", &FunctionCodegen::emit_nothing},
-    {"ldmatrix", &FunctionCodegen::emit_operation},
-    {"stmatrix", &FunctionCodegen::emit_operation},
-    {"movmatrix", &FunctionCodegen::emit_operation},
-    {"mma", &FunctionCodegen::emit_operation},
-    {"wmma", &FunctionCodegen::emit_operation},
-    {"mbarrier", &FunctionCodegen::emit_operation},
-    {"tex", &FunctionCodegen::emit_operation},
-    {"tld4", &FunctionCodegen::emit_operation},
-    {"txq", &FunctionCodegen::emit_operation},
-    {"istypep", &FunctionCodegen::emit_operation},
-    {"suld", &FunctionCodegen::emit_operation},
-    {"sust", &FunctionCodegen::emit_operation},
-    {"sured", &FunctionCodegen::emit_operation},
-    {"suq", &FunctionCodegen::emit_operation},
-    {"mapa", &FunctionCodegen::emit_operation},
-    {"getctarank", &FunctionCodegen::emit_operation},
-    {"cp", &FunctionCodegen::emit_operation},
-    {"createpolicy", &FunctionCodegen::emit_operation},
-    {"setmaxnreg", &FunctionCodegen::emit_operation},
-    {"vadd", &FunctionCodegen::emit_operation},
-    {"vsub", &FunctionCodegen::emit_operation},
-    {"vabsdiff", &FunctionCodegen::emit_operation},
-    {"vmin", &FunctionCodegen::emit_operation},
-    {"vmax", &FunctionCodegen::emit_operation},
-    {"vset", &FunctionCodegen::emit_operation},
-    {"vadd2", &FunctionCodegen::emit_operation},
-    {"vsub2", &FunctionCodegen::emit_operation},
-    {"vabsdiff2", &FunctionCodegen::emit_operation},
-    {"vmin2", &FunctionCodegen::emit_operation},
-    {"vmax2", &FunctionCodegen::emit_operation},
-    {"vset2", &FunctionCodegen::emit_operation},
-    {"vadd4", &FunctionCodegen::emit_operation},
-    {"vsub4", &FunctionCodegen::emit_operation},
-    {"vabsdiff4", &FunctionCodegen::emit_operation},
-    {"vmin4", &FunctionCodegen::emit_operation},
-    {"vmax4", &FunctionCodegen::emit_operation},
-    {"vset4", &FunctionCodegen::emit_operation},
-    {"vavrg2", &FunctionCodegen::emit_operation},
-    {"vavrg4", &FunctionCodegen::emit_operation},
-    {"vmad", &FunctionCodegen::emit_operation},
-    {"vshl", &FunctionCodegen::emit_operation},
-    {"vshr", &FunctionCodegen::emit_operation},
-    {"alloca", &FunctionCodegen::emit_operation},
-    {"stacksave", &FunctionCodegen::emit_operation},
-    {"stackrestore", &FunctionCodegen::emit_operation},
+constinit const std::pair<Op, FunctionCodegen::Emitter> FunctionCodegen::emitter_table[] = {
+    {Op::add, &FunctionCodegen::emit_add_sub},
+    {Op::sub, &FunctionCodegen::emit_add_sub},
+    {Op::addc, &FunctionCodegen::emit_add_sub},
+    {Op::subc, &FunctionCodegen::emit_add_sub},
+    {Op::mul, &FunctionCodegen::emit_multiply},
+    {Op::mad, &FunctionCodegen::emit_multiply},
+    {Op::madc, &FunctionCodegen::emit_multiply},
+    {Op::mul24, &FunctionCodegen::emit_mul24},
+    {Op::mad24, &FunctionCodegen::emit_mul24},
+    {Op::fma, &FunctionCodegen::emit_fma},
+    {Op::div, &FunctionCodegen::emit_divide},
+    {Op::rem, &FunctionCodegen::emit_divide},
+    {Op::abs, &FunctionCodegen::emit_absolute},
+    {Op::neg, &FunctionCodegen::emit_negate},
+    {Op::min, &FunctionCodegen::emit_divide},
+    {Op::max, &FunctionCodegen::emit_divide},
+    {Op::sad, &FunctionCodegen::emit_sad},
+    {Op::bit_and, &FunctionCodegen::emit_logic},
+    {Op::bit_or, &FunctionCodegen::emit_logic},
+    {Op::bit_xor, &FunctionCodegen::emit_logic},
+    {Op::bit_not, &FunctionCodegen::emit_logic},
+    {Op::cnot, &FunctionCodegen::emit_logic},
+    {Op::lop3, &FunctionCodegen::emit_lop3},
+    {Op::shl, &FunctionCodegen::emit_shift},
+    {Op::shr, &FunctionCodegen::emit_shift},
+    {Op::shf, &FunctionCodegen::emit_funnel_shift},
+    {Op::popc, &FunctionCodegen::emit_bit_count},
+    {Op::clz, &FunctionCodegen::emit_bit_count},
+    {Op::brev, &FunctionCodegen::emit_bit_count},
+    {Op::bfind, &FunctionCodegen::emit_lane_operation},
+    {Op::bfe, &FunctionCodegen::emit_lane_operation},
+    {Op::bfi, &FunctionCodegen::emit_lane_operation},
+    {Op::fns, &FunctionCodegen::emit_lane_operation},
+    {Op::szext, &FunctionCodegen::emit_lane_operation},
+    {Op::bmsk, &FunctionCodegen::emit_lane_operation},
+    {Op::prmt, &FunctionCodegen::emit_permute},
+    {Op::dp4a, &FunctionCodegen::emit_dot_product},
+    {Op::dp2a, &FunctionCodegen::emit_dot_product},
+    {Op::mov, &FunctionCodegen::emit_move},
+    {Op::selp, &FunctionCodegen::emit_select},
+    {Op::slct, &FunctionCodegen::emit_slct},
+    {Op::setp, &FunctionCodegen::emit_compare},
+    {Op::set, &FunctionCodegen::emit_set},
+    {Op::sqrt, &FunctionCodegen::emit_root},
+    {Op::rcp, &FunctionCodegen::emit_root},
+    {Op::rsqrt, &FunctionCodegen::emit_root},
+    {Op::ex2, &FunctionCodegen::emit_transcendental},
+    {Op::lg2, &FunctionCodegen::emit_transcendental},
+    {Op::sin, &FunctionCodegen::emit_transcendental},
+    {Op::cos, &FunctionCodegen::emit_transcendental},
+    {Op::tanh, &FunctionCodegen::emit_transcendental},
+    {Op::copysign, &FunctionCodegen::emit_copysign},
+    {Op::testp, &FunctionCodegen::emit_testp},
+    {Op::cvt, &FunctionCodegen::emit_convert},
+    {Op::ld, &FunctionCodegen::emit_load},
+    {Op::ldu, &FunctionCodegen::emit_load},
+    {Op::st, &FunctionCodegen::emit_store},
+    {Op::atom, &FunctionCodegen::emit_atomic},
+    {Op::red, &FunctionCodegen::emit_atomic},
+    {Op::cvta, &FunctionCodegen::emit_convert_address},
+    {Op::isspacep, &FunctionCodegen::emit_is_space},
+    {Op::membar, &FunctionCodegen::emit_fence},
+    {Op::fence, &FunctionCodegen::emit_fence},
+    {Op::vote, &FunctionCodegen::emit_vote},
+    {Op::shfl, &FunctionCodegen::emit_shuffle},
+    {Op::match, &FunctionCodegen::emit_match},
+    {Op::redux, &FunctionCodegen::emit_reduce},
+    {Op::activemask, &FunctionCodegen::emit_active_mask},
+    {Op::elect, &FunctionCodegen::emit_elect},
+    {Op::bra, &FunctionCodegen::emit_control},
+    {Op::ret, &FunctionCodegen::emit_control},
+    {Op::exit, &FunctionCodegen::emit_control},
+    {Op::trap, &FunctionCodegen::emit_control},
+    {Op::brkpt, &FunctionCodegen::emit_breakpoint},
+    {Op::call, &FunctionCodegen::emit_indirect},
+    {Op::brx, &FunctionCodegen::emit_indirect},
+    {Op::bar, &FunctionCodegen::emit_barrier},
+    {Op::barrier, &FunctionCodegen::emit_barrier},
+    {Op::prefetch, &FunctionCodegen::emit_nothing},
+    {Op::prefetchu, &FunctionCodegen::emit_nothing},
+    {Op::discard, &FunctionCodegen::emit_nothing},
+    {Op::applypriority, &FunctionCodegen::emit_nothing},
+    {Op::nanosleep, &FunctionCodegen::emit_nothing},
+    {Op::pmevent, &FunctionCodegen::emit_nothing},
+    {Op::griddepcontrol, &FunctionCodegen::emit_nothing},
+    {Op::ldmatrix, &FunctionCodegen::emit_operation},
+    {Op::stmatrix, &FunctionCodegen::emit_operation},
+    {Op::movmatrix, &FunctionCodegen::emit_operation},
+    {Op::mma, &FunctionCodegen::emit_operation},
+    {Op::wmma, &FunctionCodegen::emit_operation},
+    {Op::mbarrier, &FunctionCodegen::emit_operation},
+    {Op::tex, &FunctionCodegen::emit_operation},
+    {Op::tld4, &FunctionCodegen::emit_operation},
+    {Op::txq, &FunctionCodegen::emit_operation},
+    {Op::istypep, &FunctionCodegen::emit_operation},
+    {Op::suld, &FunctionCodegen::emit_operation},
+    {Op::sust, &FunctionCodegen::emit_operation},
+    {Op::sured, &FunctionCodegen::emit_operation},
+    {Op::suq, &FunctionCodegen::emit_operation},
+    {Op::mapa, &FunctionCodegen::emit_operation},
+    {Op::getctarank, &FunctionCodegen::emit_operation},
+    {Op::cp, &FunctionCodegen::emit_operation},
+    {Op::createpolicy, &FunctionCodegen::emit_operation},
+    {Op::setmaxnreg, &FunctionCodegen::emit_operation},
+    {Op::vadd, &FunctionCodegen::emit_operation},
+    {Op::vsub, &FunctionCodegen::emit_operation},
+    {Op::vabsdiff, &FunctionCodegen::emit_operation},
+    {Op::vmin, &FunctionCodegen::emit_operation},
+    {Op::vmax, &FunctionCodegen::emit_operation},
+    {Op::vset, &FunctionCodegen::emit_operation},
+    {Op::vadd2, &FunctionCodegen::emit_operation},
+    {Op::vsub2, &FunctionCodegen::emit_operation},
+    {Op::vabsdiff2, &FunctionCodegen::emit_operation},
+    {Op::vmin2, &FunctionCodegen::emit_operation},
+    {Op::vmax2, &FunctionCodegen::emit_operation},
+    {Op::vset2, &FunctionCodegen::emit_operation},
+    {Op::vadd4, &FunctionCodegen::emit_operation},
+    {Op::vsub4, &FunctionCodegen::emit_operation},
+    {Op::vabsdiff4, &FunctionCodegen::emit_operation},
+    {Op::vmin4, &FunctionCodegen::emit_operation},
+    {Op::vmax4, &FunctionCodegen::emit_operation},
+    {Op::vset4, &FunctionCodegen::emit_operation},
+    {Op::vavrg2, &FunctionCodegen::emit_operation},
+    {Op::vavrg4, &FunctionCodegen::emit_operation},
+    {Op::vmad, &FunctionCodegen::emit_operation},
+    {Op::vshl, &FunctionCodegen::emit_operation},
+    {Op::vshr, &FunctionCodegen::emit_operation},
+    {Op::alloca, &FunctionCodegen::emit_operation},
+    {Op::stacksave, &FunctionCodegen::emit_operation},
+    {Op::stackrestore, &FunctionCodegen::emit_operation},
 };
 
-const std::map<std::string_view, FunctionCodegen::Emitter>& FunctionCodegen::emitters() {
-  static const std::map<std::string_view, Emitter> table(std::begin(emitter_table), std::end(emitter_table));
+const std::map<Op, FunctionCodegen::Emitter>& FunctionCodegen::emitters() {
+  static const std::map<Op, Emitter> table(std::begin(emitter_table), std::end(emitter_table));
   return table;
 }
 
@@ -258,7 +261,7 @@ void FunctionCodegen::emit_segment(SegmentState& state, const Segment& segment) 
 
 bool FunctionCodegen::begin_instruction(const ptx::Instruction& instruction) {
   instruction_ = &instruction;
-  opcode_.emplace(instruction.opcode);
+  opcode_.emplace(instruction);
   scope_ = function_.function->body->statements[instruction.statement].scope;
   guard_ = nullptr;
   if (!instruction.guarded()) return true;
@@ -274,7 +277,7 @@ bool FunctionCodegen::begin_instruction(const ptx::Instruction& instruction) {
 void FunctionCodegen::emit_instruction(const ptx::Instruction& instruction) {
   if (!begin_instruction(instruction)) return;
   if (guard_ != nullptr && program_.counting) emit_guard_count();
-  const auto emitter = emitters().find(opcode_->root);
+  const auto emitter = emitters().find(opcode_->op);
   if (emitter == emitters().end()) return unsupported();
   if (program_.checked) check_meeting();
   modifiers_are_known_ = false;
@@ -397,7 +400,7 @@ void FunctionCodegen::emit_nothing() {}
 /// Stores each lane's target in WarpContext::operand; direct calls need no code.
 void FunctionCodegen::emit_indirect() {
   Value* target = nullptr;
-  if (opcode_->root == "brx") {
+  if (opcode_->op == Op::brx) {
     target = resize(read(0, ptx::DataType::u32), 64, false);
   } else {
     for (const ptx::Operand& candidate : instruction_->operands) {
@@ -454,16 +457,16 @@ void FunctionCodegen::emit_arrival(const ptx::Instruction& instruction) {
   };
   store(offsetof(WarpContext, members), read(*members_operand(instruction), ptx::DataType::b32), 4);
   Value* brought = nullptr;
-  if (opcode_->root == "vote") brought = read_predicate(operand(1));
-  if (opcode_->root == "shfl" || opcode_->root == "redux") brought = read(1, ptx::DataType::b32);
-  if (opcode_->root == "match") brought = read(1, opcode_->type());
+  if (opcode_->op == Op::vote) brought = read_predicate(operand(1));
+  if (opcode_->op == Op::shfl || opcode_->op == Op::redux) brought = read(1, ptx::DataType::b32);
+  if (opcode_->op == Op::match) brought = read(1, opcode_->type());
   if (brought != nullptr) store(offsetof(WarpContext, exchanged), resize(brought, 64, false), 8);
 }
 
 /// Emits the start of the segment after a bar.red: its result, which is uniform.
 void FunctionCodegen::emit_barrier_result(const ptx::Instruction& instruction) {
   instruction_ = &instruction;
-  opcode_.emplace(instruction.opcode);
+  opcode_.emplace(instruction);
   scope_ = function_.function->body->statements[instruction.statement].scope;
   if (instruction.guarded()) return unsupported("bar.red with a guard");
   Value* const result = context_load(offsetof(WarpContext, barrier_result), 32);

@@ -33,9 +33,10 @@
 
 namespace lynxpp::device::cpu {
 
-/// A decoded opcode: "ld.global.v4.f32" ▶ root "ld", modifiers {"global", "v4", "f32"}.
+/// An opcode and the modifiers that were handled: "ld.global.v4.f32" ▶ root "ld", modifiers {"global", "v4",
+/// "f32"}.
 struct DecodedOpcode {
-  explicit DecodedOpcode(std::string_view opcode);
+  explicit DecodedOpcode(const ptx::Instruction& instruction);
   /// Tests for a modifier and marks it as known. The functions below do the same.
   bool has(std::string_view modifier) const;
   /// Returns the first modifier among `candidates` (each followed by a space in the list); empty if there is
@@ -58,6 +59,7 @@ struct DecodedOpcode {
     return index < types.size() ? types[index] : ptx::DataType::none;
   }
 
+  ptx::Op op;
   std::string_view root;
   std::vector<std::string_view> modifiers;
   std::vector<ptx::DataType> types;  ///< type modifiers in order
@@ -116,8 +118,8 @@ class FunctionCodegen {
     Value* result = nullptr;
   };
   using Emitter = void (FunctionCodegen::*)();
-  static const std::pair<std::string_view, Emitter> emitter_table[];
-  static const std::map<std::string_view, Emitter>& emitters();
+  static const std::pair<ptx::Op, Emitter> emitter_table[];
+  static const std::map<ptx::Op, Emitter>& emitters();
 
   // --- segments and instructions (codegen.cpp)
   void begin_segment(SegmentState& state, std::size_t index);

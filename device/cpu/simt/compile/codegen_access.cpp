@@ -13,6 +13,7 @@ namespace lynxpp::device::cpu {
 namespace {
 
 using ptx::DataType;
+using ptx::Op;
 using Value = llvm::Value;
 
 constexpr std::uint32_t likely = 2000;
@@ -34,12 +35,8 @@ llvm::SmallVector<int> every(unsigned first, unsigned step, unsigned count) {
 bool FunctionCodegen::is_inline_access(const Access& access) const {
   if (region_ == nullptr || access.kind == AddressKind::local || access.addresses == nullptr) return false;
   if (program_.accesses[again_->first].in_cluster) return false;
-  for (const std::string_view modifier : opcode_->modifiers) {
-    if (modifier == "volatile" || modifier == "relaxed" || modifier == "acquire" || modifier == "release" ||
-        modifier == "mmio")
-      return false;
-  }
-  return true;
+  using enum ptx::Modifier;
+  return !instruction_->has_any({is_volatile, relaxed, acquire, release, mmio});
 }
 
 /// Returns the pattern of the lanes' addresses or of their base.
@@ -83,7 +80,7 @@ std::pair<std::int64_t, std::uint64_t> FunctionCodegen::extent_of(const Access& 
   std::int64_t least = access.offset;
   std::int64_t end = access.offset + bytes;
   const auto& instructions = function_.function->body->instructions;
-  const bool is_store = opcode_->root == "st";
+  const bool is_store = opcode_->op == Op::st;
   const ptx::Operand& own = instruction_->operands[is_store ? 0 : 1];
   const auto by_same_register = [&](const ptx::Operand& operand) {
     return operand.kind == ptx::OperandKind::address && !operand.elements.empty() &&
@@ -94,13 +91,13 @@ std::pair<std::int64_t, std::uint64_t> FunctionCodegen::extent_of(const Access& 
   const auto first = static_cast<std::uint32_t>(instruction_ - instructions.data()) + 1;
   for (std::uint32_t i = first; i < segment_end_; ++i) {
     const ptx::Instruction& other = instructions[i];
-    const DecodedOpcode opcode(other.opcode);
-    const bool stores = opcode.root == "st";
-    if (other.guarded() || (opcode.root != "ld" && !stores)) continue;
+    const ptx::OpcodeTraits& traits = other.traits;
+    const bool stores = traits.op == Op::st;
+    if (other.guarded() || (traits.op != Op::ld && !stores)) continue;
     const std::size_t at = stores ? 0 : 1;
     if (at >= other.operands.size() || !by_same_register(other.operands[at])) continue;
     const std::int64_t offset = other.operands[at].offset;
-    if (bits_of(opcode.type()) / 8 * vector_count(opcode) != bytes || (offset - access.offset) % bytes != 0 ||
+    if (bits_of(traits.type) / 8 * traits.vector != bytes || (offset - access.offset) % bytes != 0 ||
         std::abs(offset - access.offset) > farthest_in_group)
       continue;
     least = std::min(least, offset);

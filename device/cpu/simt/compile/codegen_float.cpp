@@ -6,6 +6,7 @@
 namespace lynxpp::device::cpu {
 
 using ptx::DataType;
+using ptx::Op;
 using Value = llvm::Value;
 
 namespace {
@@ -111,9 +112,9 @@ void FunctionCodegen::emit_float_add_multiply(DataType type) {
   if (const std::string mode = rounding(); !mode.empty()) {
     return finish_float(type, call_lane(root + mode + "." + type_name(type), {a, b}));
   }
-  finish_float(type, root == "add"   ? builder_.CreateFAdd(a, b)
-                     : root == "sub" ? builder_.CreateFSub(a, b)
-                                     : builder_.CreateFMul(a, b));
+  finish_float(type, opcode_->op == Op::add   ? builder_.CreateFAdd(a, b)
+                     : opcode_->op == Op::sub ? builder_.CreateFSub(a, b)
+                                              : builder_.CreateFMul(a, b));
 }
 
 /// Emits fma, and mad of floating-point types, which is the same.
@@ -157,7 +158,7 @@ Value* FunctionCodegen::float_min_max(Value* a, Value* b, DataType type, bool mi
 }
 
 void FunctionCodegen::emit_float_min_max(DataType type) {
-  const bool minimum = opcode_->root == "min";
+  const bool minimum = opcode_->op == Op::min;
   if (opcode_->has("xorsign")) return emit_xorsign(type, minimum);
   Value* result = float_min_max(read_float(1, type), read_float(2, type), type, minimum);
   if (instruction_->operands.size() > 3) result = float_min_max(result, read_float(3, type), type, minimum);
@@ -184,10 +185,11 @@ void FunctionCodegen::emit_root() {
   if (!is_vector_float(type)) return unsupported();
   Value* const a = read_float(1, type);
   const std::string root(opcode_->root);
-  if (const std::string mode = rounding(); !mode.empty() || root == "rsqrt") {
+  if (const std::string mode = rounding(); !mode.empty() || opcode_->op == Op::rsqrt) {
     return finish_float(type, call_lane(root + mode + "." + type_name(type), {a}));
   }
-  if (root == "sqrt") return finish_float(type, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
+  if (opcode_->op == Op::sqrt)
+    return finish_float(type, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
   finish_float(type, builder_.CreateFDiv(llvm::ConstantFP::get(float_type(type), 1.0), a));
 }
 

@@ -4,6 +4,7 @@
 namespace lynxpp::device::cpu {
 
 using ptx::DataType;
+using ptx::Op;
 using Value = llvm::Value;
 
 namespace {
@@ -24,9 +25,8 @@ void FunctionCodegen::emit_add_sub() {
   if (is_vector_float(type)) return emit_float_add_multiply(type);
   if (type == DataType::f32x2) return emit_operation();
   if (emit_narrow_float(type)) return;
-  const std::string_view root = opcode_->root;
-  const bool subtracts = root.starts_with("sub");
-  const bool carry_in = root.ends_with('c');
+  const bool subtracts = opcode_->op == Op::sub || opcode_->op == Op::subc;
+  const bool carry_in = instruction_->traits.reads_carry();
   const unsigned bits = bits_of(type);
   if (bits == 0) return unsupported();
   Value* const a = read(1, type);
@@ -76,7 +76,7 @@ Value* FunctionCodegen::multiply(DataType type, bool& wide) {
 void FunctionCodegen::emit_multiply() {
   const DataType type = opcode_->type();
   if (type == DataType::f32x2) return emit_operation();
-  if (is_vector_float(type)) return opcode_->root == "mul" ? emit_float_add_multiply(type) : emit_fma();
+  if (is_vector_float(type)) return opcode_->op == Op::mul ? emit_float_add_multiply(type) : emit_fma();
   if (emit_narrow_float(type)) return;
   if (bits_of(type) < 16 || bits_of(type) > 64 || ptx::is_floating(type)) return unsupported();
   bool wide = false;
@@ -87,13 +87,13 @@ void FunctionCodegen::emit_multiply() {
   const DataType result_type = !wide        ? type
                                : bits == 64 ? (is_signed(type) ? s64 : u64)
                                             : (is_signed(type) ? s32 : u32);
-  if (opcode_->root == "mul") return write(0, result_type, product);
+  if (opcode_->op == Op::mul) return write(0, result_type, product);
   Value* const c = read(3, result_type);
   if (opcode_->has("sat")) {
     if (type != s32 || !opcode_->has("hi")) return unsupported();
     return write(0, type, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, product, c));
   }
-  const bool carry_in = opcode_->root == "madc";
+  const bool carry_in = opcode_->op == Op::madc;
   if (!carry_in && !opcode_->has("cc")) return write(0, result_type, builder_.CreateAdd(product, c));
   Value* carried = nullptr;
   Value* const in = carry_in ? read_register(function_.registers->carry()) : splat(1, 0);
@@ -113,7 +113,7 @@ void FunctionCodegen::emit_mul24() {
   Value* product = builder_.CreateMul(low24(1), low24(2));
   if (opcode_->has("hi")) product = builder_.CreateLShr(product, splat(64, 16));
   product = resize(product, 32, false);
-  if (opcode_->root == "mul24") return write(0, type, product);
+  if (opcode_->op == Op::mul24) return write(0, type, product);
   Value* const c = read(3, type);
   if (opcode_->has("sat")) {
     if (!is_signed(type)) return unsupported();
@@ -125,8 +125,8 @@ void FunctionCodegen::emit_mul24() {
 /// Emits div, rem, min and max according to the type.
 void FunctionCodegen::emit_divide() {
   const DataType type = opcode_->type();
-  const bool divides = opcode_->root == "div";
-  const bool orders = opcode_->root == "min" || opcode_->root == "max";
+  const bool divides = opcode_->op == Op::div;
+  const bool orders = opcode_->op == Op::min || opcode_->op == Op::max;
   if (is_vector_float(type)) {
     if (divides) return emit_float_divide(type);
     return orders ? emit_float_min_max(type) : unsupported();
@@ -140,7 +140,7 @@ void FunctionCodegen::emit_divide() {
 
 void FunctionCodegen::emit_integer_min_max(DataType type) {
   if (bits_of(type) < 16 || bits_of(type) > 64 || ptx::is_floating(type)) return unsupported();
-  const bool minimum = opcode_->root == "min";
+  const bool minimum = opcode_->op == Op::min;
   const llvm::Intrinsic::ID id = is_signed(type) ? (minimum ? llvm::Intrinsic::smin : llvm::Intrinsic::smax)
                                                  : (minimum ? llvm::Intrinsic::umin : llvm::Intrinsic::umax);
   Value* result = builder_.CreateBinaryIntrinsic(id, read(1, type), read(2, type));
@@ -152,16 +152,16 @@ void FunctionCodegen::emit_integer_min_max(DataType type) {
 
 /// Emits add, min and max of each half separately.
 void FunctionCodegen::emit_integer_pair() {
-  const std::string_view root = opcode_->root;
+  const Op op = opcode_->op;
   const bool sign = opcode_->has("s16x2");
-  if ((root != "add" && root != "min" && root != "max") || opcode_->has("sat")) return unsupported();
+  if ((op != Op::add && op != Op::min && op != Op::max) || opcode_->has("sat")) return unsupported();
   Value* const a = read(1, DataType::b32);
   Value* const b = read(2, DataType::b32);
   const auto of_half = [&](unsigned shift) {
     Value* const first = resize(builder_.CreateLShr(a, splat(32, shift)), 16, false);
     Value* const second = resize(builder_.CreateLShr(b, splat(32, shift)), 16, false);
-    if (root == "add") return builder_.CreateAdd(first, second);
-    const bool minimum = root == "min";
+    if (op == Op::add) return builder_.CreateAdd(first, second);
+    const bool minimum = op == Op::min;
     const llvm::Intrinsic::ID id = sign ? (minimum ? llvm::Intrinsic::smin : llvm::Intrinsic::smax)
                                         : (minimum ? llvm::Intrinsic::umin : llvm::Intrinsic::umax);
     Value* const result = builder_.CreateBinaryIntrinsic(id, first, second);
@@ -215,17 +215,17 @@ void FunctionCodegen::emit_logic() {
   const DataType type = opcode_->type();
   if (bits_of(type) == 0 || bits_of(type) > 64) return unsupported();
   Value* const a = read(1, type);
-  const std::string_view root = opcode_->root;
-  if (root == "not") return write(0, type, builder_.CreateNot(a));
-  if (root == "cnot") {
+  const Op op = opcode_->op;
+  if (op == Op::bit_not) return write(0, type, builder_.CreateNot(a));
+  if (op == Op::cnot) {
     Value* const zero = builder_.CreateICmpEQ(a, splat(bits_of(type), 0));
     return write(0, type, resize(zero, bits_of(type), false));
   }
   Value* const b = read(2, type);
   write(0, type,
-        root == "and"  ? builder_.CreateAnd(a, b)
-        : root == "or" ? builder_.CreateOr(a, b)
-                       : builder_.CreateXor(a, b));
+        op == Op::bit_and  ? builder_.CreateAnd(a, b)
+        : op == Op::bit_or ? builder_.CreateOr(a, b)
+                           : builder_.CreateXor(a, b));
 }
 
 /// lop3: d = F(a, b, c), where bit 4a + 2b + c of the immediate is the truth table's entry.
@@ -266,12 +266,12 @@ void FunctionCodegen::emit_shift() {
   Value* const amount = read(2, DataType::u32);
   Value* const large = builder_.CreateICmpUGE(amount, splat(32, bits));
   Value* const within = resize(builder_.CreateAnd(amount, splat(32, bits - 1)), bits, false);
-  if (opcode_->root == "shr" && is_signed(type)) {
+  if (opcode_->op == Op::shr && is_signed(type)) {
     Value* const last = splat(bits, bits - 1);
     return write(0, type, builder_.CreateAShr(value, builder_.CreateSelect(large, last, within)));
   }
   Value* const shifted =
-      opcode_->root == "shl" ? builder_.CreateShl(value, within) : builder_.CreateLShr(value, within);
+      opcode_->op == Op::shl ? builder_.CreateShl(value, within) : builder_.CreateLShr(value, within);
   write(0, type, builder_.CreateSelect(large, splat(bits, 0), shifted));
 }
 
@@ -299,9 +299,9 @@ void FunctionCodegen::emit_bit_count() {
   const DataType type = opcode_->type();
   if (bits_of(type) != 32 && bits_of(type) != 64) return unsupported();
   Value* const a = read(1, type);
-  if (opcode_->root == "brev")
+  if (opcode_->op == Op::brev)
     return write(0, type, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, a));
-  Value* const count = opcode_->root == "popc" ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a)
+  Value* const count = opcode_->op == Op::popc ? builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a)
                                                : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a,
                                                                                 builder_.getInt1(false));
   write(0, DataType::u32, resize(count, 32, false));
@@ -325,7 +325,7 @@ void FunctionCodegen::emit_lane_operation() {
   Value* const b = take(1);
   Value* const c = take(2);
   Value* result = nullptr;
-  if (opcode_->root == "bfi") {
+  if (opcode_->op == Op::bfi) {
     // bfi d, a, b, position, length: the last two are packed into one operand. For values beyond 255 see bfe.
     const auto restricted = [&](Value* number) {
       Value* const most = splat(32, 255);
@@ -356,7 +356,7 @@ void FunctionCodegen::emit_permute() {
 
 void FunctionCodegen::emit_dot_product() {
   std::string key(opcode_->root);
-  if (opcode_->root == "dp2a") key += opcode_->has("hi") ? ".hi" : ".lo";
+  if (opcode_->op == Op::dp2a) key += opcode_->has("hi") ? ".hi" : ".lo";
   if (opcode_->types.size() != 2) return unsupported();
   for (const DataType type : opcode_->types) key += is_signed(type) ? ".s32" : ".u32";
   const bool sign = is_signed(opcode_->type(0)) || is_signed(opcode_->type(1));

@@ -7,6 +7,7 @@
 namespace lynxpp::device::cpu {
 
 using ptx::DataType;
+using ptx::Op;
 using ptx::StateSpace;
 using Value = llvm::Value;
 
@@ -190,9 +191,8 @@ AccessSite& FunctionCodegen::add_site(AddressKind kind, StateSpace space, unsign
     made.source_file = *file;
     made.source_line = instruction_->source_line;
   }
-  made.in_cluster =
-      kind == AddressKind::shared && made.opcode.find("shared::cluster") != std::string_view::npos;
-  if (program_.checked) made.role = role_of(made.opcode, address);
+  made.in_cluster = kind == AddressKind::shared && instruction_->has(ptx::Modifier::shared_cluster);
+  if (program_.checked) made.role = role_of(instruction_->traits, address);
   return made;
 }
 
@@ -263,7 +263,7 @@ std::vector<Value*> FunctionCodegen::call_load(const Access& access, LoadFunctio
 
 /// ld.b128, st.b128: two 64-bit halves in one access.
 void FunctionCodegen::emit_wide_access() {
-  const bool loads = opcode_->root != "st";
+  const bool loads = opcode_->op != Op::st;
   const Access access = address_of(operand(loads ? 1 : 0), space_of(*opcode_), 16);
   if (access.uniform != nullptr) {
     if (!loads) return unsupported("a kernel parameter cannot be written");
@@ -335,7 +335,7 @@ void FunctionCodegen::call_store(const Access& access, StoreFunction store,
 void FunctionCodegen::emit_atomic() {
   if (opcode_->has("async") || vector_count(*opcode_) != 1 || opcode_->type() == DataType::b128)
     return emit_operation();
-  const bool reduction = opcode_->root == "red";
+  const bool reduction = opcode_->op == Op::red;
   const std::size_t first = reduction ? 0 : 1;
   const std::string_view op =
       opcode_->first_of({"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"});
@@ -465,7 +465,7 @@ void FunctionCodegen::emit_is_space() {
 
 void FunctionCodegen::emit_fence() {
   if (program_.checked) {
-    const auto reach = static_cast<std::uint32_t>(reach_of_fence(instruction_->opcode));
+    const auto reach = static_cast<std::uint32_t>(reach_of_fence(instruction_->traits.modifiers));
     call_helper(reinterpret_cast<const void*>(&check_fence), builder_.getVoidTy(),
                 {warp_, active(), constant32(reach)});
   }

@@ -9,6 +9,7 @@
 namespace lynxpp::device::cpu {
 
 using ptx::DataType;
+using ptx::Op;
 using ptx::OperandKind;
 using ptx::StateSpace;
 using Value = llvm::Value;
@@ -64,7 +65,7 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
   };
   const ptx::StateSpace space = instruction_->traits.space;
   const bool is_of_object = space == ptx::StateSpace::texture || space == ptx::StateSpace::surface ||
-                            opcode_->root == "txq" || opcode_->root == "suq";
+                            opcode_->op == Op::txq || opcode_->op == Op::suq;
   if (operand.kind == OperandKind::address && is_of_object) return add_object(operand, sources);
   if (operand.kind == OperandKind::address) {
     slot.kind = SourceSlot::Kind::address;

@@ -54,9 +54,8 @@ void FunctionCodegen::describe(const ptx::Operand& operand) {
 /// code, on labels or on its line.
 bool FunctionCodegen::describe(const ptx::Instruction& instruction) {
   if (program_.counting || program_.timed || program_.checked) return false;
-  for (const std::string_view root : {"call", "brx", "brkpt", "trap"}) {
-    if (instruction.opcode.starts_with(root)) return false;
-  }
+  const ptx::Op op = instruction.op();
+  if (op == ptx::Op::call || op == ptx::Op::brx || op == ptx::Op::brkpt || op == ptx::Op::trap) return false;
   scope_ = function_.function->body->statements[instruction.statement].scope;
   description_ = instruction.opcode;
   description_ += meets_ ? '+' : ' ';

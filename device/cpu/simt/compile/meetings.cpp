@@ -21,8 +21,8 @@ class CurrentMasks {
   /// Updates the set for the instruction's destinations: they hold a current mask or no longer do.
   void follow(const ptx::Instruction& instruction) {
     const auto& operands = instruction.operands;
-    const bool is_active_mask = instruction.opcode == "activemask.b32" && !operands.empty();
-    const bool is_copy = (instruction.opcode == "mov.b32" || instruction.opcode == "mov.u32") &&
+    const bool is_active_mask = instruction.op() == ptx::Op::activemask && !operands.empty();
+    const bool is_copy = instruction.op() == ptx::Op::mov && ptx::size_of(instruction.traits.type) == 4 &&
                          operands.size() == 2 && holds(operands[1], instruction);
     for (std::size_t i = 0; i < std::min<std::size_t>(instruction.traits.destinations, operands.size()); ++i)
       forget(operands[i], instruction);
@@ -64,13 +64,13 @@ std::vector<std::uint32_t> find_meetings(const ptx::Body& body, const Segment& s
 }  // namespace
 
 std::optional<std::size_t> members_operand(const ptx::Instruction& instruction) {
-  static constexpr std::pair<std::string_view, std::size_t> operations[] = {
-      {"shfl.sync.", 4},  {"vote.sync.", 2}, {"match.", 2},
-      {"redux.sync.", 2}, {"elect.sync", 1}, {"bar.warp.sync", 0},
-  };
-  for (const auto& [opcode, operand] : operations) {
-    if (!instruction.opcode.starts_with(opcode) || operand >= instruction.operands.size()) continue;
-    return operand;
+  using enum ptx::Op;
+  static constexpr std::pair<ptx::Op, std::size_t> operations[] = {{shfl, 4},  {vote, 2},  {match, 2},
+                                                                   {redux, 2}, {elect, 1}, {bar, 0}};
+  if (!instruction.has(ptx::Modifier::sync)) return std::nullopt;
+  for (const auto& [op, operand] : operations) {
+    const bool is_of_warp = op != bar || instruction.has(ptx::Modifier::warp);
+    if (instruction.op() == op && is_of_warp && operand < instruction.operands.size()) return operand;
   }
   return std::nullopt;
 }

@@ -10,8 +10,10 @@
 namespace lynxpp::device::cpu {
 namespace {
 
+using ptx::Op;
+
 struct Accepted {
-  std::string_view root;
+  Op op;
   /// Modifiers without effect here: defaults, and those that only affect a GPU's speed or memory order (each
   /// access is performed at once and in order). A name that ends in '*' matches any suffix.
   std::string_view modifiers;
@@ -20,54 +22,54 @@ struct Accepted {
 
 constexpr Accepted accepted[] = {
     // Results are rounded to nearest by default, and approximations are exact.
-    {"add", "rn"},
-    {"sub", "rn"},
-    {"mul", "rn"},
-    {"mad", "rn"},
-    {"fma", "rn"},
-    {"div", "rn approx full"},
-    {"sqrt", "rn approx"},
-    {"rcp", "rn approx"},
-    {"rsqrt", "approx"},
-    {"ex2", "approx"},
-    {"lg2", "approx"},
-    {"sin", "approx"},
-    {"cos", "approx"},
-    {"tanh", "approx"},
-    {"cvt", "rn", 2},
-    {"set", "", 2},
-    {"slct", "", 2},
-    {"dp4a", "", 2},
-    {"dp2a", "lo", 2},
-    {"mul24", "lo"},
-    {"mad24", "lo"},
-    {"shf", "r clamp"},
-    {"ld", "weak relaxed acquire volatile mmio cta cluster gpu sys nc unified ca cg cs lu cv L1::* L2::*"},
-    {"ldu", ""},
-    {"st", "weak relaxed release volatile mmio cta cluster gpu sys wb cg cs wt L1::* L2::*"},
-    {"cvta", "to"},
-    {"atom", "relaxed acquire release acq_rel cta cluster gpu sys noftz L1::* L2::*"},
-    {"red", "relaxed release cta cluster gpu sys noftz L1::* L2::*"},
-    {"membar", "cta gl gpu sys proxy alias"},
-    {"fence",
+    {Op::add, "rn"},
+    {Op::sub, "rn"},
+    {Op::mul, "rn"},
+    {Op::mad, "rn"},
+    {Op::fma, "rn"},
+    {Op::div, "rn approx full"},
+    {Op::sqrt, "rn approx"},
+    {Op::rcp, "rn approx"},
+    {Op::rsqrt, "approx"},
+    {Op::ex2, "approx"},
+    {Op::lg2, "approx"},
+    {Op::sin, "approx"},
+    {Op::cos, "approx"},
+    {Op::tanh, "approx"},
+    {Op::cvt, "rn", 2},
+    {Op::set, "", 2},
+    {Op::slct, "", 2},
+    {Op::dp4a, "", 2},
+    {Op::dp2a, "lo", 2},
+    {Op::mul24, "lo"},
+    {Op::mad24, "lo"},
+    {Op::shf, "r clamp"},
+    {Op::ld, "weak relaxed acquire volatile mmio cta cluster gpu sys nc unified ca cg cs lu cv L1::* L2::*"},
+    {Op::ldu, ""},
+    {Op::st, "weak relaxed release volatile mmio cta cluster gpu sys wb cg cs wt L1::* L2::*"},
+    {Op::cvta, "to"},
+    {Op::atom, "relaxed acquire release acq_rel cta cluster gpu sys noftz L1::* L2::*"},
+    {Op::red, "relaxed release cta cluster gpu sys noftz L1::* L2::*"},
+    {Op::membar, "cta gl gpu sys proxy alias"},
+    {Op::fence,
      "sc acq_rel acquire release cta cluster gpu sys proxy alias async async::* global shared::cta "
      "shared::cluster mbarrier_init tensormap::* sync_restrict::*"},
-    {"shfl", "sync"},
-    {"match", "sync any"},
-    {"redux", "sync"},
-    {"elect", "sync"},
-    {"bra", "uni"},
-    {"brx", "idx uni"},
-    {"call", "uni"},
-    {"ret", "uni"},
-    {"bar", "cta sync arrive aligned popc and or"},
-    {"barrier", "cta sync arrive aligned popc and or"},
-    {"prefetch", "global local const param generic tensormap L1 L2 L2::*"},
-    {"prefetchu", "L1"},
-    {"discard", "global L2"},
-    {"applypriority", "global L2::*"},
-    {"pmevent", "mask"},
-    {"griddepcontrol", "launch_dependents wait"},
+    {Op::shfl, "sync"},
+    {Op::match, "sync any"},
+    {Op::redux, "sync"},
+    {Op::elect, "sync"},
+    {Op::bra, "uni"},
+    {Op::brx, "idx uni"},
+    {Op::call, "uni"},
+    {Op::ret, "uni"},
+    {Op::bar, "cta sync arrive aligned popc and or"},
+    {Op::barrier, "cta sync arrive aligned popc and or"},
+    {Op::prefetch, "global local const param generic tensormap L1 L2 L2::*"},
+    {Op::prefetchu, "L1"},
+    {Op::discard, "global L2"},
+    {Op::applypriority, "global L2::*"},
+    {Op::pmevent, "mask"},
+    {Op::griddepcontrol, "launch_dependents wait"},
 };
 
 bool names(std::string_view list, std::string_view modifier) {
@@ -83,8 +85,8 @@ bool names(std::string_view list, std::string_view modifier) {
 }  // namespace
 
 std::string_view DecodedOpcode::unknown_modifier() const {
-  const auto found = std::ranges::find(accepted, root, &Accepted::root);
-  const Accepted allowed = found != std::end(accepted) ? *found : Accepted{root, ""};
+  const auto found = std::ranges::find(accepted, op, &Accepted::op);
+  const Accepted allowed = found != std::end(accepted) ? *found : Accepted{op, ""};
   std::size_t types_seen = 0;
   for (std::size_t i = 0; i < modifiers.size(); ++i) {
     const bool is_type = ptx::parse_data_type(modifiers[i]) != ptx::DataType::none;

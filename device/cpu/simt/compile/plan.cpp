@@ -11,21 +11,20 @@ namespace lynxpp::device::cpu {
 namespace {
 
 /// True for barriers of a block or a cluster.
-bool is_barrier(std::string_view opcode) {
-  const bool barrier = opcode.starts_with("bar.") || opcode.starts_with("barrier.");
-  return barrier && !opcode.starts_with("bar.warp");
+bool is_barrier(const ptx::Instruction& instruction) {
+  const bool barrier = instruction.op() == ptx::Op::bar || instruction.op() == ptx::Op::barrier;
+  return barrier && !instruction.has(ptx::Modifier::warp);
 }
 
-BarrierKind barrier_kind(std::string_view opcode) {
-  const auto has = [opcode](std::string_view modifier) {
-    return opcode.find(modifier) != std::string_view::npos;
-  };
-  if (has(".cluster")) return has(".wait") ? BarrierKind::cluster_wait : BarrierKind::cluster_arrive;
-  if (has(".red")) {
-    if (has(".popc")) return BarrierKind::reduce_popc;
-    return has(".and") ? BarrierKind::reduce_and : BarrierKind::reduce_or;
+BarrierKind barrier_kind(const ptx::Instruction& instruction) {
+  using enum ptx::Modifier;
+  if (instruction.has(cluster))
+    return instruction.has(wait) ? BarrierKind::cluster_wait : BarrierKind::cluster_arrive;
+  if (instruction.has(red)) {
+    if (instruction.has(popc)) return BarrierKind::reduce_popc;
+    return instruction.has(bit_and) ? BarrierKind::reduce_and : BarrierKind::reduce_or;
   }
-  return has(".arrive") ? BarrierKind::arrive : BarrierKind::sync;
+  return instruction.has(arrive) ? BarrierKind::arrive : BarrierKind::sync;
 }
 
 bool reads_clock(const ptx::Instruction& instruction) {
@@ -36,12 +35,9 @@ bool reads_clock(const ptx::Instruction& instruction) {
 }
 
 bool may_spin(const ptx::Instruction& instruction) {
-  if (instruction.traits.kind == ptx::OpcodeClass::atomic) return true;
-  for (const std::string_view modifier :
-       {".volatile", ".relaxed", ".acquire", ".mmio", ".cg", ".cv", "_wait."}) {
-    if (instruction.opcode.find(modifier) != std::string_view::npos) return true;
-  }
-  return false;
+  using enum ptx::Modifier;
+  return instruction.traits.kind == ptx::OpcodeClass::atomic ||
+         instruction.has_any({is_volatile, relaxed, acquire, mmio, cg, cv, test_wait, try_wait});
 }
 
 class Planner {
@@ -166,10 +162,10 @@ Status Planner::plan_function(CompiledFunction& function) {
         segment.source_file = *file;
         segment.source_line = instruction.source_line;
       }
-      if (!is_barrier(instruction.opcode)) continue;
+      if (!is_barrier(instruction)) continue;
       segment.end = i + 1;
       segment.control = Control::barrier;
-      segment.barrier = barrier_kind(instruction.opcode);
+      segment.barrier = barrier_kind(instruction);
       const bool reduces = segment.barrier >= BarrierKind::reduce_popc;
       segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
       function.segments.push_back(std::move(segment));
@@ -222,16 +218,16 @@ Status Planner::finish_block(CompiledFunction& function, std::uint32_t block, Se
   const ptx::Instruction& last = body.instructions[segment.end - 1];
   if (!last.traits.ends_block()) return success();
   if (last.traits.kind == ptx::OpcodeClass::exit) {
-    segment.control = last.op() == ptx::Op::ret         ? Control::ret
-                      : last.opcode.starts_with("trap") ? Control::trap
-                                                        : Control::exit;
+    segment.control = last.op() == ptx::Op::ret    ? Control::ret
+                      : last.op() == ptx::Op::trap ? Control::trap
+                                                   : Control::exit;
     return success();
   }
   if (last.traits.kind == ptx::OpcodeClass::call) {
     segment.control = Control::call;
     return plan_call(function, last, segment.call);
   }
-  if (last.opcode == "brx.idx" || last.opcode == "brx.idx.uni") {
+  if (last.op() == ptx::Op::brx) {
     segment.control = Control::indexed_branch;
     const ptx::TargetList* const list =
         last.operands.size() < 2
@@ -421,7 +417,7 @@ std::optional<std::uint64_t> Planner::deepest_chain() const {
 
 bool takes_from_stack(const CompiledFunction& function) {
   return std::ranges::any_of(function.function->body->instructions,
-                             [](const ptx::Instruction& each) { return each.opcode.starts_with("alloca"); });
+                             [](const ptx::Instruction& each) { return each.op() == ptx::Op::alloca; });
 }
 
 std::uint64_t Planner::stack_bytes() {

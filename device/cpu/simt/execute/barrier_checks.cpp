@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <string_view>
 
 #include "device/cpu/simt/execute/scheduler.h"
 
@@ -10,12 +9,9 @@ namespace lynxpp::device::cpu {
 namespace {
 
 /// True for operations that other threads can observe. An exiting thread performs none.
-bool has_effect(std::string_view opcode) {
-  if (opcode.starts_with("st.param")) return false;
-  constexpr std::string_view roots[] = {"st.",       "atom.",     "red.",      "bar.",  "barrier.",
-                                        "call",      "cp.",       "mbarrier.", "sust.", "sured.",
-                                        "stmatrix.", "multimem.", "wmma.store"};
-  return std::ranges::any_of(roots, [&](std::string_view root) { return opcode.starts_with(root); });
+bool has_effect(const ptx::OpcodeTraits& traits) {
+  if (traits.writes_memory) return traits.space != ptx::StateSpace::param;
+  return traits.kind == ptx::OpcodeClass::barrier || traits.kind == ptx::OpcodeClass::call;
 }
 
 }  // namespace
@@ -45,8 +41,7 @@ std::uint32_t BlockRunner::leaving_lanes(const Warp& warp) const {
 void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::uint32_t lanes) {
   const CompiledFunction& function = *warp.top().function;
   const ptx::Instruction& at = function.function->body->instructions[segment.end - 1];
-  const bool is_aligned =
-      at.opcode.starts_with("bar.") || at.opcode.find(".aligned") != std::string_view::npos;
+  const bool is_aligned = at.op() == ptx::Op::bar || at.has(ptx::Modifier::aligned);
   if (!launch_.check->selection().sync || !is_aligned) return;
   if ((warp.live & ~lanes & ~leaving_lanes(warp)) == 0) return;
   launch_.check->add_finding(FindingKind::divergent_barrier, place_at(warp, function, segment, lanes),
@@ -73,7 +68,7 @@ const ptx::Instruction* BlockRunner::find_work_after(const CompiledFunction& fun
       if (!visits_[base + i]) continue;
       for (std::uint32_t at = segments[i].begin; at < segments[i].end; ++at) {
         const ptx::Instruction& instruction = function.function->body->instructions[at];
-        if (has_effect(instruction.opcode)) return &instruction;
+        if (has_effect(instruction.traits)) return &instruction;
       }
     }
   }

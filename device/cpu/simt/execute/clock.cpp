@@ -21,14 +21,12 @@ using models::clock::Step;
 constexpr std::uint64_t hashed_alignment = 512;
 
 Operation operation_of(const ptx::Instruction& instruction) {
-  static constexpr std::string_view special[] = {"sqrt", "rcp", "rsqrt", "ex2", "lg2",
-                                                 "sin",  "cos", "tanh",  "div", "rem"};
-  const std::string_view root = instruction.opcode.substr(0, instruction.opcode.find('.'));
+  using enum ptx::Op;
   const ptx::OpcodeTraits& traits = instruction.traits;
   if (traits.kind == ptx::OpcodeClass::arithmetic && traits.type == ptx::DataType::f64)
     return Operation::wide;
-  if (std::ranges::find(special, root) != std::end(special)) return Operation::special;
-  return Operation::simple;
+  constexpr ptx::Op special[] = {sqrt, rcp, rsqrt, ex2, lg2, sin, cos, tanh, div, rem};
+  return std::ranges::find(special, traits.op) != std::end(special) ? Operation::special : Operation::simple;
 }
 
 void collect_names(const ptx::Operand& operand, std::vector<std::string_view>& names) {

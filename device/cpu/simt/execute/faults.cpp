@@ -14,8 +14,9 @@ std::string hexadecimal(std::uint64_t value) {
 
 std::string name_of_access(const AccessSite& site) {
   const std::string bytes = std::to_string(site.bytes) + (site.bytes == 1 ? " byte" : " bytes");
-  if (site.opcode.starts_with("txq") || site.opcode.starts_with("suq")) return "a query at";
-  const ptx::MemoryRow* const row = ptx::find_memory_row(site.opcode);
+  const ptx::OpcodeTraits traits = ptx::classify(site.opcode);
+  if (traits.op == ptx::Op::txq || traits.op == ptx::Op::suq) return "a query at";
+  const ptx::MemoryRow* const row = traits.memory;
   if (row == nullptr) return "an access of " + bytes + " to";
   if (row->kind == ptx::MemoryKind::copy) return "a copy of " + bytes + " from or to";
   if (row->kind == ptx::MemoryKind::synchronization) return "a barrier operation on " + bytes + " at";
