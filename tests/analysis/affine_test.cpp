@@ -79,6 +79,10 @@ TEST(Affine, UnknownValuesBecomeSymbols) {
   EXPECT_EQ(form("mov.f32 %f1, 0f3f800000;"), "none");
   EXPECT_EQ(form("mov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 31;\nmul.wide.u32 %rd1, %r2, 4;"), "4*value(1)")
       << "bounded, so the widening is exact";
+  EXPECT_EQ(form("ld.global.u16 %r1, [%rd9];\nmul.wide.u32 %rd1, %r1, 4;"), "4*value(1)");
+  EXPECT_EQ(form("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r9];\nmul.wide.u32 %rd1, %r1, 4;"),
+            "value(1)")
+      << "two halves of 16 bits";
 }
 
 TEST(Affine, LongProductsBecomeSymbols) {
