@@ -62,6 +62,10 @@ ON_BASIC_BLOCK_EXIT: {
 }
 )";
 
+GoldenFile golden_kernel(const std::string& name) {
+  return read_golden(LYNXPP_SOURCE_DIR "/tests/counting/golden/" + name + ".ptx");
+}
+
 std::string module_of(const std::string& functions, const std::string& body) {
   return ".version 8.0\n.target sm_75\n.address_size 64\n" + functions +
          ".visible .entry k(.param .u64 out)\n{\n.reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n"
@@ -89,16 +93,15 @@ void CountedLaunch::native() {
   native_output_ = output_;
 }
 
-std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& specification, bool plain,
-                                                             bool wide, int sm) {
+std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& specification, Form form) {
   engine::Request request;
   request.ptx = &ptx_;
   request.kernel = "k";
   request.specifications = {compiled(specification)};
-  request.device_sm = sm;
+  request.device_sm = form == Form::before_sm_80 ? 75 : 90;
   request.launch = shape_;
-  request.counting.plain = plain;
-  request.counting.wide = wide;
+  request.counting.plain = form == Form::plain;
+  request.counting.wide = form == Form::wide;
   request.inspection.verify = true;
   const auto variant = engine::instrument(request);
   if (!variant) {
@@ -131,84 +134,55 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   }
   run(**module, words, nullptr);
   EXPECT_EQ(output_, native_output_) << "the variant computes a different result";
-  EXPECT_EQ(variant->counting == nullptr, plain);
+  EXPECT_EQ(variant->counting == nullptr, form == Form::plain);
   if (variant->counting != nullptr) {
     std::vector<std::span<std::byte>> views;
     views.reserve(arrays.size());
     for (auto& array : arrays) views.push_back(std::as_writable_bytes(std::span(array)));
-    const std::uint64_t blocks = std::uint64_t{grid_[0]} * grid_[1] * grid_[2];
+    const std::uint64_t blocks = std::uint64_t{grid_.blocks[0]} * grid_.blocks[1] * grid_.blocks[2];
     engine::fill_counted_arrays(*variant->counting, request.specifications, slots,
                                 {blocks * threads_, blocks * ((threads_ + 31) / 32)}, {&views, 1});
   }
   return arrays;
 }
 
-void CountedLaunch::expect_exact(bool wide, int sm) {
-  const auto counted = count(everything, false, wide, sm);
-  const std::string text = variant_;
-  if (sm < 80) {
-    EXPECT_EQ(text.find("redux"), std::string::npos) << text;
-  }
-  const auto plain = count(everything, true, false, sm);
-  ASSERT_EQ(counted.size(), 6u);
-  order_counters();
-  ASSERT_EQ(counted[0].size(), counters_.blocks.size());
-  ASSERT_EQ(counted[3].size(), counters_.sites.size());
-  for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
-    const device::cpu::BlockCounters& block = counters_.blocks[i];
-    ASSERT_EQ(counted[0][i], block.thread_executions) << "threads, block " << i << "\n" << text;
-    ASSERT_EQ(counted[1][i], block.warp_executions) << "warps, block " << i << "\n" << text;
-    ASSERT_EQ(counted[2][i], block.thread_instructions) << "instructions, block " << i << "\n" << text;
-  }
-  for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
-    const device::cpu::SiteCounters& site = counters_.sites[i];
-    const bool is_branch = site.traits.kind == ptx::OpcodeClass::branch;
-    ASSERT_EQ(counted[3][i], is_branch ? site.active_lanes : site.thread_executions)
-        << i << " " << site.opcode << "\n"
-        << text;
-    ASSERT_EQ(counted[4][i], is_branch ? site.warp_issues : site.executing_warps)
-        << i << " " << site.opcode << "\n"
-        << text;
-    ASSERT_EQ(counted[5][i], site.opcode.starts_with("bra") ? site.divergent : 0)
-        << i << " " << site.opcode << "\n"
-        << text;
-  }
-  EXPECT_EQ(counted, plain);
-  if (has_ptxas()) {
-    EXPECT_EQ(ptxas_errors(text, 80), "");
-  }
-}
-
-bool CountedLaunch::is_exact(bool wide, int sm) {
-  const auto counted = count(everything, false, wide, sm);
+bool CountedLaunch::is_exact(Form form) {
+  const auto counted = count(everything, form);
   if (counted.size() != 6) return false;  // already reported
+  if (form == Form::before_sm_80 && ptx_.find(".target sm_75") != std::string::npos) {
+    EXPECT_EQ(variant_.find("redux"), std::string::npos) << variant_;
+  }
   order_counters();
-  if (counted[0].size() != counters_.blocks.size() || counted[3].size() != counters_.sites.size()) {
+  const auto& blocks = counters_.blocks;
+  const auto& sites = counters_.sites;
+  if (counted[0].size() != blocks.size() || counted[3].size() != sites.size()) {
     ADD_FAILURE() << "the device has different blocks";
     return false;
   }
-  for (std::size_t i = 0; i < counters_.blocks.size(); ++i) {
-    if (counted[0][i] != counters_.blocks[i].thread_executions ||
-        counted[1][i] != counters_.blocks[i].warp_executions ||
-        counted[2][i] != counters_.blocks[i].thread_instructions) {
-      ADD_FAILURE() << "block " << i << ": " << counted[0][i] << " threads, " << counted[1][i] << " warps, "
-                    << counted[2][i] << " instructions; the device has "
-                    << counters_.blocks[i].thread_executions << ", " << counters_.blocks[i].warp_executions
-                    << ", " << counters_.blocks[i].thread_instructions;
-      return false;
-    }
-  }
-  for (std::size_t i = 0; i < counters_.sites.size(); ++i) {
-    const device::cpu::SiteCounters& site = counters_.sites[i];
-    if (!site.opcode.starts_with("bra") || counted[5][i] == site.divergent) continue;
-    ADD_FAILURE() << "branch " << i << " divides " << counted[5][i] << " warps; the device has "
-                  << site.divergent;
+  const auto agrees = [&](int array, std::size_t at, std::uint64_t expected, const std::string& what) {
+    if (counted[array][at] == expected) return true;
+    ADD_FAILURE() << what << ": " << counted[array][at] << "; the device has " << expected;
     return false;
+  };
+  bool agree = true;
+  for (std::size_t i = 0; agree && i < blocks.size(); ++i) {
+    const std::string block = " of block " + std::to_string(i);
+    agree = agrees(0, i, blocks[i].thread_executions, "threads" + block) &&
+            agrees(1, i, blocks[i].warp_executions, "warps" + block) &&
+            agrees(2, i, blocks[i].thread_instructions, "instructions" + block);
   }
-  return true;
+  for (std::size_t i = 0; agree && i < sites.size(); ++i) {
+    const std::string site = " of instruction " + std::to_string(i) + ", " + sites[i].opcode;
+    const bool is_branch = sites[i].traits.kind == ptx::OpcodeClass::branch;
+    const std::uint64_t divergent = sites[i].opcode.starts_with("bra") ? sites[i].divergent : 0;
+    agree = agrees(3, i, is_branch ? sites[i].active_lanes : sites[i].thread_executions, "threads" + site) &&
+            agrees(4, i, is_branch ? sites[i].warp_issues : sites[i].executing_warps, "warps" + site) &&
+            agrees(5, i, divergent, "divergences" + site);
+  }
+  return agree;
 }
 
-bool CountedLaunch::has_exact_sums(bool wide, int sm) {
+bool CountedLaunch::has_exact_sums(Form form) {
   std::vector<std::uint64_t> expected(6);
   for (const device::cpu::BlockCounters& block : counters_.blocks) {
     expected[0] += block.thread_instructions;
@@ -220,21 +194,21 @@ bool CountedLaunch::has_exact_sums(bool wide, int sm) {
     if (site.opcode == "add.u32") expected[4] += site.executing_warps;
     if (site.opcode.starts_with("bra")) expected[5] += site.divergent;
   }
-  return has_exact(only_sums, expected, wide, sm);
+  return has_exact(only_sums, expected, form);
 }
 
-bool CountedLaunch::has_exact_instructions(bool wide, int sm) {
+bool CountedLaunch::has_exact_instructions(Form form) {
   std::vector<std::uint64_t> expected(2);
   for (const device::cpu::BlockCounters& block : counters_.blocks) {
     expected[0] += block.thread_instructions;
     expected[1] += block.warp_instructions;
   }
-  return has_exact(only_instructions, expected, wide, sm);
+  return has_exact(only_instructions, expected, form);
 }
 
 bool CountedLaunch::has_exact(const char* specification, const std::vector<std::uint64_t>& expected,
-                              bool wide, int sm) {
-  const auto counted = count(specification, false, wide, sm);
+                              Form form) {
+  const auto counted = count(specification, form);
   if (counted.size() != 1 || counted[0] != expected) {
     ADD_FAILURE() << testing::PrintToString(counted) << " instead of " << testing::PrintToString(expected);
     return false;
@@ -270,13 +244,16 @@ void CountedLaunch::order_counters() {
 
 void CountedLaunch::run(device::cpu::LoadedModule& module, const std::vector<std::uint64_t>& words,
                         device::cpu::LaunchCounters* counters) {
-  output_.assign(std::size_t{grid_[0]} * grid_[1] * grid_[2] * threads_, 0);
+  const auto& [blocks, threads] = grid_;
+  output_.assign(std::size_t{blocks[0]} * blocks[1] * blocks[2] * threads_, 0);
   const std::uint32_t* data = output_.data();
-  std::vector<std::byte> parameters(8 + 8 * words.size());
+  const std::size_t own_bytes = parameter_ ? 16 : 8;  // with padding up to the hidden parameter
+  std::vector<std::byte> parameters(own_bytes + 8 * words.size());
   std::memcpy(parameters.data(), &data, 8);
-  if (!words.empty()) std::memcpy(parameters.data() + 8, words.data(), 8 * words.size());
+  if (parameter_) std::memcpy(parameters.data() + 8, &*parameter_, 4);
+  if (!words.empty()) std::memcpy(parameters.data() + own_bytes, words.data(), 8 * words.size());
   const Status status = module.launch(
-      "k", {{grid_[0], grid_[1], grid_[2]}, {block_[0], block_[1], block_[2]}}, parameters, counters);
+      "k", {{blocks[0], blocks[1], blocks[2]}, {threads[0], threads[1], threads[2]}}, parameters, counters);
   EXPECT_TRUE(status.ok()) << render(status.error().diagnostics);
 }
 

@@ -206,6 +206,10 @@ class StructuredKernel {
   std::vector<std::string> exits_, nexts_;  ///< of the enclosing loops
 };
 
+Form form_of(int number) {
+  return number == 1 ? Form::wide : number == 2 ? Form::before_sm_80 : Form::narrow;
+}
+
 bool merges(const ptx::CountPlan& plan) {
   return std::ranges::any_of(plan.functions, [](const ptx::FunctionCounters& function) {
     return std::ranges::any_of(function.accumulators,
@@ -222,8 +226,8 @@ TEST(CountedKernels, StructuredKernelsMatchTheDevicesCounters) {
     launch.native();
     ASSERT_FALSE(HasFatalFailure()) << ptx;
     if (round % 3 == 1) launch.sum_at_most(static_cast<std::uint32_t>(round % 7));
-    ASSERT_TRUE(launch.has_exact_sums(round % 5 == 1, round % 5 == 2 ? 75 : 90)) << "kernel " << round << "\n"
-                                                                                 << ptx << launch.variant();
+    ASSERT_TRUE(launch.has_exact_sums(form_of(round % 5))) << "kernel " << round << "\n"
+                                                           << ptx << launch.variant();
     if (merges(launch.plan())) ++merged;
     ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
     if (launch.variant().find("redux.sync.max") != std::string::npos) ++by_lanes;
@@ -238,7 +242,8 @@ TEST(CountedKernels, PlainStructuredKernelsMatchTheDevicesCounters) {
   RandomKernels kernels(60, 22);
   for (int round = 0; round < kernels.count; ++round) {
     const std::string ptx = StructuredKernel(kernels.random, {true, round % 3 == 0}).make();
-    CountedLaunch launch(ptx, {2, round % 4 == 0 ? 3u : 1u, 1}, 25 + 13 * (round % 6));
+    const std::uint32_t threads = 25 + 13 * (round % 6);
+    CountedLaunch launch(ptx, {{2, round % 4 == 0 ? 3u : 1u, 1}, {threads, 1, 1}});
     launch.native();
     ASSERT_FALSE(HasFatalFailure()) << ptx;
     if (round % 3 == 1) launch.sum_at_most(static_cast<std::uint32_t>(round % 7));
@@ -253,12 +258,12 @@ TEST(CountedKernels, KernelsWithBoundsMatchTheDevicesCounters) {
   RandomKernels kernels(60, 23);
   for (int round = 0; round < kernels.count; ++round) {
     const std::string ptx = StructuredKernel(kernels.random, {round % 4 != 3, round % 2 == 0, true}).make();
-    CountedLaunch launch(ptx, {3, round % 4 == 0 ? 2u : 1u, 1}, 32 + 13 * (round % 4));
+    const std::uint32_t threads = 32 + 13 * (round % 4);
+    CountedLaunch launch(ptx, {{3, round % 4 == 0 ? 2u : 1u, 1}, {threads, 1, 1}});
     launch.native();
     ASSERT_FALSE(HasFatalFailure()) << ptx;
     if (round % 3 == 1) launch.sum_at_most(static_cast<std::uint32_t>(round % 7));
-    ASSERT_TRUE(launch.is_exact(round % 6 == 1, round % 6 == 2 ? 75 : 90)) << "kernel " << round << "\n"
-                                                                           << ptx << launch.variant();
+    ASSERT_TRUE(launch.is_exact(form_of(round % 6))) << "kernel " << round << "\n" << ptx << launch.variant();
     ASSERT_TRUE(launch.has_exact_sums()) << "kernel " << round << "\n" << ptx << launch.variant();
   }
 }
@@ -318,12 +323,9 @@ TEST(CountedKernels, RandomKernelsMatchTheDevicesCounters) {
     launch.native();
     ASSERT_FALSE(HasFatalFailure()) << ptx;
     if (round % 3 == 1) launch.sum_at_most(static_cast<std::uint32_t>(round % 7));
-    ASSERT_TRUE(launch.is_exact(round % 5 == 1, round % 5 == 2 ? 75 : 90)) << "kernel " << round << "\n"
-                                                                           << ptx;
+    ASSERT_TRUE(launch.is_exact(form_of(round % 5))) << "kernel " << round << "\n" << ptx;
     if (round % 4 != 0) continue;
-    ASSERT_TRUE(launch.has_exact_sums(round % 20 == 8, round % 20 == 4 ? 75 : 90))
-        << "kernel " << round << "\n"
-        << ptx;
+    ASSERT_TRUE(launch.has_exact_sums(form_of(round % 20 / 4))) << "kernel " << round << "\n" << ptx;
   }
 }
 
@@ -335,14 +337,15 @@ TEST(CountedKernels, RowsMatchTheDevicesCounters) {
   for (int round = 0; round < kernels.count; ++round) {
     const std::string ptx =
         StructuredKernel(kernels.random, {round % 3 == 0, round % 4 == 0, round % 5 == 0, true}).make();
-    CountedLaunch launch(ptx, {2, 1, 1}, blocks[round % 4]);
+    CountedLaunch launch(ptx, {{2, 1, 1}, blocks[round % 4]});
     launch.native();
     ASSERT_FALSE(HasFatalFailure()) << ptx;
     if (round % 3 == 1) launch.sum_at_most(static_cast<std::uint32_t>(round % 7));
-    ASSERT_TRUE(launch.has_exact_sums(false, round % 5 == 2 ? 75 : 90)) << "kernel " << round << "\n"
-                                                                        << ptx << launch.variant();
+    ASSERT_TRUE(launch.has_exact_sums(round % 5 == 2 ? Form::before_sm_80 : Form::narrow))
+        << "kernel " << round << "\n"
+        << ptx << launch.variant();
     ASSERT_TRUE(launch.is_exact()) << "kernel " << round << "\n" << ptx << launch.variant();
-    CountedLaunch unknown(ptx, {2, 1, 1}, blocks[round % 4]);
+    CountedLaunch unknown(ptx, {{2, 1, 1}, blocks[round % 4]});
     unknown.assume({});
     unknown.native();
     ASSERT_TRUE(unknown.is_exact()) << "kernel " << round << "\n" << ptx << unknown.variant();

@@ -155,11 +155,7 @@ TEST(Rows, ClaimedValuesAreUniformInEveryWarp) {
 }
 
 TEST(Rows, RequireLaunchesWithWholeRows) {
-  const std::string ptx =
-      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .b32 "
-      "%v<9>;\n.reg .b64 %w<9>, %a;\nld.param.u64 %a, [out];\nmov.u32 %v1, %tid.x;\nshr.u32 %v2, %v1, "
-      "5;\ncvt.u64.u32 %w1, %v2;\nst.global.u64 [%a], %w1;\nmov.u32 %v3, %tid.y;\ncvt.u64.u32 %w2, "
-      "%v3;\nst.global.u64 [%a], %w2;\nret;\n}\n";
+  const std::string ptx = golden_kernel("single/row_and_warp").input;
   EXPECT_EQ(promised(ptx, {true, true}), std::vector<bool>({true, true}));
   EXPECT_EQ(promised(ptx, {true, false}), std::vector<bool>({false, false}));
 }

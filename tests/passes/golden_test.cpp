@@ -1,88 +1,40 @@
-// Each file golden/NAME.ptx is a test: a kernel, with its probes in comments; golden/NAME.expected.ptx is the
-// instrumented module. LYNXPP_UPDATE_GOLDEN=1 rewrites the expectations for review. ptxas must accept all of
-// them.
+// Each file golden/NAME.ptx is a test: a kernel, and what one pass, or all of them, did to it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <sstream>
-
+#include "ptx/passes/pipeline.h"
 #include "support/text.h"
-#include "tests/passes/splice_fixture.h"
+#include "tests/passes/shown_passes.h"
+#include "tests/support/readable_name.h"
 
-namespace lynxpp::ptx::testing {
+namespace lynxpp::engine {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> golden_cases() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(std::string(LYNXPP_SOURCE_DIR) + "/tests/passes/golden")) {
-    const std::string name = entry.path().filename();
-    if (name.ends_with(".ptx") && !name.ends_with(".expected.ptx"))
-      names.push_back(name.substr(0, name.size() - 4));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-/// Returns the words after "// KEY:" in the text.
-std::vector<std::string> words_of(const std::string& text, const std::string& key) {
-  std::vector<std::string> words;
-  const std::size_t begin = text.find("// " + key + ":");
-  if (begin == std::string::npos) return words;
-  std::istringstream line(
-      text.substr(begin + key.size() + 4, text.find('\n', begin) - begin - key.size() - 4));
-  for (std::string word; line >> word;) words.push_back(word);
-  return words;
-}
-
-std::vector<NamedProbe> probes_of(const std::string& text) {
-  static const std::map<std::string, ProbePoint> points{{"kernel_entry", ProbePoint::kernel_entry},
-                                                        {"kernel_exit", ProbePoint::kernel_exit},
-                                                        {"block_entry", ProbePoint::block_entry},
-                                                        {"block_exit", ProbePoint::block_exit},
-                                                        {"instruction", ProbePoint::instruction}};
-  std::vector<NamedProbe> probes;
-  for (const std::string& word : words_of(text, "probes")) {
-    const std::vector<std::string> parts = split(word, '=');
-    probes.push_back({points.at(parts.at(0)), parts.at(1)});
-  }
-  return probes;
-}
+const std::string folder = LYNXPP_SOURCE_DIR "/tests/passes/golden/";
 
 class Golden : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Golden, InstrumentedTextMatchesAndAssembles) {
-  const std::string base = std::string(LYNXPP_SOURCE_DIR) + "/tests/passes/golden/" + GetParam();
-  std::string input;
-  ASSERT_TRUE(read_file(base + ".ptx", input));
-  std::map<std::string, std::uint64_t, std::less<>> shared;
-  for (const std::string& word : words_of(input, "share")) {
-    const std::vector<std::string> parts = split(word, '=');
-    shared[parts.at(0)] = std::stoull(parts.at(1));
-  }
-  const Result<Spliced> spliced = splice(input, "k", probes_of(input), shared);
-  ASSERT_TRUE(spliced.ok()) << render(spliced.error().diagnostics, input);
-  if (std::getenv("LYNXPP_UPDATE_GOLDEN") != nullptr) write_file(base + ".expected.ptx", spliced->text);
-  std::string expected;
-  ASSERT_TRUE(read_file(base + ".expected.ptx", expected));
-  EXPECT_EQ(spliced->text, expected);
-
-  std::string messages;
-  bool available = false;
-  const bool accepted = assemble(spliced->text, messages, available);
-  if (!available) {
-    std::printf("ptxas is not installed: the text was compared, not assembled\n");
-    return;
-  }
-  EXPECT_TRUE(accepted) << messages;
+TEST_P(Golden, ShowsThePasses) {
+  const GoldenFile file = read_golden(folder + GetParam() + ".ptx");
+  expect_sections(file, shown_passes(file));
 }
 
-INSTANTIATE_TEST_SUITE_P(Passes, Golden, ::testing::ValuesIn(golden_cases()),
-                         [](const auto& instance) { return instance.param; });
+INSTANTIATE_TEST_SUITE_P(Passes, Golden, ::testing::ValuesIn(golden_names(folder)),
+                         [](const auto& instance) { return name_of_text(instance.param); });
 
-TEST(Golden, HasCases) { EXPECT_GE(golden_cases().size(), 8u); }
+TEST(GoldenFiles, ShowEveryPass) {
+  std::vector<std::string> shown;
+  for (const std::string& name : golden_names(folder)) {
+    for (const std::string& pass : split(read_golden(folder + name + ".ptx").value("show"), ' '))
+      shown.push_back(pass);
+  }
+  for (const std::string_view pass : ptx::pass_names()) EXPECT_THAT(shown, ::testing::Contains(pass));
+}
+
+TEST(GoldenFiles, ChangedLinesFollowTheUnchangedLineBefore) {
+  EXPECT_EQ(changed_lines("a\n  b\n\nc\n", "a\n\tb\nc\n"), "") << "indentation and empty lines";
+  EXPECT_EQ(changed_lines("a\n\nb\nc\n", "x\na\nb\ny\nz\n"), "+ x\n3: b\n- c\n+ y z\n");
+}
 
 }  // namespace
-}  // namespace lynxpp::ptx::testing
+}  // namespace lynxpp::engine
