@@ -558,6 +558,7 @@ Result<Instrumented> instrument(const Request& request) {
   result.probe = probe_words(request, unit.hidden);
   result.words = words;
   result.spent.passes = passes.timings();
+  result.spent.verify_ms = passes.verify_milliseconds();
   result.size.added_instructions = added_instructions(unit.edits);
   if (Status fits = check_size(request.limits, unit.reached.instructions, result.size.added_instructions);
       !fits)

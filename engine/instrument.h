@@ -38,6 +38,7 @@ struct KernelSize {
 /// The time to build a variant; `instrument_ms` includes all passes.
 struct TimeSpent {
   double parse_ms = 0, instrument_ms = 0, emit_ms = 0;
+  double verify_ms = 0;  ///< part of instrument_ms
   std::vector<ptx::PassTiming> passes;
 };
 

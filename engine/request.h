@@ -12,6 +12,7 @@
 #include "engine/limits.h"
 #include "ptx/analysis/launch_shape.h"
 #include "ptx/passes/pass.h"
+#include "support/check.h"
 
 namespace lynxpp::engine {
 
@@ -19,12 +20,6 @@ using ptx::LaunchShape;
 using ptx::shape_of;
 
 using SpecificationPtr = std::shared_ptr<const cod::Specification>;
-
-#ifdef NDEBUG
-inline constexpr bool verifies_by_default = false;
-#else
-inline constexpr bool verifies_by_default = true;
-#endif
 
 /// How executions are counted.
 struct CountingChoices {
@@ -46,8 +41,7 @@ struct WordChoices {
 
 /// Diagnostics of the instrumentation that the caller requests.
 struct Inspection {
-  /// Verify the text after each pass (engine/verify.h). Slow; on by default in debug builds only.
-  bool verify = verifies_by_default;
+  bool verify = checks_are_on;   ///< verify what the passes leave (engine/verify.h)
   ptx::PassObserver observer;    ///< called with the unit between passes
   bool wants_registers = false;  ///< fill in KernelSize::registers, which parses the variant again
 };

@@ -1,5 +1,6 @@
 #include "engine/verify.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "ptx/analysis/registers/registers.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/parser/parser.h"
+#include "support/text.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 constexpr const char* file_name = "<instrumented>";
 constexpr std::string_view register_prefix = "%lynxpp_";
 constexpr std::string_view label_prefix = "$lynxpp_";
+constexpr std::string_view name_prefix = "__lynxpp_";  ///< of parameters, variables and functions
 
 /// A set of a body's registers.
 class Registers {
@@ -45,8 +48,9 @@ class Registers {
 class BodyVerifier {
  public:
   /// `original` is the body before the passes.
-  BodyVerifier(const ptx::Function& function, const ptx::Body& original)
-      : function_(function), body_(*function.body), original_(original) {}
+  BodyVerifier(const ptx::Module& module, const ptx::Function& function, const ptx::Body& original,
+               ptx::EditState state)
+      : module_(module), function_(function), body_(*function.body), original_(original), state_(state) {}
 
   Status run() {
     if (Status once = declared_once(); !once) return once;
@@ -168,7 +172,16 @@ class BodyVerifier {
       return complain("register", name, "is not declared", line);
     if (name.starts_with(label_prefix) && !labels_.contains(name))
       return complain("label", name, "is not defined", line);
+    if (state_ == ptx::EditState::complete && name.starts_with(name_prefix) && !is_declared(name, scope))
+      return complain("name", name, "is not declared", line);
     return success();
+  }
+
+  bool is_declared(std::string_view name, std::uint32_t scope) const {
+    const auto is_it = [&](const ptx::Variable& variable) { return variable.name == name; };
+    return body_.find_variable(name, scope) != nullptr || module_.find_variable(name) != nullptr ||
+           module_.find_function(name) != nullptr || std::ranges::any_of(function_.parameters, is_it) ||
+           std::ranges::any_of(function_.returns, is_it);
   }
 
   Status complain(const char* kind, std::string_view name, const char* what, std::uint32_t line) const {
@@ -176,23 +189,60 @@ class BodyVerifier {
                       std::string(kind) + " '" + std::string(name) + "' of '" + function_.name + "' " + what);
   }
 
+  const ptx::Module& module_;
   const ptx::Function& function_;
   const ptx::Body& body_;
   const ptx::Body& original_;
+  const ptx::EditState state_;
   std::set<std::string_view> labels_;
 };
 
+/// Checks that replaced ranges are apart or inside each other.
+Status verify_ranges(const ptx::Module& module, const ptx::EditList& edits) {
+  std::vector<ptx::TextRange> replaced;
+  for (const ptx::Edit& edit : edits.edits()) {
+    if (!edit.range.empty()) replaced.push_back(edit.range);
+  }
+  std::ranges::sort(replaced, [](const ptx::TextRange& left, const ptx::TextRange& right) {
+    return left.begin != right.begin ? left.begin < right.begin : left.end > right.end;
+  });
+  ptx::TextRange outer{0, 0};  // that ends last, of those before
+  for (const ptx::TextRange& range : replaced) {
+    if (range.begin < outer.end && range.end > outer.end)
+      return failure("the replacements of '" + std::string(module.text(outer)) + "' and '" +
+                     std::string(module.text(range)) + "' overlap");
+    if (range.end > outer.end) outer = range;
+  }
+  return success();
+}
+
+/// Appends the line of the text to the message.
+Status quoted(Failure problem, std::string_view text) {
+  ptx::TextRange line{0, 0};
+  for (std::uint32_t number = 0; number != problem.diagnostics.front().location.line; ++number) {
+    line.begin = line.end;
+    line.end = static_cast<std::uint32_t>(std::min(text.find('\n', line.begin), text.size() - 1)) + 1;
+  }
+  const std::string_view quote = trim(text.substr(line.begin, line.end - line.begin));
+  if (!quote.empty()) problem.diagnostics.front().message += ", in '" + std::string(quote) + "'";
+  return problem;
+}
+
 }  // namespace
 
-Status verify(const ptx::InstrumentationUnit& unit) {
-  Result<ptx::Module> module = ptx::parse_module(ptx::emit(unit.module, unit.edits), file_name);
-  if (!module) return module.error();
+Status verify(const ptx::InstrumentationUnit& unit, const ptx::EditList& edits, ptx::EditState state) {
+  if (Status apart = verify_ranges(unit.module, edits); !apart) return apart;
+  const std::string text = ptx::emit(unit.module, edits);
+  Result<ptx::Module> module = ptx::parse_module(text, file_name);
+  if (!module) return quoted(std::move(module.error()), text);
   for (const ptx::FunctionUnit& original : unit.reached.functions) {
     ptx::Function* const function = module->find_function(original.function->name);
     if (function == nullptr || function->is_declaration())
       return failure("the function '" + original.function->name + "' is missing");
-    if (Status parsed = ptx::parse_body(*module, *function, file_name); !parsed) return parsed;
-    if (Status verified = BodyVerifier(*function, *original.function->body).run(); !verified) return verified;
+    if (Status parsed = ptx::parse_body(*module, *function, file_name); !parsed)
+      return quoted(std::move(parsed.error()), text);
+    BodyVerifier verifier(*module, *function, *original.function->body, state);
+    if (Status verified = verifier.run(); !verified) return quoted(std::move(verified.error()), text);
   }
   return success();
 }

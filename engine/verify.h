@@ -1,14 +1,15 @@
-// Verifies that the text produced by the passes is well-formed.
+// Verifies that the edits of the passes give a well-formed text.
 #pragma once
 
-#include "ptx/passes/unit.h"
+#include "ptx/passes/pass.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
 
-/// Emits the unit's functions with their edits and parses the result. Checks that lynxpp's registers are
-/// declared exactly once, in scope, and written before they are read, and that its labels are unique and
-/// defined. A failure contains a line of the emitted text.
-Status verify(const ptx::InstrumentationUnit& unit);
+/// Checks what holds for the edits in the state: that replaced ranges do not overlap, that the text with the
+/// edits parses, that lynxpp's registers are declared exactly once, in scope, and written before they are read,
+/// and that its labels are unique and defined; if the state is complete, also that its parameters, variables
+/// and functions are declared. The message of a failure quotes the line.
+Status verify(const ptx::InstrumentationUnit& unit, const ptx::EditList& edits, ptx::EditState state);
 
 }  // namespace lynxpp::engine

@@ -65,11 +65,8 @@ ptx::PassObserver printing_observer(const InstrumentArguments& arguments) {
 
 void print_pass_timings(const engine::Instrumented& result) {
   double passes = 0;
-  double verification = 0;
-  for (const ptx::PassTiming& timing : result.spent.passes) {
-    passes += timing.milliseconds;
-    verification += timing.verify_milliseconds;
-  }
+  for (const ptx::PassTiming& timing : result.spent.passes) passes += timing.milliseconds;
+  const double verification = result.spent.verify_ms;
   const double total = result.spent.parse_ms + result.spent.instrument_ms + result.spent.emit_ms;
   std::fprintf(stderr, "passes of %s:\n", demangle(result.kernel).c_str());
   print_row("(scan and parse)", result.spent.parse_ms, total, "");

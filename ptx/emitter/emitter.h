@@ -47,6 +47,12 @@ class EditList {
   void replace(TextRange range, CodeOperand operand) { edits_.push_back({range, std::move(operand)}); }
   void erase(TextRange range) { edits_.push_back({range, std::string()}); }
   const std::vector<Edit>& edits() const { return edits_; }
+  /// Returns the first `count` edits with the names of all.
+  EditList first(std::size_t count) const {
+    EditList list = *this;
+    list.edits_.erase(list.edits_.begin() + static_cast<std::ptrdiff_t>(count), list.edits_.end());
+    return list;
+  }
   bool empty() const { return edits_.empty(); }
 
   /// Numbers the registers and labels of code added to the function, which has a body. The registers are

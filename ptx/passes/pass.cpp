@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -11,12 +13,16 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-/// Prefixes the failure with the pass's name and with `what`, which distinguishes a failed pass from invalid
-/// output.
-Failure named(Failure problem, std::string_view pass, std::string_view what) {
-  const std::string prefix = "pass '" + std::string(pass) + "'" + std::string(what) + ": ";
+/// Prefixes the failure's message.
+Failure prefixed(Failure problem, const std::string& prefix) {
   if (problem.diagnostics.empty()) return failure(prefix + "failed");
   problem.diagnostics.front().message = prefix + problem.diagnostics.front().message;
+  return problem;
+}
+
+Failure malformed(Failure problem, const std::string& pass) {
+  problem = prefixed(std::move(problem), "pass '" + pass + "' produced code that is not well-formed: ");
+  problem.diagnostics.front().hint = "print it with 'lynxpp instrument --print-after " + pass + "'";
   return problem;
 }
 
@@ -30,25 +36,36 @@ Status PassManager::run_through(std::string_view last, InstrumentationUnit& unit
     if (observer_.after) observer_.after(pass.name, unit);
     if (pass.name == last) break;
   }
-  return success();
+  return next_ == passes_.size() ? verify(unit) : success();
 }
 
 Status PassManager::run_one(const Pass& pass, InstrumentationUnit& unit) {
   PassTiming timing{pass.name};
   const std::size_t edits = unit.edits.edits().size();
-  Clock::time_point begin = Clock::now();
+  const Clock::time_point begin = Clock::now();
   Status done = pass.run(unit);
   timing.milliseconds = milliseconds_since(begin);
-  if (!done) return named(std::move(done.error()), pass.name, "");
+  if (!done) return prefixed(std::move(done.error()), "pass '" + pass.name + "': ");
   timing.edits = unit.edits.edits().size() - edits;
-  if (timing.edits != 0 && verifier_) {
-    begin = Clock::now();
-    if (Status verified = verifier_(unit); !verified)
-      return named(std::move(verified.error()), pass.name, " produced code that is not well-formed");
-    timing.verify_milliseconds = milliseconds_since(begin);
-  }
+  LYNXPP_CHECK(pass.leaves != EditState::unchanged || timing.edits == 0, "a pass that plans has added edits");
   timings_.push_back(std::move(timing));
   return success();
+}
+
+Status PassManager::verify(const InstrumentationUnit& unit) {
+  if (!verifier_ || passes_.empty()) return success();
+  const Clock::time_point begin = Clock::now();
+  Status verified = verifier_(unit, unit.edits, passes_.back().leaves);
+  verify_milliseconds_ = milliseconds_since(begin);
+  if (verified) return success();
+  std::size_t edits = 0;
+  for (std::size_t i = 0; i + 1 < passes_.size(); ++i) {
+    edits += timings_[i].edits;
+    if (timings_[i].edits == 0) continue;
+    if (Status left = verifier_(unit, unit.edits.first(edits), passes_[i].leaves); !left)
+      return malformed(std::move(left.error()), passes_[i].name);
+  }
+  return malformed(std::move(verified.error()), passes_.back().name);
 }
 
 }  // namespace lynxpp::ptx

@@ -95,44 +95,53 @@ Status extract(InstrumentationUnit& unit) {
   return extract_kernel(unit.module, unit.reached, unit.spliced, unit.variant, unit.edits);
 }
 
-// Order: planning passes, which add no code; addresses (see share_variables.h); counters and probes; the
-// extra call argument, inserted directly before each call; finally the removal of unreached items.
-constexpr PassDescription passes[] = {
-    {"word-plan", word_plan, "plan: how memory words are counted", text_of_word_plan},
-    {"memory-sites", memory_sites, "plan: accesses at which banks and sectors are measured",
-     text_of_memory_sites},
-    {"count-plan", count_plan, "plan: the counters, and how all requested counts follow from them",
-     text_of_count_plan},
-    {"share-variables", share_variables, "replaces names of the program's variables by their addresses"},
-    {"keep-rounding", explicit_rounding,
-     "debug code: adds a rounding mode to sums and products, so none is fused"},
-    {"count", write_counters, "adds counters to a few control-flow edges"},
-    {"index-checks", write_index_checks, "marks launches in which an index wrapped around"},
-    {"lane-values", write_lane_values, "computes the lanes' address differences once for many accesses"},
-    {"splice", splice_probes, "copies the probes' routines to their sites"},
-    {"keep-contraction", contraction, "fuses products and sums that a probe separates, as in the original"},
-    {"bit-tests", bit_tests, "rewrites bit tests so that ptxas keeps a predicate register free for votes"},
-    {"shared-addresses", shared_addresses, "stores the addresses of the program's shared variables"},
-    {"shared-counters", shared_counters,
-     "counters in shared memory: cleared at entry, flushed by the last lanes to exit"},
-    {"hidden-parameter", add_hidden_parameter,
-     "adds the kernel's hidden parameter and the frame of device functions"},
-    {"extract", extract, "removes unneeded items; sets the version, target and probes' variables"},
-};
-
 }  // namespace
 
-std::span<const PassDescription> pass_table() { return passes; }
+// Order: planning passes, which add no code; addresses (see share_variables.h); counters and probes; the
+// extra call argument, inserted directly before each call; finally the removal of unreached items.
+std::span<const PassDescription> pass_table() {
+  using enum EditState;
+  static constexpr PassDescription passes[] = {
+      {"word-plan", word_plan, unchanged, "plan: how memory words are counted", text_of_word_plan},
+      {"memory-sites", memory_sites, unchanged, "plan: accesses at which banks and sectors are measured",
+       text_of_memory_sites},
+      {"count-plan", count_plan, unchanged,
+       "plan: the counters, and how all requested counts follow from them", text_of_count_plan},
+      {"share-variables", share_variables, readable,
+       "replaces names of the program's variables by their addresses"},
+      {"keep-rounding", explicit_rounding, readable,
+       "debug code: adds a rounding mode to sums and products, so none is fused"},
+      {"count", write_counters, readable, "adds counters to a few control-flow edges"},
+      {"index-checks", write_index_checks, readable, "marks launches in which an index wrapped around"},
+      {"lane-values", write_lane_values, readable,
+       "computes the lanes' address differences once for many accesses"},
+      {"splice", splice_probes, readable, "copies the probes' routines to their sites"},
+      {"keep-contraction", contraction, readable,
+       "fuses products and sums that a probe separates, as in the original"},
+      {"bit-tests", bit_tests, readable,
+       "rewrites bit tests so that ptxas keeps a predicate register free for votes"},
+      {"shared-addresses", shared_addresses, readable,
+       "stores the addresses of the program's shared variables"},
+      {"shared-counters", shared_counters, readable,
+       "counters in shared memory: cleared at entry, flushed by the last lanes to exit"},
+      {"hidden-parameter", add_hidden_parameter, readable,
+       "adds the kernel's hidden parameter and the frame of device functions"},
+      {"extract", extract, complete,
+       "removes unneeded items; sets the version, target and probes' variables"},
+  };
+  return passes;
+}
 
 std::vector<std::string_view> pass_names() {
   std::vector<std::string_view> names;
-  for (const PassDescription& description : passes) names.push_back(description.name);
+  for (const PassDescription& description : pass_table()) names.push_back(description.name);
   return names;
 }
 
 PassManager make_pipeline() {
   PassManager manager;
-  for (const PassDescription& description : passes) manager.add(description.name, description.run);
+  for (const PassDescription& description : pass_table())
+    manager.add(description.name, description.leaves, description.run);
   return manager;
 }
 

@@ -15,6 +15,7 @@ struct PassDescription {
   std::string_view name;
   /// Plans, or adds edits to the unit. A pass never changes the module itself.
   Status (*run)(InstrumentationUnit& unit) = nullptr;
+  EditState leaves = EditState::unchanged;
   std::string_view summary;
   /// Returns a readable form of a planning pass's plan. Null for a pass that adds code.
   std::string (*plan_text)(const InstrumentationUnit& unit) = nullptr;

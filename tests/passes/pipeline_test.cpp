@@ -8,6 +8,7 @@
 #include "engine/register_estimate.h"
 #include "engine/verify.h"
 #include "ptx/parser/parser.h"
+#include "support/check.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -36,11 +37,13 @@ class PassPipeline : public ::testing::Test {
   }
 
   /// Returns the first message of a verified run with one pass.
-  std::string complaint_of(const std::string& inserted) {
+  std::string complaint_of(const std::string& inserted, EditState leaves = EditState::readable) {
+    InstrumentationUnit unit(module_);
+    unit.reached = unit_.reached;
     PassManager manager;
     manager.verify_with(engine::verify);
-    manager.add("spoil", inserting(inserted));
-    const Status ran = manager.run(unit_);
+    manager.add("spoil", leaves, inserting(inserted));
+    const Status ran = manager.run(unit);
     return ran ? "" : ran.error().diagnostics.front().message;
   }
 
@@ -59,9 +62,10 @@ TEST_F(PassPipeline, TheTableIsInOrder) {
 TEST_F(PassPipeline, FailureNamesThePassAndStops) {
   PassManager manager;
   bool reached = false;
-  manager.add("first", [](InstrumentationUnit&) -> Status { return success(); });
-  manager.add("second", [](InstrumentationUnit&) -> Status { return failure("no room"); });
-  manager.add("third", [&](InstrumentationUnit&) -> Status {
+  manager.add("first", EditState::readable, [](InstrumentationUnit&) -> Status { return success(); });
+  manager.add("second", EditState::readable,
+              [](InstrumentationUnit&) -> Status { return failure("no room"); });
+  manager.add("third", EditState::readable, [&](InstrumentationUnit&) -> Status {
     reached = true;
     return success();
   });
@@ -72,9 +76,44 @@ TEST_F(PassPipeline, FailureNamesThePassAndStops) {
   EXPECT_EQ(manager.timings().size(), 1U);
 }
 
-TEST_F(PassPipeline, VerificationFindsInconsistentCode) {
-  EXPECT_THAT(complaint_of("mov.u32 %r1, %lynxpp_r9;"),
-              HasSubstr("pass 'spoil' produced code that is not well-formed: register '%lynxpp_r9'"));
+TEST_F(PassPipeline, VerificationNamesTheFirstPassThatSpoilsTheCode) {
+  PassManager manager;
+  manager.verify_with(engine::verify);
+  manager.add("first", EditState::readable, inserting("mov.u32 %r1, 1;\n"));
+  manager.add("spoil", EditState::readable, inserting("mov.u32 %r1, %lynxpp_r9;\n"));
+  manager.add("last", EditState::readable, inserting("bra nowhere;\n"));
+  const Status ran = manager.run(unit_);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(render(ran.error().diagnostics),
+            "<instrumented>:6:0: error: pass 'spoil' produced code that is not well-formed: register "
+            "'%lynxpp_r9' of 'k' is not declared, in 'mov.u32 %r1, %lynxpp_r9;'\n"
+            "  hint: print it with 'lynxpp instrument --print-after spoil'\n");
+}
+TEST_F(PassPipeline, VerificationFindsOverlappingReplacements) {
+  PassManager manager;
+  manager.verify_with(engine::verify);
+  manager.add("spoil", EditState::readable, [](InstrumentationUnit& unit) -> Status {
+    const auto at = static_cast<std::uint32_t>(unit.module.source().find("add.u32"));
+    unit.edits.replace({at, at + 7}, "sub.u32");
+    unit.edits.replace({at + 4, at + 11}, "u32 %r1");
+    return success();
+  });
+  const Status ran = manager.run(unit_);
+  ASSERT_FALSE(ran);
+  EXPECT_THAT(ran.error().diagnostics.front().message,
+              HasSubstr("the replacements of 'add.u32' and 'u32 %r2' overlap"));
+}
+TEST_F(PassPipeline, VerificationFindsUndeclaredNamesWhereAllAreDeclared) {
+  const std::string read = "ld.param.u32 %r1, [__lynxpp_probe];\n";
+  EXPECT_EQ(complaint_of(read), "") << "a later pass declares it";
+  EXPECT_THAT(complaint_of(read, EditState::complete),
+              HasSubstr("name '__lynxpp_probe' of 'k' is not declared"));
+}
+TEST_F(PassPipeline, PassesThatPlanMayNotAddEdits) {
+  if (!checks_are_on) GTEST_SKIP() << "built without LYNXPP_CHECKS";
+  PassManager manager;
+  manager.add("plan", EditState::unchanged, inserting("// x\n"));
+  EXPECT_DEATH((void)manager.run(unit_), "a pass that plans has added edits");
 }
 TEST_F(PassPipeline, VerificationFindsUndeclaredGuards) {
   EXPECT_THAT(complaint_of("@%lynxpp_p1 bra end;"), HasSubstr("'%lynxpp_p1' of 'k' is not declared"));
@@ -115,7 +154,7 @@ TEST_F(PassPipeline, VerificationAssumesUnlistedTargetsAreProgramLabels) {
       "$lynxpp_1:\nmov.b32 %lynxpp_y, 2;\n$lynxpp_2:\nmov.b32 %r1, %lynxpp_y;\n";
   PassManager manager;
   manager.verify_with(engine::verify);
-  manager.add("add", inserting(added));
+  manager.add("add", EditState::readable, inserting(added));
   const Status ran = manager.run(unit_);
   EXPECT_TRUE(ran) << render(ran.error().diagnostics);
 }
@@ -129,7 +168,7 @@ TEST_F(PassPipeline, VerificationFindsLostTargetLists) {
     listed.reached = std::move(*engine::find_reachable(module, "k"));
     PassManager manager;
     manager.verify_with(engine::verify);
-    manager.add("spoil", [&](InstrumentationUnit& unit) -> Status {
+    manager.add("spoil", EditState::readable, [&](InstrumentationUnit& unit) -> Status {
       unit.edits.insert_before(unit.reached.kernel().function->body_text.begin + 1, ".reg .b32 %lynxpp_y;\n");
       const auto end = static_cast<std::uint32_t>(module.source().rfind("end:"));
       unit.edits.insert_before(end, "bra $lynxpp_2;\n$lynxpp_1:\nmov.b32 %r1, %lynxpp_y;\n$lynxpp_2:\n");
@@ -162,8 +201,8 @@ TEST_F(PassPipeline, ObserversSeeEveryPassBeforeAndAfter) {
        [&](std::string_view pass, const InstrumentationUnit& unit) {
          seen.push_back("after " + std::string(pass) + " " + std::to_string(unit.edits.edits().size()));
        }});
-  manager.add("one", inserting("// x\n"));
-  manager.add("two", [](InstrumentationUnit&) -> Status { return success(); });
+  manager.add("one", EditState::readable, inserting("// x\n"));
+  manager.add("two", EditState::unchanged, [](InstrumentationUnit&) -> Status { return success(); });
   ASSERT_TRUE(manager.run(unit_));
   EXPECT_THAT(seen, ElementsAre("before one 0", "after one 1", "before two 1", "after two 1"));
   ASSERT_EQ(manager.timings().size(), 2U);
