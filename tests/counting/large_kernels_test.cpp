@@ -19,7 +19,7 @@ std::string repeated(const std::string& text, int times) {
 
 // One block counts two, four or eight times as much as another: factors of equal columns. The longest has
 // factors beyond all bits.
-TEST(CountedPaths, LongBlocksHaveLargerFactors) {
+TEST(CountedRegions, LongBlocksHaveLargerFactors) {
   for (const int length : {11, 30, 50, 77, 700}) {
     std::string ptx = golden_kernel("regions/lanes_exit_the_loop").input;
     ptx.insert(ptx.find("bra N;", ptx.find(" C: ")), repeated("xor.b32 %r8, %r8, %r4;\n", length));
@@ -34,7 +34,7 @@ TEST(CountedPaths, LongBlocksHaveLargerFactors) {
   }
 }
 
-TEST(CountedPaths, MoreConditionsThanBitsAreExact) {
+TEST(CountedRegions, MoreConditionsThanBitsAreExact) {
   std::string body;
   for (int i = 0; i < 110; ++i) {
     const std::string label = "Skip" + std::to_string(i);
@@ -76,7 +76,7 @@ std::string random_tree(std::mt19937& random, std::uint32_t first, std::uint32_t
          label + ": " + random_tree(random, first, below, labels);
 }
 
-TEST(CountedPaths, RandomTreesMatchTheDevicesCounters) {
+TEST(CountedRegions, RandomTreesMatchTheDevicesCounters) {
   std::mt19937 random(23);
   for (int round = 0; round < 24; ++round) {
     int labels = 0;
