@@ -299,8 +299,8 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
   constexpr std::uint32_t fastest_khz = 4'000'000;
   const auto has_registers = [](const ptx::FunctionCounters& function) { return function.registers != 0; };
   const auto has_several_points = [](const ptx::FunctionCounters& function) {
-    return std::ranges::any_of(function.accumulators,
-                               [](const ptx::Accumulator& each) { return each.increments.size() > 1; });
+    return std::ranges::any_of(function.counters,
+                               [](const ptx::Counter& each) { return each.increments.size() > 1; });
   };
   const std::vector<ptx::FunctionCounters>& functions = counting.plan->functions;
   if (counting.plan->is_wide || std::ranges::none_of(functions, has_registers)) return false;

@@ -8,11 +8,11 @@
 namespace lynxpp::cod {
 namespace {
 
-std::size_t accumulators_with_sites(const ptx::CountPlan& plan, std::size_t sites) {
+std::size_t counters_with_sites(const ptx::CountPlan& plan, std::size_t sites) {
   std::size_t found = 0;
   for (const ptx::FunctionCounters& function : plan.functions)
     found += static_cast<std::size_t>(std::ranges::count(
-        function.accumulators, sites, [](const ptx::Accumulator& each) { return each.increments.size(); }));
+        function.counters, sites, [](const ptx::Counter& each) { return each.increments.size(); }));
   return found;
 }
 
@@ -31,19 +31,19 @@ ON_BASIC_BLOCK_EXIT: atomicAdd(&executed[0], basicBlockExecutedInstructionCount(
 
 TEST(CountedSums, CopiesOfABodyShareACounter) {
   const ptx::CountPlan plan = plan_of("copies", instructions_of_threads);
-  EXPECT_EQ(accumulators_with_sites(plan, 4), 1u);
+  EXPECT_EQ(counters_with_sites(plan, 4), 1u);
   EXPECT_EQ(plan.functions[0].registers, 1u);  // none for the loop, which has ten iterations
 }
 
 TEST(CountedSums, DifferentBodiesDoNotShareACounter) {
   const ptx::CountPlan plan = plan_of("different_bodies", instructions_of_threads);
-  EXPECT_EQ(accumulators_with_sites(plan, 4), 0u);
+  EXPECT_EQ(counters_with_sites(plan, 4), 0u);
   EXPECT_EQ(plan.functions[0].registers, 4u);
 }
 
 TEST(CountedSums, PerSiteCountsKeepSeparateCounters) {
   const ptx::CountPlan plan = plan_of("short_copies", everything);
-  for (const ptx::Accumulator& each : plan.functions[0].accumulators) EXPECT_EQ(each.increments.size(), 1u);
+  for (const ptx::Counter& each : plan.functions[0].counters) EXPECT_EQ(each.increments.size(), 1u);
 }
 
 // Both sides of each condition have the same number of multiplications.
@@ -56,15 +56,15 @@ ON_INSTRUCTION: OPCODE("mad*"): atomicAdd(&executed[0], 1);
 }
 
 TEST(CountedSums, CallersOfEqualSizedFunctionsShareACounter) {
-  EXPECT_EQ(accumulators_with_sites(plan_of("calls_of_equal_functions", instructions_of_threads), 4), 1u);
+  EXPECT_EQ(counters_with_sites(plan_of("calls_of_equal_functions", instructions_of_threads), 4), 1u);
   const ptx::CountPlan plan = plan_of("calls_of_different_functions", instructions_of_threads);
-  EXPECT_EQ(accumulators_with_sites(plan, 4), 0u);
-  EXPECT_EQ(accumulators_with_sites(plan, 2), 2u);
+  EXPECT_EQ(counters_with_sites(plan, 4), 0u);
+  EXPECT_EQ(counters_with_sites(plan, 2), 2u);
 }
 
 TEST(CountedSums, GuardsShareACounter) {
   const ptx::CountPlan plan = plan_of("guards", instructions_of_threads);
-  EXPECT_EQ(accumulators_with_sites(plan, 4), 1u);
+  EXPECT_EQ(counters_with_sites(plan, 4), 1u);
   EXPECT_EQ(plan.functions[0].registers, 1u);
 }
 

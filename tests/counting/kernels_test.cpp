@@ -110,7 +110,7 @@ const std::map<std::string, PlanProperty> plan_properties{
     // All lanes in a loop iterate together.
     {"lane_loops",
      {everything,
-      [](const CountedLaunch& launch) { return !launch.plan().functions.front().lane_loops.empty(); }}},
+      [](const CountedLaunch& launch) { return !launch.plan().functions.front().lane_maxima.empty(); }}},
     // Lanes combine their one-time events when they exit together.
     {"combined_bits",
      {everything,
@@ -124,7 +124,7 @@ const std::map<std::string, PlanProperty> plan_properties{
     {"votes",
      {everything,
       [](const CountedLaunch& launch) {
-        return std::ranges::any_of(launch.plan().functions[0].accumulators, [](const ptx::Accumulator& each) {
+        return std::ranges::any_of(launch.plan().functions[0].counters, [](const ptx::Counter& each) {
           return each.increments[0].condition.kind == ptx::Condition::Kind::none_takes;
         });
       }}},

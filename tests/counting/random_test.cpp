@@ -212,8 +212,8 @@ Form form_of(int number) {
 
 bool merges(const ptx::CountPlan& plan) {
   return std::ranges::any_of(plan.functions, [](const ptx::FunctionCounters& function) {
-    return std::ranges::any_of(function.accumulators,
-                               [](const ptx::Accumulator& each) { return each.increments.size() > 1; });
+    return std::ranges::any_of(function.counters,
+                               [](const ptx::Counter& each) { return each.increments.size() > 1; });
   });
 }
 

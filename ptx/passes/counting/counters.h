@@ -1,8 +1,5 @@
-// A variant's counters, as seen by the device: accumulators, which threads increment at program points, and
-// counters, which define how an accumulator is combined when it is flushed.
-//
-// These choices are independent: the program point of an increment × every lane or an elected lane × memory,
-// register or bit × the combination of a warp's lanes.
+// A variant's counters, as seen by the device: where and which lanes increment them, in which storage, and
+// how the flush combines the lanes' values.
 #pragma once
 
 #include <compare>
@@ -66,42 +63,43 @@ struct Increment {
   auto operator<=>(const Increment&) const = default;
 };
 
-/// A per-lane value that is 0 at function entry.
-struct Accumulator {
-  enum class Lanes : std::uint8_t {
-    every,    ///< each lane increments its own
-    elected,  ///< the first lane of those that execute together increments
-  };
-  enum class Storage : std::uint8_t {
-    memory,    ///< no accumulator: increments go directly to the counter's slot
-    reg,       ///< register `index` of the function
-    bit,       ///< bit `index` of the function: at most one increment
-    bit_pair,  ///< pair of bits `index`: the guard holds; the guard does not hold
-  };
-  std::vector<Increment> increments;
-  Lanes lanes = Lanes::every;
-  Storage storage = Storage::memory;
-  std::uint32_t index = 0;
-  /// True if all launched lanes of a warp make each increment together, so that their values are equal.
-  bool is_warp_uniform = false;
-
-  bool is_bit() const { return storage == Storage::bit; }
-  /// The mask of a bit or bit pair in its 32-bit register.
-  std::uint32_t bit_mask() const { return 1u << index % 32; }
+/// Which lanes make a counter's increments, and how the flush combines their values.
+enum class CounterKind : std::uint8_t {
+  threads,    ///< each lane counts for itself: the sum over the lanes
+  elected,    ///< the first lane of those that execute together counts for the warp: the sum over the lanes
+  converged,  ///< all launched lanes of a warp execute together and get equal values: the value of lane 0
+  // The warp makes at most one increment, and all lanes that ever make it do so together:
+  once,      ///< each lane sets its bit: 1 if it is set in any lane
+  diverges,  ///< each lane sets one of a pair of bits: 1 if both are set, each in any lane
+  maximum,   ///< each lane adds to its register: the maximum over the lanes
 };
 
-/// A memory slot, and what a warp adds to it for an accumulator.
+/// Returns the kind that counts the same without bits.
+constexpr CounterKind without_bits(CounterKind kind) {
+  return kind == CounterKind::once || kind == CounterKind::diverges ? CounterKind::elected : kind;
+}
+
+/// A memory slot, and the per-lane values, 0 at function entry, that the flush combines and adds to it.
 struct Counter {
-  enum class Combine : std::uint8_t {
-    sum,     ///< of all lanes
-    lane_0,  ///< the value of lane 0
-    max,     ///< the maximum over all lanes
-    any,     ///< 1 if the bit is set in some lane (both bits of a pair, each in some lane)
+  enum class Storage : std::uint8_t {
+    reg,       ///< register `index` of the function; counters with the same increments share it
+    bit,       ///< bit `index` of the function: at most one increment
+    bit_pair,  ///< pair of bits `index`: the guard holds; the guard does not hold
+    memory,    ///< no values: increments go directly to the slot
   };
-  std::uint32_t accumulator = 0;
-  Combine combine = Combine::sum;
+  CounterKind kind = CounterKind::threads;
+  std::vector<Increment> increments;
   VariableId variable = no_variable;  ///< the variable that the slot measures
+  Storage storage = Storage::memory;
+  std::uint32_t index = 0;
   std::uint32_t slot = 0;
+
+  bool is_bit() const { return storage == Storage::bit || storage == Storage::bit_pair; }
+  bool amounts_to(Increment::Amount amount) const {
+    return !increments.empty() && increments[0].amount == amount;
+  }
+  /// The mask of a bit or bit pair in its 32-bit register.
+  std::uint32_t bit_mask() const { return 1u << index % 32; }
 };
 
 /// The number of times that a thread has executed a block of a loop since it entered the loop, derived from
@@ -138,26 +136,20 @@ struct TripCount {
   bool is_used = false;
 };
 
-/// A divergent loop in which lanes count for the warp: the lanes that pass `begin` together combine their
-/// counts at the start of block `end`, where they have reconverged.
-struct LaneLoop {
+/// The count of the lane that iterates most in a divergent loop. The lanes that pass `begin` together find
+/// the maximum of their counts at the start of block `end`, where they have reconverged.
+struct LaneMaximum {
   ProgramPoint begin;
   std::uint32_t end = 0;
-};
-
-/// The maximum over the lanes of a loop, of an accumulator or of the loop's trip count.
-struct LaneMaximum {
-  std::uint32_t loop = 0;                ///< in FunctionCounters::lane_loops
-  std::uint32_t accumulator = no_index;  ///< in FunctionCounters::accumulators
-  /// The register that keeps the accumulator's value at LaneLoop::begin; no_index: the accumulator is zeroed
-  /// there.
+  std::uint32_t trip_count = no_index;  ///< in FunctionCounters::trip_counts; no_index: `lanes` counts
+  std::optional<Counter> lanes = {};    ///< a register in which each lane counts; without a slot
+  /// The register that keeps the value of `lanes` at `begin`; no_index: it is zeroed there.
   std::uint32_t start_reg = no_index;
-  std::uint32_t trip_count = no_index;  ///< in FunctionCounters::trip_counts, instead of `accumulator`
 };
 
-/// The registers of one function's accumulators, and auxiliary registers.
+/// The registers of one function's counters, and auxiliary registers.
 struct CounterRegisters {
-  std::vector<VirtualRegister> numbers;     ///< by Accumulator::index of Storage::reg
+  std::vector<VirtualRegister> numbers;     ///< by Counter::index of Storage::reg
   std::vector<VirtualRegister> bits;        ///< of single bits, 32 each
   std::vector<VirtualRegister> holds;       ///< of bit pairs: the guard holds
   std::vector<VirtualRegister> fails;       ///< of bit pairs: the guard does not hold

@@ -32,7 +32,7 @@ struct FunctionDraft {
   WarpRegions regions;
   FunctionDemand demand;
   FlowFacts facts;
-  std::vector<bool> once, converged;  ///< see WarpFlow; empty: unknown
+  std::vector<bool> once;  ///< see WarpFlow; empty: unknown
   std::vector<CounterDraft> counters;
   FunctionCounters result;
 };
@@ -41,6 +41,7 @@ struct PlanDraft {
   PlanDraft(const CountInputs& i, const CountRequest& r)
       : inputs(i), request(r), plan(std::make_shared<CountPlan>()) {
     plan->is_wide = i.is_wide;
+    plan->sums_lanes = !i.is_wide && i.sm >= 80;  // redux.sync
     plan->launched_threads = system.measure();
     plan->launched_warps = system.measure();
   }

@@ -21,11 +21,9 @@ inline constexpr std::uint32_t replicas_of_warps = 128;
 /// The counters of one function, as seen by the device.
 struct FunctionCounters {
   std::uint32_t unit = 0;  ///< in ReachedFunctions::functions
-  std::vector<Accumulator> accumulators;
   std::vector<Counter> counters;
-  std::vector<TripCount> trip_counts;  ///< those that are read
-  std::vector<LaneLoop> lane_loops;
-  std::vector<LaneMaximum> lane_maxima;
+  std::vector<TripCount> trip_counts;    ///< those that are read
+  std::vector<LaneMaximum> lane_maxima;  ///< each of one counter
   std::uint32_t registers = 0;
   std::uint32_t bits = 0;       ///< 32 per register
   std::uint32_t bit_pairs = 0;  ///< 32 per two registers
@@ -55,13 +53,12 @@ struct CountPlan {
   std::uint32_t stride = 0;
   std::uint32_t replicas = 0;
   bool is_wide = false;  ///< 64-bit registers
+  /// True if the flush combines the values of a warp's lanes (redux.sync); otherwise each lane adds its own.
+  bool sums_lanes = false;
 
   std::uint64_t slots() const { return std::uint64_t{stride} * replicas; }
   const Counter& counter(const std::pair<std::uint32_t, std::uint32_t>& at) const {
     return functions[at.first].counters[at.second];
-  }
-  const Accumulator& accumulator(const std::pair<std::uint32_t, std::uint32_t>& at) const {
-    return functions[at.first].accumulators[counter(at).accumulator];
   }
   /// Returns the values of all variables of the system. `slots` has slots() elements, as the device stored
   /// them.

@@ -37,42 +37,47 @@ class PlanText {
              counted(counters.registers, "register") + ", " + counted(counters.bits, "bit") +
              (counters.bit_pairs == 0 ? "" : ", " + counted(counters.bit_pairs, "pair") + " of bits") +
              (counters.converges_at_exit ? ", lanes wait for each other at the exit" : "") + "\n";
-    for (std::size_t i = 0; i < counters.accumulators.size(); ++i) {
-      text_ += "  a" + std::to_string(i) + "  " + accumulator_text(counters.accumulators[i]);
-      const char* separator = ": ";
-      for (const Increment& increment : counters.accumulators[i].increments)
-        text_ += std::exchange(separator, "; ") + increment_text(counters, increment);
-      text_ += "\n";
+    for (std::size_t i = 0; i < counters.lane_maxima.size(); ++i) {
+      const LaneMaximum& maximum = counters.lane_maxima[i];
+      text_ += "  m" + std::to_string(i) + "  " +
+               (maximum.lanes ? counter_text(counters, *maximum.lanes) + "; minus its value " +
+                                    point_text(maximum.begin) + ","
+                              : reading_text(counters.trip_counts[maximum.trip_count])) +
+               " at the start of block " + std::to_string(maximum.end) + "\n";
     }
-    for (std::size_t i = 0; i < counters.lane_maxima.size(); ++i) add_lane_maximum(counters, i);
-    for (const Counter& counter : counters.counters) {
-      text_ += "  slot " + std::to_string(counter.slot) + "  " + combine_text(counter.combine) + " a" +
-               std::to_string(counter.accumulator) + "\n";
-    }
+    for (const Counter& counter : counters.counters)
+      text_ += "  slot " + std::to_string(counter.slot) + "  " + counter_text(counters, counter) + "\n";
   }
 
-  void add_lane_maximum(const FunctionCounters& counters, std::size_t index) {
-    const LaneMaximum& maximum = counters.lane_maxima[index];
-    const LaneLoop& loop = counters.lane_loops[maximum.loop];
-    const std::string counted_by = maximum.trip_count == no_index
-                                       ? "a" + std::to_string(maximum.accumulator)
-                                       : reading_text(counters.trip_counts[maximum.trip_count]);
-    text_ += "  m" + std::to_string(index) + "  " + counted_by + " of a lane, minus its value " +
-             point_text(loop.begin) + ", at the start of block " + std::to_string(loop.end) + "\n";
+  std::string counter_text(const FunctionCounters& counters, const Counter& counter) const {
+    std::string text = storage_text(counter) + ", " + kind_text(counter.kind);
+    const char* separator = ": ";
+    for (const Increment& increment : counter.increments)
+      text += std::exchange(separator, "; ") + increment_text(counters, increment);
+    return text;
   }
 
-  static std::string accumulator_text(const Accumulator& accumulator) {
-    const std::string index = std::to_string(accumulator.index);
-    const std::string lanes = accumulator.lanes == Accumulator::Lanes::elected ? ", one lane"
-                              : accumulator.is_warp_uniform                    ? ", warp-uniform"
-                                                                               : ", every lane";
-    switch (accumulator.storage) {
-      case Accumulator::Storage::memory: return "memory" + lanes;
-      case Accumulator::Storage::reg: return "register " + index + lanes;
-      case Accumulator::Storage::bit: return "bit " + index + lanes;
-      case Accumulator::Storage::bit_pair: break;
+  static std::string storage_text(const Counter& counter) {
+    const std::string index = std::to_string(counter.index);
+    switch (counter.storage) {
+      case Counter::Storage::memory: return "memory";
+      case Counter::Storage::reg: return "register " + index;
+      case Counter::Storage::bit: return "bit " + index;
+      case Counter::Storage::bit_pair: break;
     }
-    return "pair of bits " + index + lanes;
+    return "pair of bits " + index;
+  }
+
+  static const char* kind_text(CounterKind kind) {
+    switch (kind) {
+      case CounterKind::threads: return "every lane";
+      case CounterKind::elected: return "one lane";
+      case CounterKind::converged: return "lane 0";
+      case CounterKind::once: return "any lane";
+      case CounterKind::diverges: return "some lanes but not all";
+      case CounterKind::maximum: break;
+    }
+    return "maximum over the lanes";
   }
 
   std::string increment_text(const FunctionCounters& counters, const Increment& increment) const {
@@ -114,16 +119,6 @@ class PlanText {
 
   static std::string reading_text(const TripCount& trips) {
     return "the trip count of loop " + std::to_string(trips.loop) + " (" + trips.reading.reg + ")";
-  }
-
-  static std::string combine_text(Counter::Combine combine) {
-    switch (combine) {
-      case Counter::Combine::sum: return "sum of";
-      case Counter::Combine::lane_0: return "lane 0 of";
-      case Counter::Combine::max: return "maximum of";
-      case Counter::Combine::any: break;
-    }
-    return "any of";
   }
 
   std::string line_of(std::uint32_t instruction) const {

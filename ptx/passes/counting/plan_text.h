@@ -1,9 +1,8 @@
-// Prints the counting plan of a kernel: each function's increments, how accumulators reach memory, and how
-// requested counts follow from the slots.
+// Prints the counting plan of a kernel: each function's counters, and how requested counts follow from their
+// slots.
 //
-//   kernel k: 1 register, 2 bits
-//     a0  register, every lane: one before line 9 where %p1 holds
-//     slot 0  sum of a0
+//   kernel k: 1 register, 0 bits
+//     slot 0  register 0, every lane: one before line 9 where its guard holds
 //   threads at block 1 = launched threads - slot 0
 #pragma once
 

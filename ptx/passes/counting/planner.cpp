@@ -16,8 +16,6 @@
 namespace lynxpp::ptx {
 namespace {
 
-constexpr int warp_reduction = 80;  // lowest compute capability with redux.sync
-
 using Kind = Quantity::Kind;
 
 /// Builds the flow graphs of one function and defines the requested quantities.
@@ -42,7 +40,7 @@ class FunctionPlanner {
                                keeps_registers && plan_.has(Refinement::trip_count_registers)};
     draft_.facts.trip_counts = find_trip_counts(draft_.function, draft_.sites, kinds);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
-    if (!keeps_registers || plan_.inputs.sm < warp_reduction) return;
+    if (!keeps_registers || !plan_.plan->sums_lanes) return;
     if (plan_.has(Refinement::lane_maxima)) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
     draft_.facts.converges_at_exit = draft_.function.is_kernel() &&
                                      plan_.has(Refinement::convergence_at_exit) &&
@@ -68,7 +66,6 @@ class FunctionPlanner {
       return thread_flow(draft_.function, draft_.sites, draft_.facts.trip_counts, takes_constants);
     WarpFlow flow = warp_flow(draft_.function, draft_.sites, draft_.regions, draft_.facts, takes_constants);
     draft_.once = std::move(flow.once);
-    draft_.converged = std::move(flow.converged);
     return std::move(flow.graph);
   }
 

@@ -20,23 +20,18 @@ struct CountContext {
   const CounterRegisters& registers;
 
   bool is_kernel() const { return counters.unit == 0; }
-  /// True if lanes sum their values with redux.sync; otherwise each adds its own to memory.
-  bool sums_lanes() const { return !plan.is_wide && unit.variant.target.sm >= 80; }
-  const Accumulator& accumulator(const Counter& counter) const {
-    return counters.accumulators[counter.accumulator];
-  }
   VirtualRegister number(std::uint32_t index) const { return registers.numbers[index]; }
-  /// Returns the register that contains an accumulator's bit.
-  VirtualRegister bits_of(const Accumulator& bit) const { return registers.bits[bit.index / 32]; }
+  /// Returns the register that contains a counter's bit.
+  VirtualRegister bits_of(const Counter& bit) const { return registers.bits[bit.index / 32]; }
 };
 
-/// Counters whose accumulators are incremented at one program point under one condition.
+/// Counters that are incremented at one program point under one condition.
 using IncrementedCounters = std::vector<const Counter*>;
 
 /// Returns the context of the function with this index in the unit. Its registers must be declared.
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t function);
 
-/// Declares the accumulator registers of all functions, for KernelCounting::registers.
+/// Declares the counter registers of all functions, for KernelCounting::registers.
 std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& unit);
 
 /// Emits the address of the slots of this warp's replica.

@@ -30,12 +30,16 @@ class FunctionCounting {
 
   void run() {
     append_entry();
-    find_lane_accumulators();
     for (const Counter& counter : counters_.counters) add_increments(counter);
-    for (const Counter& counter : lane_counters_) add_increments(counter);
+    for (const LaneMaximum& maximum : counters_.lane_maxima) {
+      if (maximum.lanes) add_increments(*maximum.lanes);
+    }
     for (const auto& [increment, counters] : increments_) append_increment_at(increment, counters);
     for (const TripCount& trips : counters_.trip_counts) append_trip_count_starts(trips);
-    for (std::uint32_t loop = 0; loop < counters_.lane_loops.size(); ++loop) append_lane_loop(loop);
+    for (const Counter& counter : counters_.counters) {
+      if (counter.amounts_to(Amount::lane_maximum))
+        append_lane_maximum(counter, counters_.lane_maxima[counter.increments[0].index]);
+    }
     append_flushes();
     std::map<std::uint32_t, Code> together;
     for (auto& [position, code] : codes_) together[position.first].append(code.take());
@@ -81,14 +85,12 @@ class FunctionCounting {
   /// Returns the registers that are set at a loop's begin, before any read.
   std::set<std::uint32_t> numbers_set_later() const {
     std::set<std::uint32_t> found;
-    for (const LaneMaximum& maximum : counters_.lane_maxima) {
-      const bool is_zeroed = maximum.accumulator != no_index && maximum.start_reg == no_index;
-      found.insert(is_zeroed ? counters_.accumulators[maximum.accumulator].index : maximum.start_reg);
-    }
+    for (const LaneMaximum& maximum : counters_.lane_maxima)
+      found.insert(maximum.lanes && maximum.start_reg == no_index ? maximum.lanes->index : maximum.start_reg);
     return found;
   }
 
-  /// Initializes accumulators at the function's entry.
+  /// Initializes registers at the function's entry.
   void append_entry() {
     CodeBuilder& code = at({entry_position(function_), Rank::declaration});
     const CounterRegisters& registers = context_.registers;
@@ -102,16 +104,8 @@ class FunctionCounting {
     if (registers.launched) code.emit("activemask.b32", {*registers.launched});
   }
 
-  /// Finds the accumulators of lane maxima that no thread counter shares.
-  void find_lane_accumulators() {
-    for (const LaneMaximum& maximum : counters_.lane_maxima) {
-      if (maximum.accumulator == no_index || maximum.start_reg != no_index) continue;
-      lane_counters_.push_back({maximum.accumulator, Counter::Combine::sum});
-    }
-  }
-
   void add_increments(const Counter& counter) {
-    for (const Increment& increment : context_.accumulator(counter).increments) {
+    for (const Increment& increment : counter.increments) {
       if (increment.amount != Amount::lane_maximum) increments_[increment].push_back(&counter);
     }
   }
@@ -185,9 +179,8 @@ class FunctionCounting {
   }
 
   bool are_in_memory(const IncrementedCounters& counters) const {
-    return std::ranges::all_of(counters, [&](const Counter* counter) {
-      return context_.accumulator(*counter).storage == Accumulator::Storage::memory;
-    });
+    return std::ranges::all_of(
+        counters, [&](const Counter* counter) { return counter->storage == Counter::Storage::memory; });
   }
 
   /// Before the branch and before any code there at which the warp may diverge.
@@ -245,15 +238,12 @@ class FunctionCounting {
 
   /// If `begin` follows a branch, the increments of lanes that enter the loop have run, so the loop's begin
   /// follows them; if it is before the branch, the loop's begin precedes them.
-  void append_lane_loop(std::uint32_t index) {
-    const auto is_of_loop = [&](const LaneMaximum& maximum) { return maximum.loop == index; };
-    if (std::ranges::none_of(counters_.lane_maxima, is_of_loop)) return;
-    const LaneLoop& loop = counters_.lane_loops[index];
+  void append_lane_maximum(const Counter& counter, const LaneMaximum& maximum) {
     const Rank begin =
-        loop.begin.kind == ProgramPoint::Kind::after ? Rank::loop_begin_after : Rank::loop_begin;
-    append_lane_loop_begin(at({position_of(loop.begin).first, begin}), context_, index);
-    const ProgramPoint end{ProgramPoint::Kind::block_start, loop.end, 0};
-    append_lane_loop_end(at({position_of(end).first, Rank::loop_end}), context_, index);
+        maximum.begin.kind == ProgramPoint::Kind::after ? Rank::loop_begin_after : Rank::loop_begin;
+    append_lane_loop_begin(at({position_of(maximum.begin).first, begin}), context_, maximum);
+    const Position end = position_of(counter.increments[0].point);
+    append_lane_loop_end(at({end.first, Rank::loop_end}), context_, maximum, counter);
   }
 
   /// Flushes before each instruction that exits the function, and at the end of a body without one.
@@ -280,7 +270,6 @@ class FunctionCounting {
   NameSource& names_;
   std::map<Increment, IncrementedCounters> increments_;
   std::map<Position, Election> elections_;
-  std::vector<Counter> lane_counters_;
   std::map<Position, CodeBuilder> codes_;
 };
 

@@ -8,8 +8,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-using Lanes = Accumulator::Lanes;
-using Storage = Accumulator::Storage;
+using Storage = Counter::Storage;
 
 /// Registers and bits to increment, without duplicates.
 struct Kept {
@@ -19,25 +18,29 @@ struct Kept {
 
 /// The increments of one program point, by kind.
 struct Group {
-  Kept every, elected;  ///< see Accumulator::lanes
+  Kept every, elected;  ///< lanes
   IncrementedCounters memory;
 
   bool elects() const { return !elected.numbers.empty() || !elected.words.empty() || !memory.empty(); }
 };
 
-Group group_of(const CountContext& context, const IncrementedCounters& counters) {
+Group group_of(const IncrementedCounters& counters) {
   Group group;
   for (const Counter* counter : counters) {
-    const Accumulator& accumulator = context.accumulator(*counter);
-    Kept& kept = accumulator.lanes == Lanes::elected ? group.elected : group.every;
-    switch (accumulator.storage) {
-      case Storage::reg: kept.numbers.insert(accumulator.index); break;
-      case Storage::bit: kept.words[accumulator.index / word_bits] |= accumulator.bit_mask(); break;
+    Kept& kept = counter->kind == CounterKind::elected ? group.elected : group.every;
+    switch (counter->storage) {
+      case Storage::reg: kept.numbers.insert(counter->index); break;
+      case Storage::bit: kept.words[counter->index / word_bits] |= counter->bit_mask(); break;
       case Storage::memory: group.memory.push_back(counter); break;
       case Storage::bit_pair: break;  // see append_divergences
     }
   }
   return group;
+}
+
+/// Returns the predicate of the lanes that make the counter's increments: `leads`, or none.
+std::optional<CodePredicate> leader_of(const Counter& counter, const CodePredicate& leads) {
+  return counter.kind == CounterKind::elected ? std::optional(leads) : std::nullopt;
 }
 
 void append_kept(CodeBuilder& code, const CountContext& context, const Kept& kept, const CodeOperand& amount,
@@ -61,7 +64,7 @@ void append_to_memory(CodeBuilder& code, const CountContext& context, const Incr
     return *one;
   };
   for (const Counter* counter : counters) {
-    const bool counts_lanes = context.accumulator(*counter).lanes == Lanes::every;
+    const bool counts_lanes = counter->kind == CounterKind::threads;
     if (counts_lanes && !lanes) {
       const VirtualRegister count = code.b32("popc.b32", {mask});
       lanes = code.b64("cvt.u64.u32", {count});
@@ -99,7 +102,7 @@ VirtualRegister Election::leader(CodeBuilder& code) {
 
 void append_increments(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        Election& election) {
-  const Group group = group_of(context, counters);
+  const Group group = group_of(counters);
   append_kept(code, context, group.every, 1, {});
   if (!group.elects()) return;
   const VirtualRegister leads = election.leader(code);
@@ -109,7 +112,7 @@ void append_increments(CodeBuilder& code, const CountContext& context, const Inc
 void append_guarded_increments(CodeBuilder& code, const CountContext& context,
                                const IncrementedCounters& counters, const CodePredicate& guard,
                                const ConvergedWarps& converged) {
-  const Group group = group_of(context, counters);
+  const Group group = group_of(counters);
   append_kept(code, context, group.every, 1, guard);
   if (!group.elects() && converged.counters.empty()) return;
   if (group.memory.empty() && converged.counters.empty()) {
@@ -133,14 +136,13 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                         const CodePredicate& guard) {
   for (const Counter* counter : counters) {
-    const Accumulator& accumulator = context.accumulator(*counter);
-    if (accumulator.storage != Storage::bit_pair) continue;
-    const std::uint32_t index = accumulator.index / word_bits;
+    if (counter->storage != Storage::bit_pair) continue;
+    const std::uint32_t index = counter->index / word_bits;
     for (const auto& [word, condition] : {std::pair(context.registers.holds[index], guard),
                                           std::pair(context.registers.fails[index], !guard)})
-      code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(accumulator.bit_mask())});
+      code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(counter->bit_mask())});
   }
-  const Group group = group_of(context, counters);
+  const Group group = group_of(counters);
   if (!group.elects()) return;
   // The first lane for which the guard holds counts, if the guard fails for other lanes.
   const VirtualRegister here = code.active_mask();
@@ -162,18 +164,15 @@ void append_surplus(CodeBuilder& code, const CountContext& context, const Increm
   const VirtualRegister leads = code.elect_leader(code.active_mask());
   code.branch_if(CodePredicate(is_none), done);
   const VirtualRegister slots = slots_of_warp(code, context);
-  for (const Counter* counter : counters) {
-    const bool is_elected = context.accumulator(*counter).lanes == Accumulator::Lanes::elected;
-    code.emit_if(is_elected ? std::optional<CodePredicate>(leads) : std::nullopt, "red.global.add.u64",
-                 {at_slot(slots, counter->slot), surplus});
-  }
+  for (const Counter* counter : counters)
+    code.emit_if(leader_of(*counter, leads), "red.global.add.u64", {at_slot(slots, counter->slot), surplus});
   code.place(done);
 }
 
 void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                        const TripCountReading& reading, Election& election) {
   const CodeOperand amount = read_trip_count(code, context, reading);
-  const Group group = group_of(context, counters);
+  const Group group = group_of(counters);
   append_kept(code, context, group.every, amount, {});
   if (!group.elects()) return;
   const CodePredicate leads = election.leader(code);
@@ -181,11 +180,8 @@ void append_trip_count(CodeBuilder& code, const CountContext& context, const Inc
   if (group.memory.empty()) return;
   const VirtualRegister wide = code.b64("cvt.u64.u32", {amount});
   const VirtualRegister slots = slots_of_warp(code, context);
-  for (const Counter* counter : group.memory) {
-    const bool is_elected = context.accumulator(*counter).lanes == Lanes::elected;
-    code.emit_if(is_elected ? std::optional(leads) : std::nullopt, "red.global.add.u64",
-                 {at_slot(slots, counter->slot), wide});
-  }
+  for (const Counter* counter : group.memory)
+    code.emit_if(leader_of(*counter, leads), "red.global.add.u64", {at_slot(slots, counter->slot), wide});
 }
 
 }  // namespace lynxpp::ptx

@@ -14,10 +14,11 @@ void append_loop_entry(CodeBuilder& code, const CountContext& context, const Tri
 /// Returns the number of times that the thread has executed the trip count's block (32 bits).
 CodeOperand read_trip_count(CodeBuilder& code, const CountContext& context, const TripCountReading& reading);
 
-/// At LaneLoop::begin: records the active lanes and their current counts.
-void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, std::uint32_t loop);
+/// At LaneMaximum::begin: zeroes or keeps the active lanes' counts.
+void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum);
 
-/// At the loop's end: adds to the warp's counters the maximum of the lanes' counts since the begin.
-void append_lane_loop_end(CodeBuilder& code, const CountContext& context, std::uint32_t loop);
+/// At the loop's end: adds to the warp's counter the maximum of the lanes' counts since the begin.
+void append_lane_loop_end(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
+                          const Counter& counter);
 
 }  // namespace lynxpp::ptx

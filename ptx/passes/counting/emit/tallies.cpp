@@ -9,19 +9,19 @@ TallyStorage find_tally(const InstrumentationUnit& unit, const Tally& tally) {
   if (unit.counting.plan == nullptr) return {};
   const auto found = unit.counting.plan->tallies.find(tally);
   if (found == unit.counting.plan->tallies.end()) return {};
-  return {&unit.counting.plan->counter(found->second), &unit.counting.plan->accumulator(found->second)};
+  return {&unit.counting.plan->counter(found->second)};
 }
 
 VirtualRegister register_of(const CountContext& context, const TallyStorage& tally) {
   LYNXPP_CHECK(!tally.is_bit(), "a tally of one bit has no register of its own");
-  return context.number(tally.accumulator->index);
+  return context.number(tally.counter->index);
 }
 
 void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage& mark,
               const CodePredicate& predicate) {
   if (mark.is_bit()) {
-    const VirtualRegister word = context.bits_of(*mark.accumulator);
-    code.emit_if(predicate, "or.b32", {word, word, static_cast<std::int32_t>(mark.accumulator->bit_mask())});
+    const VirtualRegister word = context.bits_of(*mark.counter);
+    code.emit_if(predicate, "or.b32", {word, word, static_cast<std::int32_t>(mark.counter->bit_mask())});
     return;
   }
   // The register is set rather than incremented, so it cannot overflow.
@@ -35,8 +35,8 @@ void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage
 
 void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
                 VirtualRegister value) {
-  const VirtualRegister word = context.bits_of(*tally.accumulator);
-  const VirtualRegister bit = code.b32("shl.b32", {value, tally.accumulator->index % 32});
+  const VirtualRegister word = context.bits_of(*tally.counter);
+  const VirtualRegister bit = code.b32("shl.b32", {value, tally.counter->index % 32});
   code.emit("or.b32", {word, word, bit});
 }
 

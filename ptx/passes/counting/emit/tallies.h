@@ -5,17 +5,14 @@
 
 namespace lynxpp::ptx {
 
-/// The storage of a tally in one function. Null members: not requested.
+/// The storage of a tally in one function. Null: not requested.
 struct TallyStorage {
   const Counter* counter = nullptr;
-  const Accumulator* accumulator = nullptr;
 
   explicit operator bool() const { return counter != nullptr; }
-  bool is_bit() const { return accumulator != nullptr && accumulator->is_bit(); }
+  bool is_bit() const { return counter != nullptr && counter->storage == Counter::Storage::bit; }
   /// True if it shares a register, which is flushed directly after the routine.
-  bool is_shared() const {
-    return accumulator != nullptr && accumulator->storage == Accumulator::Storage::memory;
-  }
+  bool is_shared() const { return counter != nullptr && counter->storage == Counter::Storage::memory; }
 };
 
 TallyStorage find_tally(const InstrumentationUnit& unit, const Tally& tally);

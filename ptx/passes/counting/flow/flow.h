@@ -14,14 +14,10 @@ namespace lynxpp::ptx {
 
 /// A candidate counter, before its storage is chosen.
 struct CounterDraft {
+  CounterKind kind = CounterKind::threads;
   std::vector<Increment> increments;
-  bool counts_warps = false;
-  double weight = 1;     ///< estimated increments per entry of the function
-  bool repeats = false;  ///< perhaps more than one increment per entry of the function
-  /// True if all launched lanes of a warp make each increment together.
-  bool is_converged = false;
-  /// True if a warp makes at most one increment, and all lanes that ever make it do so together.
-  bool is_once = false;
+  double weight = 1;                  ///< estimated increments per entry of the function
+  bool repeats = false;               ///< perhaps more than one increment per entry of the function
   VariableId variable = no_variable;  ///< the variable that it measures, once the counter is needed
 
   bool amounts_to(Increment::Amount amount) const {

@@ -41,8 +41,10 @@ CounterDraft counter_of_guard(const FunctionDraft& draft, std::uint32_t instruct
 CounterDraft counter_of_warps(const FunctionDraft& draft, std::uint32_t instruction,
                               Condition::Kind condition, VariableId variable) {
   CounterDraft counter = counter_of_guard(draft, instruction, condition, variable);
-  counter.counts_warps = true;
-  counter.is_once = !draft.once.empty() && draft.once[draft.function.graph().block_of[instruction]];
+  const bool is_once = !draft.once.empty() && draft.once[draft.function.graph().block_of[instruction]];
+  counter.kind = !is_once                                 ? CounterKind::elected
+                 : condition == Condition::Kind::diverges ? CounterKind::diverges
+                                                          : CounterKind::once;
   return counter;
 }
 
@@ -84,7 +86,7 @@ CounterDraft counter_of_taking(const FunctionDraft& draft, Kind kind, std::uint3
     return counter_of_warps(draft, instruction, Condition::Kind::takes, variable);
   CounterDraft counter = counter_of_guard(draft, instruction, Condition::Kind::takes, variable);
   if (is_surplus(kind)) counter.increments[0].amount = Increment::Amount::surplus;
-  counter.counts_warps = kind == Kind::warp_surplus;
+  if (kind == Kind::warp_surplus) counter.kind = CounterKind::elected;
   return counter;
 }
 

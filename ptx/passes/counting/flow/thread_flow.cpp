@@ -1,5 +1,6 @@
 #include "ptx/passes/counting/flow/thread_flow.h"
 
+#include <optional>
 #include <utility>
 
 #include "ptx/passes/counting/refine/trip_counts.h"
@@ -25,7 +26,7 @@ FlowGraph thread_flow(const CountedFunction& function, const EdgeSites& sites,
     }
   }
   const auto use_of = [&](const TripCount& trips) {
-    return trips.constant && !takes_constants ? TripCountUse::none : TripCountUse::threads;
+    return trips.constant && !takes_constants ? std::nullopt : std::optional(CounterKind::threads);
   };
   count_by_trips(function, sites, trip_counts, use_of, flow);
   return flow;

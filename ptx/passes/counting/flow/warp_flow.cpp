@@ -54,22 +54,19 @@ class WarpFlowBuilder {
     flow.graph.nodes = outside_;
     const auto use = [&](const TripCount& trips) { return use_of(trips); };
     count_by_trips(function_, sites_, facts_.trip_counts, use, flow.graph);
-    for (const BlockFacts& block : blocks_) {
-      flow.once.push_back(block.is_once);
-      flow.converged.push_back(function_.is_kernel() && !block.is_partial);
-    }
+    for (const BlockFacts& block : blocks_) flow.once.push_back(block.is_once);
     return flow;
   }
 
  private:
   /// Uses lane 0 for loops that a converged warp executes, and an elected lane after the loop for other
   /// convergent loops. A constant trip count requires a header that is not a source (see count_by_trips).
-  TripCountUse use_of(const TripCount& trips) const {
-    if (trips.constant && (!takes_constants_ || blocks_[trips.block].is_source)) return TripCountUse::none;
+  std::optional<CounterKind> use_of(const TripCount& trips) const {
+    if (trips.constant && (!takes_constants_ || blocks_[trips.block].is_source)) return std::nullopt;
     if (!trips.constant && function_.is_kernel() && !blocks_[trips.block].is_partial &&
         !blocks_[trips.point.block].is_partial)
-      return TripCountUse::lane_0;
-    return trips.is_together ? TripCountUse::elected : TripCountUse::none;
+      return CounterKind::converged;
+    return trips.is_together ? std::optional(CounterKind::elected) : std::nullopt;
   }
 
   const LoopNest& nest() const { return function_.analyses->loops(); }
@@ -229,11 +226,11 @@ class WarpFlowBuilder {
 
   CountedEdge& add(std::uint32_t source, std::uint32_t target, CounterDraft counter, bool is_converged) {
     CountedEdge edge{{source, target}, std::move(counter), false};
-    edge.counter.counts_warps = true;
-    edge.counter.is_converged = is_converged;
-    edge.counter.is_once = is_once(edge.counter);
-    edge.flow.weight =
-        edge.counter.weight * (is_converged || edge.counter.is_once ? cost::without_election : 1);
+    CounterKind& kind = edge.counter.kind;
+    kind = is_converged            ? CounterKind::converged
+           : is_once(edge.counter) ? CounterKind::once
+                                   : CounterKind::elected;
+    edge.flow.weight = edge.counter.weight * (kind == CounterKind::elected ? 1 : cost::without_election);
     edges_.push_back(std::move(edge));
     return edges_.back();
   }
@@ -315,8 +312,9 @@ class WarpFlowBuilder {
     edge.counter.increments[0].index = index;
     edge.counter.weight = at_end.weight;
     edge.counter.repeats = at_end.repeats;
-    edge.counter.is_converged = !blocks_[end].is_partial;
-    edge.counter.is_once = blocks_[end].is_once;
+    edge.counter.kind = !blocks_[end].is_partial ? CounterKind::converged
+                        : blocks_[end].is_once   ? CounterKind::maximum
+                                                 : CounterKind::elected;
   }
 
   /// True if flow from `block` to `next` is counted by other means at `next`.

@@ -27,8 +27,7 @@ struct FlowFacts {
 
 struct WarpFlow {
   FlowGraph graph;
-  std::vector<bool> once;       ///< per block: CounterDraft::is_once for counters there
-  std::vector<bool> converged;  ///< per block: all launched lanes of a warp reach it together
+  std::vector<bool> once;  ///< per block: counters there are of CounterKind::once
 };
 
 /// Constant trip counts are used only with `takes_constants`.

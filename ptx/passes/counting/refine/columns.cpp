@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include "ptx/passes/counting/draft.h"
 
@@ -21,8 +21,7 @@ LinearColumns columns_of(PlanDraft& plan) {
 
 /// Counters of one function with the same program points.
 using Sharing = std::vector<std::size_t>;
-/// Properties in which distinct counters differ: their unit, whether lane 0 may count, and the column.
-using Meaning = std::vector<std::tuple<bool, bool, LinearColumns::Column>>;
+using Meaning = std::vector<std::pair<CounterKind, LinearColumns::Column>>;
 
 class FunctionMerge {
  public:
@@ -36,7 +35,8 @@ class FunctionMerge {
       const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
                              !draft.amounts_to(Increment::Amount::surplus) &&
                              draft.increments[0].condition.kind != Condition::Kind::none_takes;
-      if (can_merge) groups[{draft.counts_warps && !draft.is_converged, draft.increments}].push_back(i);
+      if (can_merge)
+        groups[{without_bits(draft.kind) == CounterKind::elected, draft.increments}].push_back(i);
     }
     std::map<Meaning, std::vector<Sharing>> equal;
     for (auto& [key, group] : groups) {
@@ -44,9 +44,8 @@ class FunctionMerge {
       for (const std::size_t index : group) {
         std::optional<LinearColumns::Column> column = columns_.column_of(counters_[index].variable);
         if (!column) return;
-        const CounterDraft& counter = counters_[index];
-        meanings.emplace_back(
-            Meaning::value_type{counter.counts_warps, counter.is_converged, std::move(*column)}, index);
+        meanings.emplace_back(Meaning::value_type{without_bits(counters_[index].kind), std::move(*column)},
+                              index);
       }
       std::ranges::sort(meanings);
       Meaning meaning;
@@ -75,7 +74,7 @@ class FunctionMerge {
         one.increments.insert(one.increments.end(), other.increments.begin(), other.increments.end());
         one.weight += other.weight;
         one.repeats = true;
-        one.is_once = false;
+        one.kind = without_bits(one.kind);
         gone[groups[i][member]] = true;
         plan_.system.redefine(other.variable, {});
       }

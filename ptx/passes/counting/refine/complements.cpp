@@ -22,7 +22,8 @@ std::vector<bool> blocks_for_votes(const CountedFunction& kernel, const EdgeSite
   std::vector<bool> found(graph.blocks.size());
   // A lane maximum is known only after its loop.
   for (const CountedEdge& edge : edges) {
-    if (edge.flow.source < graph.blocks.size() && edge.flow.can_count && edge.counter.is_converged &&
+    if (edge.flow.source < graph.blocks.size() && edge.flow.can_count &&
+        edge.counter.kind == CounterKind::converged &&
         !edge.counter.amounts_to(Increment::Amount::lane_maximum))
       found[edge.flow.source] = true;
   }

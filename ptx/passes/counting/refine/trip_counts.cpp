@@ -263,18 +263,18 @@ class TripCountFinder {
 /// A trip count that a flow uses.
 struct ChosenTripCount {
   std::uint32_t index = 0;  ///< in the vector of the function's trip counts
-  TripCountUse use = TripCountUse::threads;
+  CounterKind kind = CounterKind::threads;
 };
 
 std::vector<ChosenTripCount> choose_trip_counts(const std::vector<TripCount>& all,
-                                                const std::function<TripCountUse(const TripCount&)>& use_of) {
+                                                const TripCountUse& use_of) {
   std::vector<ChosenTripCount> chosen;
   std::set<std::uint32_t> loops;
   for (std::uint32_t index = 0; index < all.size(); ++index) {
     if (loops.contains(all[index].loop)) continue;
-    const TripCountUse use = use_of(all[index]);
-    if (use == TripCountUse::none) continue;
-    chosen.push_back({index, use});
+    const std::optional<CounterKind> kind = use_of(all[index]);
+    if (!kind) continue;
+    chosen.push_back({index, *kind});
     loops.insert(all[index].loop);
   }
   return chosen;
@@ -296,10 +296,9 @@ CountedEdge trip_edge(const CountedFunction& function, const EdgeSites& sites, c
                      : sites.block_start(trips.point.block);
   edge.counter.increments = {{trips.point, {}, Increment::Amount::trip_count, chosen.index}};
   edge.counter.repeats = true;
-  edge.counter.counts_warps = chosen.use != TripCountUse::threads;
-  edge.counter.is_converged = chosen.use == TripCountUse::lane_0;
-  edge.flow.weight =
-      edge.counter.weight * cost::of_a_reading * (edge.counter.is_converged ? cost::without_election : 1);
+  edge.counter.kind = chosen.kind;
+  edge.flow.weight = edge.counter.weight * cost::of_a_reading *
+                     (chosen.kind == CounterKind::converged ? cost::without_election : 1);
   return edge;
 }
 
@@ -323,8 +322,7 @@ std::vector<TripCount> find_trip_counts(const CountedFunction& function, const E
 }
 
 void count_by_trips(const CountedFunction& function, const EdgeSites& sites,
-                    const std::vector<TripCount>& all,
-                    const std::function<TripCountUse(const TripCount&)>& use_of, FlowGraph& flow) {
+                    const std::vector<TripCount>& all, const TripCountUse& use_of, FlowGraph& flow) {
   const std::vector<ChosenTripCount> chosen = choose_trip_counts(all, use_of);
   const auto blocks = static_cast<std::uint32_t>(function.graph().blocks.size());
   const LoopNest& loops = function.analyses->loops();

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ptx/passes/counting/flow/flow.h"
@@ -30,21 +31,15 @@ struct TripCountKinds {
 std::vector<TripCount> find_trip_counts(const CountedFunction& function, const EdgeSites& sites,
                                         const TripCountKinds& kinds);
 
-/// How a flow uses a trip count.
-enum class TripCountUse : std::uint8_t {
-  none,
-  threads,  ///< each thread counts
-  elected,  ///< an elected lane of the active ones counts for the warp
-  lane_0,   ///< lane 0 counts: all lanes of the warp execute the loop together
-};
+/// Returns the kind of a flow's counter that reads the trip count; nullopt: the flow cannot use it.
+using TripCountUse = std::function<std::optional<CounterKind>(const TripCount&)>;
 
 /// Adds front nodes to the flow before the blocks of trip counts; the trip count defines the edge from the
 /// front node to its block. Uses the first usable trip count of each loop. A constant requires that every
 /// edge into the loop's header from outside is an edge of its own, which holds for headers that are not
 /// sources.
 void count_by_trips(const CountedFunction& function, const EdgeSites& sites,
-                    const std::vector<TripCount>& all,
-                    const std::function<TripCountUse(const TripCount&)>& use_of, FlowGraph& flow);
+                    const std::vector<TripCount>& all, const TripCountUse& use_of, FlowGraph& flow);
 
 /// Returns, by loop with a constant trip count, the positions in flow.edges of the edges that enter it.
 std::map<std::uint32_t, std::vector<std::uint32_t>> entries_of_loops(const CountedFunction& function,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "ptx/passes/cost_model.h"
@@ -18,22 +19,8 @@ constexpr std::uint32_t line_slots = 16;  // 8 bytes each
 constexpr std::uint32_t most_replicas = 4 * replicas_of_warps;
 constexpr std::uint64_t most_bytes = 256u << 10;  // each launch zeroes and copies them
 
-using Lanes = Accumulator::Lanes;
-using Storage = Accumulator::Storage;
-using Combine = Counter::Combine;
-
-/// Returns how the counter combines the lanes' values.
-Combine combine_of(const CounterDraft& draft) {
-  if (!draft.counts_warps) return Combine::sum;
-  if (draft.is_converged) return Combine::lane_0;
-  if (!draft.is_once) return Combine::sum;
-  return draft.amounts_to(Increment::Amount::lane_maximum) ? Combine::max : Combine::any;
-}
-
-/// Lanes that contribute: for a per-warp sum, one elected lane per warp.
-Lanes lanes_of(const CounterDraft& draft, Combine combine) {
-  return draft.counts_warps && combine == Combine::sum ? Lanes::elected : Lanes::every;
-}
+using Amount = Increment::Amount;
+using Storage = Counter::Storage;
 
 /// Orders counters for register allocation: repeating ones first, then by estimated frequency.
 constexpr auto comes_first = [](const auto& a, const auto& b) {
@@ -64,11 +51,9 @@ class FunctionStorage {
     place_tallies();
     result_.trip_counts = draft_.facts.trip_counts;
     place_trip_counts();
-    result_.converges_at_exit = std::ranges::any_of(result_.counters, [](const Counter& counter) {
-      return counter.combine == Combine::max || counter.combine == Combine::any;
-    });
+    result_.converges_at_exit = std::ranges::any_of(
+        result_.counters, [](const Counter& counter) { return counter.kind >= CounterKind::once; });
     order_counters();
-    number_bits();
   }
 
  private:
@@ -76,26 +61,28 @@ class FunctionStorage {
 
   /// Replaces per-lane increments in a loop by the lane maximum after it.
   void place_lane_maxima() {
-    for (const DivergentLoop& loop : draft_.facts.divergent_loops)
-      result_.lane_loops.push_back({loop.begin, loop.end});
     for (CounterDraft& counter : counters_) {
-      if (!counter.amounts_to(Increment::Amount::lane_maximum)) continue;
+      if (!counter.amounts_to(Amount::lane_maximum)) continue;
       Increment inside = counter.increments[0];
       const std::uint32_t index = std::exchange(inside.index, 0);
-      inside.amount = Increment::Amount::one;
-      LaneMaximum maximum{index, no_index, no_index, reading_of(inside, index)};
-      if (maximum.trip_count == no_index) maximum.accumulator = number_of(Lanes::every, {inside});
+      inside.amount = Amount::one;
+      const DivergentLoop& loop = draft_.facts.divergent_loops[index];
+      LaneMaximum maximum{loop.begin, loop.end, reading_of(inside, loop)};
+      if (maximum.trip_count == no_index) {
+        Counter lanes{CounterKind::threads, {inside}, no_variable, Storage::reg};
+        lanes.index = register_of(lanes);
+        maximum.lanes = std::move(lanes);
+      }
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
-      const ProgramPoint end{ProgramPoint::Kind::block_start, result_.lane_loops[index].end, 0};
-      counter.increments = {{end, {}, Increment::Amount::lane_maximum, number}};
-      result_.lane_maxima.push_back(maximum);
+      const ProgramPoint end{ProgramPoint::Kind::block_start, loop.end, 0};
+      counter.increments = {{end, {}, Amount::lane_maximum, number}};
+      result_.lane_maxima.push_back(std::move(maximum));
     }
   }
 
   /// Returns the trip count that yields the lane's number of increments at the loop's end; no_index if none
   /// does.
-  std::uint32_t reading_of(const Increment& inside, std::uint32_t index) const {
-    const DivergentLoop& loop = draft_.facts.divergent_loops[index];
+  std::uint32_t reading_of(const Increment& inside, const DivergentLoop& loop) const {
     const bool is_of_block = inside.condition.kind == Condition::Kind::always &&
                              (inside.point.kind == ProgramPoint::Kind::block_start ||
                               inside.point.kind == ProgramPoint::Kind::block_end);
@@ -119,86 +106,64 @@ class FunctionStorage {
   }
 
   void add(const CounterDraft& draft) {
-    Counter counter{no_index, combine_of(draft), draft.variable, 0};
-    const bool has_bit = is_bit(draft, counter.combine);
-    // Only bits record whether any lane has made the increment; a register is incremented by the warp's
-    // leader.
-    if (!has_bit && counter.combine == Combine::any) counter.combine = Combine::sum;
-    if (has_bit) {
-      counter.accumulator = add_bit(draft, counter.combine);
-    } else if (is_number(draft, counter.combine)) {
-      counter.accumulator = number_of(lanes_of(draft, counter.combine), draft.increments);
+    Counter counter{draft.kind, draft.increments, draft.variable};
+    const Storage bit = draft.kind == CounterKind::diverges ? Storage::bit_pair : Storage::bit;
+    if (fits_bit(draft) && number_of(bit) < most_bits) {
+      counter.storage = bit;
+      ++number_of(bit);
     } else {
-      // Each lane counts one, or the warp's leader does.
-      counter.combine = Combine::sum;
-      counter.accumulator = add_accumulator({draft.increments, lanes_of(draft, counter.combine)});
+      counter.kind = without_bits(draft.kind);
+      if (has_register(counter, draft)) {
+        counter.storage = Storage::reg;
+        counter.index = register_of(counter);
+      } else if (counter.kind == CounterKind::converged) {
+        counter.kind = CounterKind::elected;
+      }
     }
-    Accumulator& accumulator = result_.accumulators[counter.accumulator];
-    accumulator.is_warp_uniform |=
-        accumulator.lanes == Lanes::every &&
-        (counter.combine == Combine::lane_0 ||
-         std::ranges::all_of(draft.increments, [&](const Increment& each) { return is_warp_uniform(each); }));
-    result_.counters.push_back(counter);
-  }
-
-  /// True if all launched lanes of a warp make the increment together.
-  bool is_warp_uniform(const Increment& increment) const {
-    const std::uint32_t block = increment.point.block;
-    return !draft_.converged.empty() && draft_.converged[block] &&
-           increment.amount == Increment::Amount::one &&
-           increment.condition.kind == Condition::Kind::always &&
-           (increment.point.kind != ProgramPoint::Kind::after || !draft_.regions.diverges(block));
+    result_.counters.push_back(std::move(counter));
   }
 
   /// True for one-time increments if registers are flushed anyway, except for rare elections.
-  bool is_bit(const CounterDraft& draft, Combine combine) const {
-    if (!flushes_ || draft.repeats || draft.increments.size() != 1 ||
-        draft.increments[0].amount != Increment::Amount::one)
-      return false;
-    if (lanes_of(draft, combine) == Lanes::elected && draft.weight < cost::likely) return false;
-    return is_pair(draft, combine) ? result_.bit_pairs < most_bits : result_.bits < most_bits;
+  bool fits_bit(const CounterDraft& draft) const {
+    return flushes_ && plan_.plan->sums_lanes && !draft.repeats && draft.increments.size() == 1 &&
+           draft.amounts_to(Amount::one) &&
+           (draft.kind != CounterKind::elected || draft.weight >= cost::likely);
   }
 
-  /// True if lanes record the guard's outcome individually, so that the flush detects a divergent branch.
-  static bool is_pair(const CounterDraft& draft, Combine combine) {
-    return combine == Combine::any && draft.increments[0].condition.kind == Condition::Kind::diverges;
-  }
-
-  /// Allocates a bit per counter. Bits that are flushed the same way are adjacent (flush_order).
-  std::uint32_t add_bit(const CounterDraft& draft, Combine combine) {
-    if (is_pair(draft, combine))
-      return add_accumulator({draft.increments, Lanes::every, Storage::bit_pair, result_.bit_pairs++});
-    return add_accumulator({draft.increments, lanes_of(draft, combine), Storage::bit, result_.bits++});
+  std::uint32_t& number_of(Storage bits) {
+    return bits == Storage::bit_pair ? result_.bit_pairs : result_.bits;
   }
 
   /// True if the counter gets a register: counters that repeat while registers are available, likely counters
   /// if registers are flushed anyway, and always a maximum over the lanes.
-  bool is_number(const CounterDraft& draft, Combine combine) {
-    if (combine == Combine::max) return true;
-    if (draft.amounts_to(Increment::Amount::surplus)) return false;
+  bool has_register(const Counter& counter, const CounterDraft& draft) const {
+    if (counter.kind == CounterKind::maximum) return true;
+    if (draft.amounts_to(Amount::surplus)) return false;
     if (!flushes_ || (!draft.repeats && draft.weight < cost::likely)) return false;
-    return result_.registers < limit_ || numbers_.contains({lanes_of(draft, combine), draft.increments});
+    return result_.registers < limit_ || registers_.contains(key_of(counter));
   }
 
-  /// Returns the register accumulator. Counters with the same increments share it.
-  std::uint32_t number_of(Lanes lanes, const std::vector<Increment>& increments) {
-    const auto [entry, is_new] = numbers_.try_emplace({lanes, increments}, no_index);
-    if (is_new) entry->second = add_accumulator({increments, lanes, Storage::reg, result_.registers++});
+  /// Counters with equal keys can share a register.
+  using RegisterKey = std::pair<bool, std::vector<Increment>>;
+  static RegisterKey key_of(const Counter& counter) {
+    return {counter.kind == CounterKind::elected, counter.increments};
+  }
+
+  std::uint32_t register_of(const Counter& counter) {
+    const auto [entry, is_new] = registers_.try_emplace(key_of(counter), result_.registers);
+    if (is_new) ++result_.registers;
     return entry->second;
   }
 
-  std::uint32_t add_accumulator(Accumulator accumulator) {
-    result_.accumulators.push_back(std::move(accumulator));
-    return static_cast<std::uint32_t>(result_.accumulators.size() - 1);
-  }
-
-  /// If a thread counter shares the accumulator of a lane maximum, keeps the accumulator's value at the
-  /// loop's begin instead of zeroing it.
+  /// If a thread counter shares the register of a lane maximum, keeps its value at the loop's begin instead
+  /// of zeroing it.
   void keep_starts_of_lane_maxima() {
     for (LaneMaximum& maximum : result_.lane_maxima) {
-      if (maximum.accumulator == no_index) continue;
-      const auto uses = [&](const Counter& counter) { return counter.accumulator == maximum.accumulator; };
-      if (std::ranges::any_of(result_.counters, uses)) maximum.start_reg = result_.registers++;
+      const auto shares = [&](const Counter& counter) {
+        return counter.storage == Storage::reg && counter.index == maximum.lanes->index;
+      };
+      if (maximum.lanes && std::ranges::any_of(result_.counters, shares))
+        maximum.start_reg = result_.registers++;
     }
   }
 
@@ -219,41 +184,41 @@ class FunctionStorage {
       wanted.push_back({tally, draft_.sites.frequency(block), draft_.sites.repeats(block)});
     }
     std::ranges::stable_sort(wanted, comes_first);
-    const std::size_t first = result_.accumulators.size();
-    for (const Wanted& each : wanted) {
-      const std::uint32_t accumulator = add_accumulator(place_tally(each.tally, each.repeats));
-      result_.counters.push_back(
-          {accumulator, Combine::sum, plan_.variable_of({Quantity::Kind::tally, 0, each.tally}), 0});
-    }
+    const std::size_t first = result_.counters.size();
+    for (const Wanted& each : wanted) result_.counters.push_back(place_tally(each.tally, each.repeats));
     const std::uint32_t first_shared = result_.registers;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      Accumulator& placed = result_.accumulators[first + i];
+      Counter& placed = result_.counters[first + i];
       if (placed.storage != Storage::memory) continue;
       placed.index = first_shared + 2 * wanted[i].tally.number + (wanted[i].tally.is_high ? 1 : 0);
       result_.registers = std::max(result_.registers, placed.index + 1);
     }
   }
 
-  Accumulator place_tally(const Tally& tally, bool repeats) {
+  Counter place_tally(const Tally& tally, bool repeats) {
+    Counter counter{CounterKind::threads, {}, plan_.variable_of({Quantity::Kind::tally, 0, tally})};
     const std::uint32_t index = tally.instruction - draft_.function.unit->first_instruction;
     // At an exit, the registers have been flushed before the routine runs.
     const bool is_at_exit = draft_.function.instructions()[index].traits.kind == OpcodeClass::exit;
-    if (limit_ == 0 || is_at_exit) return {};
+    if (limit_ == 0 || is_at_exit) return counter;
     const bool is_once = tally.is_mark || (!repeats && plan_.inputs.probes[tally.probe].effect ==
                                                            ProbeEffect::measures_sectors);
-    if (is_once && !plan_.plan->is_wide && result_.bits < most_bits)
-      return {{}, Lanes::every, Storage::bit, result_.bits++};
-    if (result_.registers < limit_) return {{}, Lanes::every, Storage::reg, result_.registers++};
-    return {};
+    if (is_once && plan_.plan->sums_lanes && result_.bits < most_bits) {
+      counter.storage = Storage::bit;
+      ++result_.bits;
+    } else if (result_.registers < limit_) {
+      counter.storage = Storage::reg;
+      counter.index = result_.registers++;
+    }
+    return counter;
   }
 
   // ---- trip counts
 
   void place_trip_counts() {
-    for (const Accumulator& accumulator : result_.accumulators) {
-      for (const Increment& increment : accumulator.increments) {
-        if (increment.amount == Increment::Amount::trip_count)
-          result_.trip_counts[increment.index].is_used = true;
+    for (const Counter& counter : result_.counters) {
+      for (const Increment& increment : counter.increments) {
+        if (increment.amount == Amount::trip_count) result_.trip_counts[increment.index].is_used = true;
       }
     }
     for (const LaneMaximum& maximum : result_.lane_maxima) {
@@ -268,39 +233,24 @@ class FunctionStorage {
 
   // ---- flush order
 
-  /// Orders registers, bits in the order in which the flush combines them (flush.h), bit pairs, memory.
-  std::pair<int, std::uint32_t> flush_order(const Counter& counter) const {
-    const Accumulator& accumulator = result_.accumulators[counter.accumulator];
-    const int after_bits = 1 + static_cast<int>(BitUse::count);
-    switch (accumulator.storage) {
-      case Storage::reg: return {0, accumulator.index};
-      case Storage::bit: return {1 + static_cast<int>(bit_use(counter, accumulator)), accumulator.index};
-      case Storage::bit_pair: return {after_bits, accumulator.index};
-      case Storage::memory: break;
-    }
-    return {after_bits + 1, 0};
-  }
-
+  /// Orders registers, bits, pairs of bits and memory, because the flush adds adjacent slots, and bits by
+  /// kind, because it combines adjacent bits together. Numbers the bits in this order.
   void order_counters() {
-    std::ranges::stable_sort(result_.counters, {}, [&](const Counter& each) { return flush_order(each); });
+    std::ranges::stable_sort(result_.counters, {}, [](const Counter& each) {
+      return std::tuple(each.storage, each.is_bit() ? each.kind : CounterKind::threads,
+                        each.storage == Storage::reg ? each.index : 0);
+    });
+    result_.bits = result_.bit_pairs = 0;
     std::map<VariableId, std::uint32_t> positions;
-    for (std::uint32_t i = 0; i < result_.counters.size(); ++i) positions[result_.counters[i].variable] = i;
+    for (std::uint32_t i = 0; i < result_.counters.size(); ++i) {
+      Counter& counter = result_.counters[i];
+      positions[counter.variable] = i;
+      if (counter.is_bit()) counter.index = number_of(counter.storage)++;
+    }
     for (const Tally& tally : draft_.demand.tallies) {
       const VariableId variable = plan_.variable_of({Quantity::Kind::tally, 0, tally});
       plan_.plan->tallies[tally] = {position_, positions.at(variable)};
     }
-  }
-
-  /// Numbers bits in the order of their counters.
-  void number_bits() {
-    std::uint32_t bits = 0, pairs = 0;
-    for (const Counter& counter : result_.counters) {
-      Accumulator& accumulator = result_.accumulators[counter.accumulator];
-      if (accumulator.is_bit()) accumulator.index = bits++;
-      if (accumulator.storage == Storage::bit_pair) accumulator.index = pairs++;
-    }
-    result_.bits = bits;
-    result_.bit_pairs = pairs;
   }
 
   PlanDraft& plan_;
@@ -310,20 +260,10 @@ class FunctionStorage {
   const std::uint32_t position_;  ///< position of the function in the plan
   std::uint32_t limit_ = 0;       ///< maximum number of registers
   bool flushes_ = false;
-  std::map<std::pair<Lanes, std::vector<Increment>>, std::uint32_t> numbers_;  ///< register accumulators
+  std::map<RegisterKey, std::uint32_t> registers_;
 };
 
 }  // namespace
-
-BitUse bit_use(const Counter& counter, const Accumulator& accumulator) {
-  switch (counter.combine) {
-    case Counter::Combine::lane_0: return BitUse::lane_0;
-    case Counter::Combine::any: return BitUse::any;
-    case Counter::Combine::sum:
-    case Counter::Combine::max: break;
-  }
-  return accumulator.is_warp_uniform ? BitUse::uniform_sum : BitUse::sum;
-}
 
 void assign_storage(PlanDraft& plan) {
   CountPlan& result = *plan.plan;

@@ -5,21 +5,9 @@
 // available; one-time counters are bits if registers are flushed anyway, or if enough of them are likely.
 #pragma once
 
-#include "ptx/passes/counting/counters.h"
-
 namespace lynxpp::ptx {
 
 struct PlanDraft;
-
-/// How the flush combines a bit, in the order in which bits are allocated.
-enum class BitUse : std::uint8_t {
-  sum,          ///< summed over the lanes
-  uniform_sum,  ///< uniform over the lanes: counts the active lanes
-  lane_0,
-  any,
-  count,
-};
-BitUse bit_use(const Counter& counter, const Accumulator& accumulator);
 
 /// Sets the plan's functions, slots and measured variables.
 void assign_storage(PlanDraft& plan);
