@@ -380,8 +380,8 @@ bool ReplayDecoder::decode_value(std::uint32_t at, ReplayOperation& operation) {
 /// product's upper half, `bfe` with a constant field by a shift that removes the bits above the field.
 bool ReplayDecoder::decode_upper_bits(std::uint32_t at, std::vector<ReplayOperation>& operations) {
   const Instruction& instruction = function_.body->instructions[at];
-  const bool is_product = instruction.op == Op::mul && instruction.has(Modifier::hi);
-  if ((!is_product && instruction.op != Op::bfe) || instruction.operands.size() < 3) return false;
+  const bool is_product = instruction.op() == Op::mul && instruction.has(Modifier::hi);
+  if ((!is_product && instruction.op() != Op::bfe) || instruction.operands.size() < 3) return false;
   const RegisterId to = usage_.find(instruction.operands[0].name, at);
   if (to == no_register || usage_.registers()[to].name != instruction.operands[0].name) return false;
   ReplayOperation first = base(at);
