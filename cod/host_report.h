@@ -31,6 +31,15 @@ enum class Folding : std::uint8_t {
   concatenate,  ///< table rows, launch after launch
 };
 
+/// A result whose value for several launches is the sum of the launches' values, as ON_REPORT names it.
+struct AddedResult {
+  std::string name;
+  std::string unit;
+  bool is_array = false;
+
+  bool operator==(const AddedResult&) const = default;
+};
+
 /// One result of a launch, with a unique name. `values` is in row-major order of `dimensions`; without
 /// dimensions it is one number.
 struct Emitted {
@@ -94,7 +103,10 @@ struct LaunchView {
   std::uint32_t multiprocessors = 0;
   std::uint32_t compute_capability = 0;  ///< × 10
   std::uint64_t launch = 0;              ///< index of this launch of the kernel
-  std::uint64_t shared_words = 0;        ///< LaunchExtents::shared_words
+  /// Launches that added to `arrays`: BLOCKS, WARPS and THREADS are those of all of them. More than 1 only
+  /// with Specification::added_results().
+  std::uint64_t launches = 1;
+  std::uint64_t shared_words = 0;  ///< LaunchExtents::shared_words
   std::uint64_t device_words = 0;
   std::vector<MemoryArray> shared_arrays, device_arrays;  ///< arrays that own the words
   std::vector<LocatedArray> located_arrays;  ///< if lists_arrays(): shared arrays, then all of device memory

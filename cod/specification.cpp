@@ -84,6 +84,9 @@ class CompiledSpecification final : public Specification {
   bool lists_arrays() const override { return program_->lists_arrays; }
   bool emits_addresses() const override { return program_->emits_addresses; }
   bool uses_transfer_labels() const override { return program_->uses_transfer_labels; }
+  const std::optional<std::vector<AddedResult>>& added_results() const override {
+    return program_->added_results;
+  }
 
   Result<DeviceCode> lower_device(const DeviceTarget& target) const override {
     // One result per compute capability: most programs' kernels are compiled for one.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,10 @@ class Specification {
   virtual bool emits_addresses() const = 0;
   /// True if a filter or query uses transfer labels.
   virtual bool uses_transfer_labels() const = 0;
+  /// Returns the results, except ratios and those named by opcodes, if launches of one variant with one grid
+  /// can share arrays: handlers only add to arrays, and ON_REPORT, run once on the sums with
+  /// LaunchView::launches, emits the sums of the launches' results. Otherwise nullopt.
+  virtual const std::optional<std::vector<AddedResult>>& added_results() const = 0;
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 

@@ -171,7 +171,8 @@ struct Program {
   std::vector<std::uint8_t> host_initial;  ///< 'host' variables before the first launch
   std::vector<SiteCounter> counters;
   std::vector<Tally> tallies;
-  std::map<std::string, Folding, std::less<>> folds;  ///< by name of a result, table or column
+  std::map<std::string, Folding, std::less<>> folds;      ///< by name of a result, table or column
+  std::optional<std::vector<AddedResult>> added_results;  ///< Specification::added_results()
 
   /// The counter of the access's dropped executions: its index in `accesses` + 1, or 0.
   std::uint64_t count_of_drops(const Position& access) const;

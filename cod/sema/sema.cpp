@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cod/sema/added_results.h"
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
 #include "cod/sema/counters.h"
@@ -503,6 +504,7 @@ Result<std::shared_ptr<const Program>> analyse(SyntaxTree tree, const std::strin
   find_counters(*program);
   find_lane_values(*program);
   find_counted_words(*program);
+  find_added_results(*program);
   quote_included_lines(program->tree.files, warnings);
   return std::shared_ptr<const Program>(std::move(program));
 }

@@ -122,7 +122,7 @@ LaunchExtents extents_of(const LaunchView& launch) {
   const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
   extents.basic_blocks = launch.basic_blocks;
   extents.instructions = launch.instructions;
-  extents.blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  extents.blocks = launch.launches * launch.grid[0] * launch.grid[1] * launch.grid[2];
   extents.warps = extents.blocks * ((threads + 31) / 32);
   extents.threads = extents.blocks * threads;
   extents.sms = launch.sms;
