@@ -78,6 +78,13 @@ bool Arena::enqueued(std::size_t part, CUstream stream) {
   return done != nullptr;
 }
 
+void Arena::ended(std::size_t part, CUstream stream) {
+  const std::lock_guard lock(mutex_);
+  parts_[part].is_used = true;
+  parts_[part].stream = stream;
+  parts_[part].is_over = true;
+}
+
 Arena::Part Arena::part_of(std::size_t part) {
   const std::lock_guard lock(mutex_);
   return parts_[part];
@@ -151,8 +158,9 @@ Result<std::span<std::byte>> Arena::wait(std::size_t part) {
   if (!now.is_on_host) {
     const Driver& driver = owner_.driver_;
     const InContext ours(driver, owner_.pool_.context());
-    const CUresult ended =
-        now.done == nullptr ? CUDA_ERROR_INVALID_HANDLE : driver.cuEventSynchronize(now.done);
+    const CUresult ended = now.is_over           ? CUDA_SUCCESS
+                           : now.done == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                                                 : driver.cuEventSynchronize(now.done);
     if (ended != CUDA_SUCCESS) return driver.error("the launch", ended);
     {
       const std::lock_guard lock(mutex_);
@@ -348,6 +356,28 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
     return part_.arena->enqueued(part_.index, stream_);
   }
 
+  /// True while recording an event on the stream would add to a graph, or invalidate a capture. Fails if the
+  /// context has failed.
+  Result<bool> is_captured() {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = driver_.cuStreamIsCapturing(stream_, &status);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+    if (result != CUDA_SUCCESS) return driver_.error("the launches", result);
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  }
+
+  /// True if the launches are over and no other work is on the legacy default stream. An event there would wait
+  /// for all blocking streams and be awaited by them, but this is only a query. Fails if the context has failed.
+  Result<bool> has_ended() {
+    const CUresult result = driver_.cuStreamQuery(stream_);
+    if (result == CUDA_ERROR_NOT_READY) return false;
+    if (result != CUDA_SUCCESS) return driver_.error("the launches", result);
+    is_enqueued_ = true;
+    part_.arena->ended(part_.index, stream_);
+    return true;
+  }
+  bool is_on_legacy_stream() const { return stream_ == CU_STREAM_LEGACY; }
+
   std::unique_ptr<CallGroup> call_group() override {
     return std::make_unique<ContextCallGroup>(driver_, pool_.context());
   }
@@ -379,6 +409,19 @@ Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer) {
   std::unique_ptr<ArenaLaunch> launch(static_cast<ArenaLaunch*>(buffer.release()));
   if (!launch->enqueued()) return failure("cannot record an event after the launch");
   return std::unique_ptr<Readback>(std::move(launch));
+}
+
+Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer, bool behind_launch) {
+  auto& launches = static_cast<ArenaLaunch&>(*buffer);
+  const std::unique_ptr<CallGroup> ours = launches.call_group();
+  const Result<bool> captured = launches.is_captured();
+  if (!captured) return captured.error();
+  if (*captured) return std::unique_ptr<Readback>();
+  if (behind_launch || !launches.is_on_legacy_stream()) return read_back(std::move(buffer));
+  const Result<bool> ended = launches.has_ended();
+  if (!ended) return ended.error();
+  if (!*ended) return std::unique_ptr<Readback>();
+  return std::unique_ptr<Readback>(static_cast<ArenaLaunch*>(buffer.release()));
 }
 
 }  // namespace lynxpp::device::cuda

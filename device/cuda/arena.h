@@ -52,6 +52,8 @@ class Arena {
   /// Records an event on the stream after the part's work. False: the driver failed, and the end of that work
   /// cannot be observed.
   bool enqueued(std::size_t part, CUstream stream);
+  /// The part's launches are known to be over; no event is needed.
+  void ended(std::size_t part, CUstream stream);
 
   /// True if the part's launch is over; false if the query fails.
   bool is_over(std::size_t part);
@@ -155,5 +157,7 @@ void note_begin(Buffer& buffer);
 void note_use(Buffer& buffer);
 /// Records the end of the launch and returns its readback. Fails if the end cannot be observed.
 Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer);
+/// Device::read_back_shared()
+Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer, bool behind_launch);
 
 }  // namespace lynxpp::device::cuda

@@ -270,6 +270,16 @@ class CudaDevice final : public Device {
     return readback;
   }
 
+  /// The handle CU_STREAM_PER_THREAD names a different stream in every thread.
+  bool may_share(const Launch& launch) override {
+    return times_ == KernelTimes::off && stream_of(launch) != CU_STREAM_PER_THREAD;
+  }
+
+  Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer,
+                                                     bool behind_launch) override {
+    return cuda::read_back_shared(buffer, behind_launch);
+  }
+
   Result<std::unique_ptr<ProgramGraph>> program_graph() override {
     return make_program_graph(driver_, pool_, [this](CudaVariant& variant, const Launch& launch) {
       Result<CudaVariant*> chosen = resident_variant(variant, launch);

@@ -50,6 +50,7 @@ namespace lynxpp::device::cuda {
   X(cuEventElapsedTime)                          \
   X(cuStreamCreate)                              \
   X(cuStreamIsCapturing)                         \
+  X(cuStreamQuery)                               \
   X(cuStreamWaitEvent)                           \
   X(cuThreadExchangeStreamCaptureMode)
 

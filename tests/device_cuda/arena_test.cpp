@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -39,6 +40,9 @@ struct Simulation {
   float clock = 0;              ///< milliseconds that the stream has worked
   std::map<CUevent, float> at;  ///< when the stream reached an event
   float duration = 1;           ///< of the next kernels
+  CUresult capture_query = CUDA_SUCCESS;
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUresult stream_query = CUDA_ERROR_NOT_READY;
 
   bool is_programs(CUevent event) const {
     return recorded.at(event) == CU_STREAM_LEGACY || recorded.at(event) == CU_STREAM_PER_THREAD;
@@ -128,6 +132,14 @@ Driver simulating_driver() {
     simulation->over.erase(event);
     return CUDA_SUCCESS;
   };
+  driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus* status) {
+    *status = simulation->capture;
+    return simulation->capture_query;
+  };
+  driver.cuStreamQuery = [](CUstream stream) {
+    EXPECT_EQ(stream, CU_STREAM_LEGACY);
+    return simulation->stream_query;
+  };
   driver.cuEventQuery = [](CUevent event) { return simulation->state(event); };
   driver.cuEventSynchronize = [](CUevent event) {
     simulation->over.insert(event);
@@ -193,6 +205,91 @@ TEST_F(ArenaTest, FinishedLaunchesShareOneCopy) {
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_THAT(bytes_of(made[i]), testing::AllOf(SizeIs(1024), Each(std::byte(i + 1)))) << i;
   EXPECT_THAT(simulation_.copies, ElementsAre(3 * 1024u, 1024u));
+}
+
+/// Buffers that launches share, and that are read back later.
+class SharedBufferTest : public ArenaTest {
+ protected:
+  std::unique_ptr<Buffer> shared(CUstream stream) {
+    launch_.stream = stream;
+    EXPECT_TRUE(device_->may_share(launch_));
+    auto buffer = allocate();
+    std::memset(reinterpret_cast<void*>(buffer->address()), 5, 1024);
+    return buffer;
+  }
+  std::unique_ptr<Readback> read(std::unique_ptr<Buffer>& buffer, bool behind_launch = false) {
+    return std::move(*device_->read_back_shared(buffer, behind_launch));
+  }
+  std::size_t events_on(CUstream stream) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(simulation_.recorded, [&](const auto& each) { return each.second == stream; }));
+  }
+  const CUstream stream_ = reinterpret_cast<CUstream>(0x1230);
+};
+
+TEST_F(SharedBufferTest, AnEventIsBehindTheLastLaunch) {
+  auto buffer = shared(stream_);
+  const auto other = launched(1);
+  EXPECT_EQ(events_on(stream_), 1u) << "the other launch's";
+  const auto readback = read(buffer);
+  ASSERT_NE(readback, nullptr);
+  EXPECT_EQ(buffer, nullptr);
+  EXPECT_EQ(events_on(stream_), 2u);
+  EXPECT_THAT(bytes_of(readback), testing::AllOf(SizeIs(1024), Each(std::byte{5})));
+}
+
+/// An event there would order the blocking streams.
+TEST_F(SharedBufferTest, TheLegacyStreamGetsNoEventExceptBehindALaunch) {
+  auto buffer = shared(nullptr);
+  EXPECT_EQ(read(buffer), nullptr);
+  ASSERT_NE(buffer, nullptr);
+  EXPECT_EQ(events_on(CU_STREAM_LEGACY), 0u);
+  simulation_.stream_query = CUDA_SUCCESS;
+  auto idle = read(buffer);
+  ASSERT_NE(idle, nullptr);
+  EXPECT_EQ(events_on(CU_STREAM_LEGACY), 0u);
+  EXPECT_TRUE(idle->ready());
+  EXPECT_THAT(bytes_of(idle), testing::AllOf(SizeIs(1024), Each(std::byte{5})));
+  EXPECT_EQ(idle->max_milliseconds(), std::nullopt);
+  simulation_.stream_query = CUDA_ERROR_NOT_READY;
+  auto busy = shared(CU_STREAM_LEGACY);
+  EXPECT_EQ(read(busy), nullptr);
+  EXPECT_NE(read(busy, true), nullptr);
+  EXPECT_EQ(events_on(CU_STREAM_LEGACY), 1u);
+}
+
+TEST_F(SharedBufferTest, CapturedStreamsGetNoEvent) {
+  auto buffer = shared(stream_);
+  simulation_.capture = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  EXPECT_EQ(read(buffer), nullptr);
+  simulation_.capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  simulation_.capture_query = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  EXPECT_EQ(read(buffer, true), nullptr);
+  EXPECT_EQ(events_on(stream_), 0u);
+  simulation_.capture_query = CUDA_SUCCESS;
+  EXPECT_NE(read(buffer), nullptr);
+}
+
+TEST_F(SharedBufferTest, AFailedContextIsReported) {
+  auto buffer = shared(stream_);
+  simulation_.capture_query = CUDA_ERROR_LAUNCH_FAILED;
+  EXPECT_FALSE(device_->read_back_shared(buffer, false).ok());
+  simulation_.capture_query = CUDA_SUCCESS;
+  simulation_.stream_query = CUDA_ERROR_LAUNCH_FAILED;
+  auto legacy = shared(nullptr);
+  EXPECT_FALSE(device_->read_back_shared(legacy, false).ok());
+}
+
+TEST_F(SharedBufferTest, PerThreadStreamsCannotBeReadFromOtherThreads) {
+  EXPECT_TRUE(device_->may_share(launch_));
+  launch_.per_thread_stream = true;
+  EXPECT_FALSE(device_->may_share(launch_));
+  launch_.per_thread_stream = false;
+  launch_.stream = CU_STREAM_PER_THREAD;
+  EXPECT_FALSE(device_->may_share(launch_));
+  launch_.stream = nullptr;
+  device_->measure_kernels(KernelTimes::running);
+  EXPECT_FALSE(device_->may_share(launch_));
 }
 
 TEST_F(ArenaTest, RunningLaunchDoesNotDelayOthers) {

@@ -116,6 +116,7 @@ EXPORTED int cuStreamIsCapturing(Handle, int* status) {
   stay_if_stuck_in("cuStreamIsCapturing");
   return *status = 0, 0;
 }
+SUCCEEDS(cuStreamQuery, Handle)
 SUCCEEDS(cuStreamWaitEvent, Handle, Handle, unsigned)
 SUCCEEDS(cuStreamSynchronize, Handle)
 SUCCEEDS(cuThreadExchangeStreamCaptureMode, int*)
