@@ -214,6 +214,11 @@ void visit_members(Is<NamedAllocation> auto& allocation, auto&& visit) {
   visit("bytes", allocation.bytes);
 }
 
+void visit_members(Is<LaunchRecord::Shared> auto& shared, auto&& visit) {
+  visit("launches", shared.launches);
+  visit("last", shared.last);
+}
+
 /// Members that are the same in all launches of a series.
 void visit_shared(Is<LaunchRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
@@ -236,6 +241,7 @@ void visit_usual(Is<LaunchRecord> auto& record, auto&& visit) {
 /// Members that each launch has of its own.
 void visit_own(Is<LaunchRecord> auto& record, auto&& visit) {
   visit("launch", record.launch);
+  visit.if_any("shared", record.shared);
   visit.if_any("modelled", record.modelled);
 }
 

@@ -321,6 +321,13 @@ void MemberReader::values(const char* name, std::vector<ResultValue>& results) {
 /// Checks constraints between members.
 Complaint check(const auto& /*record*/) { return ""; }
 
+Complaint check(const LaunchRecord& record) {
+  if (!record.shared) return "";
+  const bool is_consistent = record.shared->launches > 1 && record.shared->last > record.launch &&
+                             record.shared->launches - 1 <= record.shared->last - record.launch;
+  return is_consistent ? "" : "launches that share a record need a number each, from the first to the last";
+}
+
 Complaint check(const ActivityRecord& record) {
   const int kinds = int{record.launch.has_value()} + int{record.copy.has_value()} + int{record.wait};
   if (kinds != 1) return "an activity must be a launch, a copy or a wait";

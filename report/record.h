@@ -36,6 +36,8 @@
 // the original text of its functions.
 // "sampling" is present if not everything was measured: one in N was, and nothing was scaled up. "launch" is
 // the index, from 0, among the kernel's launches on this device and in this module made while attached.
+// "shared":{"launches":N,"last":N} is present if N launches share the record: results are their sums, and
+// "launch" and "place" are those of the first.  (english: ok)
 #pragma once
 
 #include <cstdint>
@@ -164,6 +166,13 @@ struct LaunchRecord {
   std::string kernel;  ///< mangled
   /// Index among the launches of its device, module and kernel made while attached.
   std::uint64_t launch = 0;
+  /// Several launches that added to the same counters: the results are their sums.
+  struct Shared {
+    std::uint64_t launches = 0;  ///< at least 2; `launch` is the first one
+    std::uint64_t last = 0;      ///< number of the last one; those between may have other records
+  };
+  std::optional<Shared> shared = {};  ///< nullopt: the record is of one launch
+  std::uint64_t launches() const { return shared ? shared->launches : 1; }
   std::string device;
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};

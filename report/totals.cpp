@@ -121,7 +121,7 @@ void add_elements(ArrayTotals& array, const ResultValue& result, bool is_first, 
   for (std::size_t i = 0; i < elements; ++i) array.each[positions[i / inner] + i % inner].add(result, i);
 }
 
-void add_array(KernelTotals& kernel, const ResultValue& result, std::size_t kept) {
+void add_array(KernelTotals& kernel, const ResultValue& result, std::uint64_t launches, std::size_t kept) {
   auto known = std::find_if(kernel.arrays.begin(), kernel.arrays.end(),
                             [&](const ArrayTotals& array) { return array.name == result.name; });
   const bool is_first = known == kernel.arrays.end();
@@ -130,9 +130,15 @@ void add_array(KernelTotals& kernel, const ResultValue& result, std::size_t kept
   known->beyond = std::accumulate(result.overflow.begin(), result.overflow.end(), known->beyond);
   add_elements(*known, result, is_first, kept);
   if (size_of(result.values) == 0) return;
-  known->summed_elements += size_of(result.values);
+  known->summed_elements += launches * size_of(result.values);
   const ArraySummary summary = summarise(result.denominators ? quotients(result) : result.values);
   known->sum.add(summary.sum);
+  known->has_extremes &= launches == 1;
+  if (!known->has_extremes) {
+    known->least = FoldedNumber(Fold::minimum);
+    known->greatest = FoldedNumber(Fold::maximum);
+    return;
+  }
   known->least.add(summary.least);
   known->greatest.add(summary.greatest);
 }
@@ -160,9 +166,9 @@ void forget_sites(KernelTotals& kernel) {
   }
 }
 
-void add_notes(KernelTotals& kernel, const std::vector<std::string>& notes) {
+void add_notes(KernelTotals& kernel, const LaunchRecord& record) {
   std::set<std::string_view> seen;
-  for (const std::string& note : notes) {
+  for (const std::string& note : record.notes) {
     auto known = std::ranges::find(kernel.notes, note, &NoteTotals::text);
     const bool is_repeated = !seen.insert(note).second;
     if (known == kernel.notes.end() && kernel.notes.size() >= shown_notes) {
@@ -171,7 +177,8 @@ void add_notes(KernelTotals& kernel, const std::vector<std::string>& notes) {
     }
     if (known == kernel.notes.end()) known = kernel.notes.insert(known, {note, 0, 0});
     ++known->times;
-    if (!is_repeated) ++known->launches;
+    if (!is_repeated) ++known->records;
+    known->is_of_launches &= !record.shared;
   }
 }
 
@@ -184,11 +191,11 @@ void add_extent(LaunchExtent& extent, const std::uint32_t (&launched)[3], bool i
 }  // namespace
 
 std::string to_text(const NoteTotals& note) {
-  const std::string launches = std::to_string(note.launches) + " launches";
+  const std::string records = std::to_string(note.records) + (note.is_of_launches ? " launches" : " records");
   if (note.times == 1) return note.text;
-  if (note.times == note.launches) return note.text + " (" + launches + ")";
+  if (note.times == note.records) return note.text + " (" + records + ")";
   return note.text + " (" + std::to_string(note.times) + " times" +
-         (note.launches == 1 ? "" : " in " + launches) + ")";
+         (note.records == 1 ? "" : " in " + records) + ")";
 }
 
 std::string path_of(const std::vector<std::string>& ranges) {
@@ -207,8 +214,9 @@ void SpecificationTotals::add(const LaunchRecord& record) {
     kernels.back().ranges = record.ranges;
   }
   KernelTotals& kernel = kernels[entry->second];
-  ++kernel.launches;
-  kernel.thread_blocks += 1.0 * record.grid[0] * record.grid[1] * record.grid[2];
+  const std::uint64_t launches = record.launches();
+  kernel.launches += launches;
+  kernel.thread_blocks += static_cast<double>(launches) * record.grid[0] * record.grid[1] * record.grid[2];
   add_extent(kernel.grid, record.grid, is_new);
   add_extent(kernel.block, record.block, is_new);
   if (record.sites) {
@@ -218,13 +226,13 @@ void SpecificationTotals::add(const LaunchRecord& record) {
   for (const ResultValue& result : record.results) {
     if (!result.texts.empty()) continue;  // the numbers are meaningless outside of the table
     if (!result.extents.empty()) {
-      add_array(kernel, result, kept);
+      add_array(kernel, result, launches, kept);
     } else if (size_of(result.values) != 0) {
       add_scalar(*this, kernel, result);
     }
   }
   add_tables(kernel, record, kept);
-  add_notes(kernel, record.notes);
+  add_notes(kernel, record);
 }
 
 }  // namespace lynxpp::report

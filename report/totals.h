@@ -32,6 +32,7 @@ struct ArrayTotals {
   std::uint64_t summed_elements = 0;      ///< of all launches
   bool has_sum = true;                    ///< its elements are quantities
   FoldedNumber sum{Fold::sum};            ///< over all elements of all launches
+  bool has_extremes = true;               ///< no launches share a record; otherwise the next two are unknown
   FoldedNumber least{Fold::minimum};
   FoldedNumber greatest{Fold::maximum};
   std::uint64_t below = 0;   ///< a histogram's values below its first bin, over all launches
@@ -49,10 +50,12 @@ struct LaunchExtent {
 
 struct NoteTotals {
   std::string text;
-  std::uint64_t launches = 0;  ///< launches that had it
+  std::uint64_t records = 0;  ///< records that had it
   std::uint64_t times = 0;
+  bool is_of_launches = true;  ///< each of these records is of one launch
 };
-/// Returns the note with its frequency if that is above one: "text (3 times in 2 launches)".
+/// Returns the note with its frequency if that is above one: "text (3 times in 2 launches)", or "records" if
+/// launches share some.
 std::string to_text(const NoteTotals& note);
 
 struct KernelTotals {

@@ -85,7 +85,7 @@ void GroupSink::launch(const LaunchRecord& record) {
       line.total = FoldedNumber(fold);
     }
     Cell& cell = line.cells.try_emplace(group, Cell{0, FoldedNumber(fold)}).first->second;
-    ++cell.launches;
+    cell.launches += record.launches();
     cell.value.add(result, 0);
     line.total.add(result, 0);
   }

@@ -135,7 +135,7 @@ class Collector {
   static void add_array(Facts& facts, const std::string& name, const ArrayTotals& array) {
     if (!array.has_sum || array.summed_elements == 0) return;
     facts.set(name + ".sum", value_of(array.sum));
-    facts.set(name + ".max", value_of(array.greatest));
+    if (array.has_extremes) facts.set(name + ".max", value_of(array.greatest));
     facts.set(name + ".mean", value_of(array.sum) / static_cast<double>(array.summed_elements));
   }
 

@@ -90,7 +90,7 @@ void put(std::string& page, std::string_view mark, std::string_view text) {
 void PageSink::launch(const LaunchRecord& record) {
   SummarySink::launch(record);
   if (launches_.size() == listed_records) {
-    ++further_launches_;
+    further_launches_ += record.launches();
     return;
   }
   LaunchRecord numbers = record;

@@ -185,7 +185,10 @@ def _result(value):
 
 
 class Launch:
-    """The results of one specification for one launch. `record` is the complete JSON object."""
+    """The results of one specification for one launch, or their sums for `launches` launches, `launch` to `last`.
+
+    `record` is the complete JSON object.
+    """
 
     def __init__(self, record, process):
         self.record = record
@@ -194,6 +197,9 @@ class Launch:
         self.demangled = record.get("demangled", record["kernel"])
         self.spec = record["spec"]
         self.launch = record["launch"]
+        shared = record.get("shared", {})
+        self.launches = shared.get("launches", 1)
+        self.last = shared.get("last", self.launch)
         self.device = record["device"]
         self.grid = tuple(record["grid"])
         self.block = tuple(record["block"])
@@ -314,7 +320,10 @@ class Records:
                 yield process
 
     def launches(self, kernel=None, spec=None):
-        """Yields all launches, or those of a kernel (mangled or demangled) or specification."""
+        """Yields all launches, or those of a kernel (mangled or demangled) or specification.
+
+        Launches that share a record are one; see Launch.launches.
+        """
         for record, process in self.of("launch"):
             if spec is not None and record["spec"] != spec:
                 continue
@@ -350,13 +359,13 @@ class Records:
     def frame(self):
         """Returns a pandas DataFrame with a row for each metric."""
         import pandas  # pylint: disable=import-outside-toplevel
-        columns = ["host", "rank", "pid", "ordinal", "stream", "module", "kernel", "demangled", "launch", "correlation", "spec",
+        columns = ["host", "rank", "pid", "ordinal", "stream", "module", "kernel", "demangled", "launch", "launches", "correlation", "spec",
                    "begin_us", "end_us", "name", "value", "unit"]
         rows = []
         for metric in self.metrics():
             launch, place = metric.launch, metric.launch.place
             rows.append((launch.host, launch.rank, launch.process.pid, place.get("ordinal"), place.get("stream"), place.get("module"),
-                         launch.kernel, launch.demangled, launch.launch, place.get("correlation"), launch.spec,
+                         launch.kernel, launch.demangled, launch.launch, launch.launches, place.get("correlation"), launch.spec,
                          place.get("begin_us"), place.get("end_us"), metric.name, metric.value, metric.unit))
         return pandas.DataFrame(rows, columns=columns)
 

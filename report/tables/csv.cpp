@@ -95,6 +95,15 @@ bool looks_like_formula(std::string_view text) {
   return error == std::errc::invalid_argument || rest != end;
 }
 
+/// Returns "3", or "64-1063 (1000 launches)" for launches that share the record.
+std::string launch_cell(const LaunchRecord& record) {
+  std::string text = std::to_string(record.launch);
+  if (record.shared)
+    text += "-" + std::to_string(record.shared->last) + " (" + std::to_string(record.shared->launches) +
+            " launches)";
+  return text;
+}
+
 class CsvSink final : public Sink {
  public:
   explicit CsvSink(std::function<void(std::string_view)> write) : write_(std::move(write)) { write_(header); }
@@ -104,7 +113,7 @@ class CsvSink final : public Sink {
   }
   void launch(const LaunchRecord& record) override {
     const std::string front = csv_cell(record.kernel) + "," + csv_cell(demangle(record.kernel)) + "," +
-                              std::to_string(record.launch) + "," + csv_cell(record.device) + "," +
+                              launch_cell(record) + "," + csv_cell(record.device) + "," +
                               shape_of(record.grid) + "," + shape_of(record.block) + "," +
                               csv_cell(record.spec) + ",";
     const SitesRecord* sites = nullptr;

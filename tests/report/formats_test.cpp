@@ -51,6 +51,15 @@ TEST(Csv, HasOneLinePerNumber) {
                                   "a,,1 0,,,,,,,,3,,\n" + front + "a,,1 1,,,,,,,,4,,\n");
 }
 
+TEST(Csv, NamesLaunchesThatShareARecord) {
+  LaunchRecord record = vecadd_launch(64);
+  record.shared = {1000, 1063};
+  record.results = {number<std::uint64_t>("n", 5)};
+  EXPECT_EQ(csv_of({record}),
+            "_Z6vecaddPKfS0_Pfi,\"vecadd(float const*, float const*, float*, "
+            "int)\",64-1063 (1000 launches),cpu,40,256,instruction_count,n,,,,,,,,,,5,,\n");
+}
+
 /// Clocks of two multiprocessors differ.
 TEST(Perfetto, RowsThatEndBeforeTheyBeginAreLeftOut) {
   std::vector<ResultValue> columns = {array<std::uint64_t>("s.sm", {3, 4, 5}),

@@ -96,6 +96,24 @@ TEST(Reader, RejectsInconsistentSiteTables) {
   EXPECT_THAT(refused("\"blocks\":{", "\"rocks\":{"), testing::HasSubstr("member 'blocks' is not an object"));
 }
 
+TEST(Reader, RoundTripsLaunchesThatShareARecord) {
+  LaunchRecord record = vecadd_launch(64);
+  EXPECT_THAT(lines_of({record}), testing::Not(testing::HasSubstr("shared")));
+  record.shared = {1000, 1070};
+  const std::string line = lines_of({record});
+  EXPECT_THAT(line, testing::HasSubstr(R"("launch":64,"shared":{"launches":1000,"last":1070},)"));
+  const Reading reading = read_json_lines(line, "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  const auto& read = std::get<LaunchRecord>(reading.records.at(0));
+  EXPECT_EQ(read.launches(), 1000u);
+  EXPECT_EQ(read.shared->last, 1070u);
+  for (const LaunchRecord::Shared& wrong : {LaunchRecord::Shared{1, 64}, {1000, 1062}, {2, 3}, {2, 64}}) {
+    record.shared = wrong;
+    EXPECT_THAT(render(read_json_lines(lines_of({record}), "t").diagnostics),
+                testing::HasSubstr("launches that share a record need a number each"));
+  }
+}
+
 TEST(Reader, RoundTripsRecords) {
   LaunchRecord timed = rich_launch();
   timed.modelled = ModelledTime{"m", 1.5, 0.25, 1, 2, {3, 4}, ModelledTime::Cache{5, 6}, {}};

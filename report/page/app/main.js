@@ -160,9 +160,11 @@ const plain = (result) => (result?.denominator !== undefined ? result.value : re
 
 function launchesTable(kernel) {
   const names = [...new Set(kernel.launchRows.flatMap((each) => Object.keys(each.results)))];
-  const rows = kernel.launchRows.map((each) => ({ launch: each.launch, spec: each.spec, grid: each.grid.join("×"), block: each.block.join("×"),
+  const rows = kernel.launchRows.map((each) => ({ launch: each.launch, launches: each.shared?.launches ?? 1, last: each.shared?.last ?? each.launch, spec: each.spec, grid: each.grid.join("×"), block: each.block.join("×"),
     modelled: each.modelled ? each.modelled.seconds * 1000 : null, ...Object.fromEntries(names.map((name, i) => [`r${i}`, plain(each.results[name])])) }));
-  const columns = [{ title: "launch", field: "launch", ...number }, { title: "specification", field: "spec", ...filtered }, { title: "grid", field: "grid" },
+  // Launches that share a record: "64–1063 (1,000 launches)".
+  const named = (cell) => { const { launch, last, launches } = cell.getRow().getData(); return launches === 1 ? format(launch) : `${format(launch)}–${format(last)} (${format(launches)} launches)`; };
+  const columns = [{ title: "launch", field: "launch", ...number, formatter: named }, { title: "specification", field: "spec", ...filtered }, { title: "grid", field: "grid" },
     { title: "block", field: "block" }, ...(rows.some((row) => row.modelled !== null) ? [{ title: "ms (modelled)", field: "modelled", ...number }] : []),
     ...names.map((name, i) => ({ title: name, field: `r${i}`, ...number }))];
   return table(columns, rows);
