@@ -22,6 +22,7 @@ struct RunArguments {
   std::string words;  ///< a word counting scheme (cod/word_scheme.h)
   std::string start;  ///< when measuring starts (support/start_condition.h)
   bool timing = false;
+  bool per_launch = false;           ///< every launch has a record of its own
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 

@@ -1,7 +1,10 @@
 #include "interposer/configuration.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <system_error>
 
 #include "interposer/output_path.h"
@@ -22,6 +25,16 @@ Result<std::string> trace_path(const std::string& folder) {
   if (!expanded) return expanded.error();
   std::error_code error;
   return std::filesystem::absolute(*expanded, error).string() + std::string(report::trace_suffix);
+}
+
+/// Returns nullopt if the text is neither empty, "all" nor a number.
+std::optional<std::uint64_t> own_records_of(const std::string& text) {
+  if (text.empty()) return Configuration().own_records;
+  if (text == "all") return std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
 }
 
 Timing timing_of(const std::string& value) {
@@ -74,6 +87,15 @@ Configuration read_configuration(Diagnostics& problems) {
     configuration.trace = std::move(*trace);
   } else {
     for (Diagnostic& diagnostic : trace.error().diagnostics) problems.push_back(std::move(diagnostic));
+  }
+  const std::string records = environment("LYNXPP_LAUNCH_RECORDS");
+  if (const std::optional<std::uint64_t> own = own_records_of(records)) {
+    configuration.own_records = *own;
+  } else {
+    problems.push_back({Severity::error,
+                        {},
+                        "LYNXPP_LAUNCH_RECORDS: '" + records + "' is not a number of launches",
+                        "write a number, or 'all' for a record of each launch"});
   }
   configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -45,12 +47,20 @@ struct Configuration {
   bool timeline = false;  ///< LYNXPP_TIMELINE: records describe the device and all activities
   cod::WordScheme words;  ///< LYNXPP_WORDS
   CounterWidth counters = CounterWidth::by_time;
+  /// LYNXPP_LAUNCH_RECORDS: so many launches of a kernel with one grid and block have a record each before
+  /// later ones share records. The greatest value, "all": every launch has one.
+  std::uint64_t own_records = 64;
   device::MemoryBudget memory;  ///< LYNXPP_MEMORY_BUDGET
   /// How long to wait for a next result when memory is exhausted and at the end of the program.
   std::chrono::milliseconds patience{10'000};
 
   /// True if only coverage and times are requested.
   bool times_only() const { return timing == Timing::originals || timing == Timing::variants; }
+  /// True if launches may share records: nothing requests something of single launches.
+  bool may_share() const {
+    return timing == Timing::off && !timeline && trace.empty() && launches_text.empty() &&
+           own_records != std::numeric_limits<std::uint64_t>::max();
+  }
   /// Returns whether kernels are timed, and whether the device waits for each (only to compare times).
   device::KernelTimes kernel_times() const {
     if (timing == Timing::off) return device::KernelTimes::off;

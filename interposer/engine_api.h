@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 15
+#define LYNXPP_ENGINE_ABI 16
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -218,6 +218,10 @@ typedef struct lynxpp_engine {
   /// Called after the context ended without save_results(). Nothing loaded or allocated there is used again;
   /// uncollected results are lost.
   void (*forget_context)(void* context);
+
+  /// Called before the stream is captured (0) or destroyed (1): its launches may share results that must be
+  /// read back first.
+  void (*leave_stream)(void* stream, int is_destroyed);
 } lynxpp_engine;
 
 /// The only symbol that liblynxpp-engine.so exports. Returns null if `abi` is not LYNXPP_ENGINE_ABI.

@@ -163,7 +163,10 @@ int control(const char* request, size_t bytes, int is_cpu, uint64_t launches, ly
 
 void profile(int on) { hooks().is_profiled = on != 0; }
 
-void keep_results() { engine().results.keep(); }
+void keep_results() {
+  engine().results.keep();
+  engine().session->measure_each_launch();
+}
 
 size_t take_results(lynxpp_take take, void* context) {
   return contained("results for the program", std::size_t{0},
@@ -376,6 +379,13 @@ void forget_context(void* context) {
   });
 }
 
+void leave_stream(void* stream, int is_destroyed) {
+  contained("leave_stream", 0, [&] {
+    if (Engine* const made = made_engine()) made->session->leave_stream(stream, is_destroyed != 0);
+    return 0;
+  });
+}
+
 void collect() {
   contained("collect", 0, [] {
     if (Engine* const made = made_engine()) made->session->collect();
@@ -464,6 +474,7 @@ constexpr lynxpp_engine table{
     .missed_results = &missed_results,
     .launch_again = &launch_again,
     .forget_context = &forget_context,
+    .leave_stream = &leave_stream,
 };
 
 }  // namespace

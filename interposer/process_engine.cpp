@@ -91,7 +91,9 @@ Engine::Engine(const Engine* parent) : ranges(range_reader()), is_of_child(paren
   session->use_ranges(ranges);
   if (parent == nullptr) return;
   session->inherit(*parent->session);
-  if (parent->results.is_kept()) results.keep();
+  if (!parent->results.is_kept()) return;
+  results.keep();
+  session->measure_each_launch();
 }
 
 bool Engine::has_started() const {

@@ -122,6 +122,7 @@ class ProgramRuns {
     std::filesystem::remove(records, ignored);
     Variables variables{{"LD_PRELOAD", with_other_preloads(program_.library)},
                         {"LYNXPP_SPEC", specifications(purpose)},
+                        {"LYNXPP_LAUNCH_RECORDS", "all"},
                         {"LYNXPP_OUTPUT", records}};
     if (purpose != Purpose::counts)
       variables["LYNXPP_TIMING"] = purpose == Purpose::times ? "original" : "variant";

@@ -91,6 +91,7 @@ Result<std::vector<KernelCharacter>> run_one(const Command& command, const Chara
   const std::string records = folder.file("records.jsonl");
   Variables variables{{"LD_PRELOAD", with_other_preloads(library)},
                       {"LYNXPP_SPEC", characterize_specifications},
+                      {"LYNXPP_LAUNCH_RECORDS", "all"},
                       {"LYNXPP_OUTPUT", records},
                       {"LYNXPP_TABLE", "0"},
                       {"LYNXPP_DEVICE", arguments.device}};

@@ -1,4 +1,5 @@
-// Wrappers of the functions that begin and end captures; part of preload/hooks.cpp, whose helpers they use.
+// Wrappers of the functions that begin and end captures and that end streams; part of preload/hooks.cpp, whose
+// helpers they use.
 #pragma once
 
 #include <atomic>
@@ -6,6 +7,8 @@
 #include <cstring>
 
 #include "interposer/preload/driver.h"
+#include "interposer/preload/engine_client.h"
+#include "interposer/preload/quietly.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -24,6 +27,21 @@ void note_unknown(const char* name) {
   if (strncmp(name, begin, sizeof begin - 1) == 0) captures().fetch_add(1);
 }
 
+/// Called before the stream is captured or destroyed.
+void leave_stream(CUstream stream, bool is_destroyed) {
+  const lynxpp_engine* const engine = opened_engine();
+  if (engine == nullptr || Passthrough::active()) return;
+  const Passthrough passthrough;
+  quietly([&] { engine->leave_stream(stream, is_destroyed ? 1 : 0); });
+}
+
+template <Slot slot, Door door>
+CUresult destroy_stream(CUstream stream) {
+  using Destroy = CUresult (*)(CUstream);
+  leave_stream(stream, true);
+  return original<slot, door, Destroy>()(stream);
+}
+
 /// Wraps every version; their arguments are integers and pointers.
 template <Slot slot, Door door>
 CUresult begin_capture(CUstream stream, std::uintptr_t second, const void* third, const void* fourth,
@@ -32,6 +50,7 @@ CUresult begin_capture(CUstream stream, std::uintptr_t second, const void* third
   const auto begin = original<slot, door, Begin>();
   // Counted before the driver begins: no captured launch can skip the query.
   captures().fetch_add(1);
+  leave_stream(stream, false);
   const CUresult result = begin(stream, second, third, fourth, fifth, sixth);
   if (result != cuda_success) captures().fetch_sub(1);
   return result;

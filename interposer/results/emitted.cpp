@@ -1,10 +1,12 @@
 #include "interposer/results/emitted.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <variant>
 
 #include "report/number.h"
+#include "report/tables/tables.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -43,6 +45,17 @@ report::ResultValue result_of(cod::Emitted emitted) {
   result.fold = fold_of(emitted.folding);
   if (emitted.left_out != 0) result.left_out = emitted.left_out;
   return result;
+}
+
+bool are_sums(const cod::Specification& specification) {
+  const auto& results = specification.added_results();
+  return results && std::ranges::all_of(*results, [](const cod::AddedResult& each) {
+           report::ResultValue result;
+           result.name = each.name;
+           result.unit = each.unit;
+           if (each.is_array) result.extents = {1};
+           return report::fold_of(result) == report::Fold::sum;
+         });
 }
 
 std::vector<report::NamedAllocation> allocations_named_in(const std::vector<report::ResultValue>& results,

@@ -14,6 +14,10 @@ namespace lynxpp::interposer {
 
 report::ResultValue result_of(cod::Emitted emitted);
 
+/// True if launches can share a record: for several launches, every result in it is the sum of theirs or a
+/// ratio of sums, and reports fold it as such.
+bool are_sums(const cod::Specification& specification);
+
 /// Returns the live allocations that contain an address of some table.
 std::vector<report::NamedAllocation> allocations_named_in(const std::vector<report::ResultValue>& results,
                                                           const device::LiveAllocations& live);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -93,6 +94,13 @@ class Session {
   /// then.
   std::optional<bool> launch_again(device::Device& device, const device::Launch& launch, const Found& found);
 
+  /// From now on every launch has a record of its own.
+  void measure_each_launch();
+
+  /// Called before the program's stream is captured or destroyed, and before anything is done with it: begins
+  /// collecting the results of launches on it that share counters.
+  void leave_stream(void* stream, bool is_destroyed);
+
   /// Changes whenever specifications are attached or detached, or other kernels are selected.
   std::uint64_t choices() const { return choices_.load(std::memory_order_acquire); }
 
@@ -157,6 +165,7 @@ class Session {
   struct Plan;
   class Launching;
   struct SettledTogether;
+  struct Shared;
   class Outstanding;
   using KernelPtr = std::shared_ptr<Kernel>;
   using PlanPtr = std::shared_ptr<const Plan>;
@@ -194,9 +203,9 @@ class Session {
   static PlanPtr known_plan(const Kernel& kernel, const device::Launch& launch);
   Result<PlanPtr> plan_for(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch);
   /// Prepares everything for a launch except its readback. Moves `activity` from the caller unless it is
-  /// recorded in any case. Fails if the launch cannot be made with the variant.
-  Result<PendingPtr> pending_for(Seen& seen, Kernel& kernel, device::Device& device,
-                                 const device::Launch& launch, report::ActivityRecord& activity);
+  /// recorded in any case.
+  PendingPtr pending_for(PlanPtr plan, const Kernel& kernel, device::Device& device,
+                         const device::Launch& launch, report::ActivityRecord& activity);
   PendingPtr pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
                           report::ActivityRecord& activity);
   Status launch_variant(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
@@ -254,6 +263,39 @@ class Session {
   void drop_graphs(const std::function<bool(const Graph&)>& is_dropped);
   /// At level trace, logs the program's allocations if they have changed since the last launch.
   void log_allocations(device::Device& device);
+
+  // ---- launches that share counters (session_sharing.cpp)
+  /// True if the launch shares counters with others; otherwise counts it as one with a record of its own.
+  /// Precondition: `state_` is held.
+  bool shares(const Plan& plan, device::Device& device, const device::Launch& launch) const;
+  /// Returns the open counters that the launch can add to, or null. They are not read back until the caller,
+  /// launch_shared(), has made the launch.
+  std::shared_ptr<Shared> join(const Plan& plan, const device::Launch& launch,
+                               const std::vector<std::string>& ranges);
+  Result<std::shared_ptr<Shared>> open_shared(const Kernel& kernel, const PlanPtr& plan,
+                                              device::Device& device, const device::Launch& launch,
+                                              report::ActivityRecord& activity);
+  Status launch_shared(const Kernel& kernel, const PlanPtr& plan, device::Device& device,
+                       const device::Launch& launch, report::ActivityRecord& activity,
+                       Outstanding& outstanding);
+  using Choice = std::function<bool(const Shared&)>;
+  /// Closes shared counters, so that no launch joins, and begins collecting their results: all if launches have
+  /// added to them long enough; or the chosen ones. Those of launches in progress, and those that
+  /// Device::read_back_shared() keeps, are closed but left for later. Waits at most a second. No lock is held.
+  void close_due();
+  void close_shared(const Choice& is_closed);
+  /// Same, until none of those that are chosen now is left or Configuration::patience is over.
+  void close_finally(const Choice& is_closed);
+  /// Closes all because the process dies, whatever work of the program this delays, and gives short launches
+  /// time to end.
+  void close_at_once();
+  /// Begins collecting the results of closed counters of the stream, on which the caller has just launched.
+  void close_behind(void* stream);
+  /// Precondition of this and the next: `closing_` is held, `state_` is not.
+  void take_shared(const Choice& is_closed, bool behind_launch);
+  void read_back(std::shared_ptr<Shared> shared, bool behind_launch);
+  /// Notes that the results of its launches are lost. Precondition: `state_` is held.
+  static void note_lost(const Pending& pending, const std::string& reason);
 
   // ---- launching graphs (session_graphs.cpp)
   /// Returns null if the device cannot launch it with variants; coverage then says so.
@@ -344,7 +386,12 @@ class Session {
   std::atomic<std::uint64_t> settled_ = 0;                      // launches whose results were collected
   std::atomic<std::uint64_t> waited_till_ = ~std::uint64_t{0};  // value of `settled_` when no more arrived
 
-  // Three locks, acquired in this order.
+  /// Held from finding shared counters until their event is recorded, so that leave_stream() can wait for that.
+  std::timed_mutex closing_;
+  std::atomic<bool> may_share_;           // false: every launch has a record of its own
+  std::atomic<bool> has_closed_ = false;  // true: some of shared_ are closed
+
+  // Three more locks, acquired in this order.
   OwnedMutex<std::timed_mutex> taking_;  // held while collecting results, to keep their order
   bool looks_past_first_ = false;        // guarded by taking_: the first outstanding launch does not end
   OwnedMutex<std::timed_mutex>
@@ -364,6 +411,9 @@ class Session {
   std::deque<PendingPtr> pending_;
   std::deque<PendingPtr> given_up_;  // not accessed again: their contexts have ended
   std::uint64_t pending_bytes_ = 0;
+  std::vector<std::shared_ptr<Shared>> shared_;     // counters that launches share, and are not read back yet
+  std::vector<std::shared_ptr<Shared>> abandoned_;  // not accessed again: their streams do not exist
+  std::chrono::steady_clock::time_point next_closing_;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
   std::set<std::string> warned_problems_;  ///< of kernels; each causes one warning
   Timeline timeline_;

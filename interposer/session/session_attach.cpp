@@ -22,6 +22,7 @@ Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink
     : configuration_(std::move(configuration)),
       dump_(configuration_.dump),
       streams_(configuration_.times_only() ? std::string() : configuration_.trace),
+      may_share_(configuration_.may_share()),
       sink_(std::move(sink)),
       timeline_(configuration_.timeline) {
   if (results == Results::in_background)
@@ -38,15 +39,18 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
   const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
   if (!has_stack) problem = "error: not enough memory for the compiler's stack\n";
   if (!problem.empty()) return false;
-  const State state(state_);
-  select_kernels(std::move(kernels));
-  attached_ = attached->specifications.empty() ? nullptr : attached;
-  if (attached_ != nullptr) {
-    for (const auto& [key, seen] : seen_) seen->begin_coverage(attached_->names);
+  {
+    const State state(state_);
+    select_kernels(std::move(kernels));
+    attached_ = attached->specifications.empty() ? nullptr : attached;
+    if (attached_ != nullptr) {
+      for (const auto& [key, seen] : seen_) seen->begin_coverage(attached_->names);
+    }
+    choices_.fetch_add(1, std::memory_order_release);
+    ever_attached_ |= attached_ != nullptr;
+    keep_for_end(attached);
   }
-  choices_.fetch_add(1, std::memory_order_release);
-  ever_attached_ |= attached_ != nullptr;
-  keep_for_end(attached);
+  close_shared([](const Shared&) { return true; });
   return true;
 }
 

@@ -204,13 +204,13 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
     }
     if (obstacle.empty()) {
       state.unlock();
-      Result<PendingPtr> pending = pending_for(*node.seen, *node.made, device, node.launch, node.activity);
-      state.lock();
-      if (pending) {
-        node.pending = std::move(*pending);
+      Result<PlanPtr> plan = plan_for(*node.seen, *node.made, device, node.launch);
+      if (plan) {
+        node.pending = pending_for(std::move(*plan), *node.made, device, node.launch, node.activity);
         continue;
       }
-      obstacle = first_message(pending.error());
+      state.lock();
+      obstacle = first_message(plan.error());
       add_once(coverage.notes, obstacle);
     }
     if (coverage.instrumented_launches == 0) coverage.reason = obstacle;

@@ -127,7 +127,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
 Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
                                           report::ActivityRecord& activity) {
   auto pending = std::make_unique<Pending>();
-  pending->launch = activity.launch->launch;
+  pending->launch = pending->last = activity.launch->launch;
   pending->place = place_of(device, launch, activity);
   if (plan->attached != nullptr && plan->attached->emits_addresses)
     pending->allocations = device.allocations();
@@ -142,12 +142,9 @@ Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, 
   return pending;
 }
 
-Result<Session::PendingPtr> Session::pending_for(Seen& seen, Kernel& kernel, device::Device& device,
-                                                 const device::Launch& launch,
-                                                 report::ActivityRecord& activity) {
-  Result<PlanPtr> plan = plan_for(seen, kernel, device, launch);
-  if (!plan) return plan.error();
-  PendingPtr pending = pending_with(std::move(*plan), device, launch, activity);
+Session::PendingPtr Session::pending_for(PlanPtr plan, const Kernel& kernel, device::Device& device,
+                                         const device::Launch& launch, report::ActivityRecord& activity) {
+  PendingPtr pending = pending_with(std::move(plan), device, launch, activity);
   if (configuration_.timeline) {
     report::ActivityRecord::Launch& record = *pending->activity.launch;
     note_arrays(record, device, launch, kernel.instrumented.parameters);
@@ -159,10 +156,16 @@ Result<Session::PendingPtr> Session::pending_for(Seen& seen, Kernel& kernel, dev
 
 Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& device,
                                const device::Launch& launch, report::ActivityRecord& activity) {
-  Result<PendingPtr> pending = pending_for(seen, kernel, device, launch, activity);
-  if (!pending) return pending.error();
+  Result<PlanPtr> plan = plan_for(seen, kernel, device, launch);
+  if (!plan) return plan.error();
   Outstanding outstanding(seen);
-  return launch_with(kernel, device, launch, std::move(*pending), outstanding);
+  const bool is_shared = [&] {
+    const State state(state_);
+    return shares(**plan, device, launch);
+  }();
+  if (is_shared) return launch_shared(kernel, *plan, device, launch, activity, outstanding);
+  return launch_with(kernel, device, launch, pending_for(std::move(*plan), kernel, device, launch, activity),
+                     outstanding);
 }
 
 std::optional<bool> Session::launch_again(device::Device& device, const device::Launch& launch,
@@ -181,10 +184,13 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
   if (!wanted(known, number)) return false;
   Outstanding outstanding(known);
+  const bool is_shared = shares(*plan, device, launch);
   state.unlock();
   report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
-  const Status launched = launch_with(*kernel, device, launch,
-                                      pending_with(std::move(plan), device, launch, activity), outstanding);
+  const Status launched =
+      is_shared ? launch_shared(*kernel, plan, device, launch, activity, outstanding)
+                : launch_with(*kernel, device, launch,
+                              pending_with(std::move(plan), device, launch, activity), outstanding);
   if (launched) return true;
   state.lock();
   note_refusal(known, launched);

@@ -66,12 +66,13 @@ void name_nearest(std::vector<const Session::Seen*>& sorted, const std::string& 
 }  // namespace
 
 bool Session::collect_in_background() {
+  close_due();
   {
     const std::unique_lock taking(taking_, patience);
     if (taking && !finished_) drain(false);
   }
   const State state(state_);
-  return finished_ || pending_.empty();
+  return finished_ || (pending_.empty() && shared_.empty());
 }
 
 void Session::drain(bool wait) {
@@ -130,10 +131,10 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
     log().error("{}: launch {}: {}", demangle(pending.plan->seen->coverage.kernel), pending.launch,
                 first_message(bytes.error()));
   }
-  --pending.plan->seen->outstanding;
+  pending.plan->seen->outstanding -= pending.launches;
   if (bytes) return;
   const State state(state_);
-  ++pending.plan->seen->lost;
+  pending.plan->seen->lost += pending.launches;
   Seen& seen = *pending.plan->seen;
   // If the original was timed, it ran without specifications.
   report::CoverageRecord& coverage =
@@ -246,8 +247,9 @@ void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> b
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < plan.layout.specifications.size(); ++i)
     arrays.push_back(plan.layout.arrays_of(i, bytes));
-  engine::fill_counted_arrays(*plan.counting, plan.attached->specifications, plan.layout.counters_of(bytes),
-                              {plan.layout.extents.threads, plan.layout.extents.warps}, arrays);
+  engine::fill_counted_arrays(
+      *plan.counting, plan.attached->specifications, plan.layout.counters_of(bytes),
+      {pending.launches * plan.layout.extents.threads, pending.launches * plan.layout.extents.warps}, arrays);
 }
 
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
@@ -256,6 +258,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   report::LaunchRecord record;
   record.kernel = plan.seen->coverage.kernel;
   record.launch = pending.launch;
+  if (pending.launches > 1) record.shared = {pending.launches, pending.last};
   record.device = plan.device.name;
   std::copy(std::begin(plan.view.grid), std::end(plan.view.grid), record.grid);
   std::copy(std::begin(plan.view.block), std::end(plan.view.block), record.block);
@@ -272,6 +275,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   view.multiprocessors = plan.device.multiprocessors;
   view.compute_capability = static_cast<std::uint32_t>(plan.device.compute_capability);
   view.launch = pending.launch;
+  view.launches = pending.launches;
   view.host = plan.attached->host[index];
   plan.attached->has_launches = true;
   view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };
@@ -292,8 +296,10 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
     record.allocations = allocations_named_in(record.results, *pending.allocations);
   if (pending.counters_may_have_wrapped && !plan.attached->specifications[index]->counters().empty()) {
     record.notes.emplace_back(
-        "counts are an estimate: the launch may have run long enough for a counter to wrap around; the "
-        "kernel's next launches use 64-bit counters");
+        "counts are an estimate: " +
+        std::string(pending.launches == 1 ? "the launch" : "one of the launches") +
+        " may have run long enough for a counter to wrap around; the kernel's next launches use 64-bit "
+        "counters");
   }
   if (pending.indices_may_have_wrapped && !plan.attached->specifications[index]->tallies().empty()) {
     record.notes.emplace_back(
@@ -351,6 +357,7 @@ void Session::report_ends() {
 void Session::collect() {
   if (finished_ || taking_.is_held_by_caller() || Launching::is_in_this_thread()) return;
   if (configuration_.timeline && attached()) write(timeline_.wait());
+  close_due();
   const std::unique_lock taking(taking_, patience);
   if (taking && !finished_) drain(false);
 }
@@ -359,16 +366,25 @@ void Session::save_results(std::span<const device::Device* const> ending) {
   if (finished_) return;
   const auto last = std::make_shared<LastResults>();
   last->waiting = take_all_of(ending);
+  const auto settle_all = [this, last] {
+    while (const PendingPtr next = last->next()) {
+      const Result<std::span<std::byte>> bytes = next->readback->wait();
+      {
+        const std::lock_guard records(records_);
+        if (!finished_) settle(*next, bytes);
+      }
+      ++settled_;
+    }
+  };
+  const std::vector<const device::Device*> devices(ending.begin(), ending.end());
   const bool is_over = ends(
-      [this, last] {
-        while (const PendingPtr next = last->next()) {
-          const Result<std::span<std::byte>> bytes = next->readback->wait();
-          {
-            const std::lock_guard records(records_);
-            if (!finished_) settle(*next, bytes);
-          }
-          ++settled_;
-        }
+      [this, last, settle_all, devices] {
+        settle_all();
+        close_finally([&](const Shared& each) {
+          return devices.empty() || std::ranges::find(devices, each.device) != devices.end();
+        });
+        last->add(take_all_of(devices));
+        settle_all();
       },
       configuration_.patience);
   // A launch that does not end also prevents unloading, which waits for the device.
@@ -396,8 +412,8 @@ void Session::give_up(LastResults& last) {
   const State state(state_);
   // Destroying one means waiting for it.
   while (PendingPtr next = last.next()) {
-    --next->plan->seen->outstanding;
-    ++next->plan->seen->lost;
+    next->plan->seen->outstanding -= next->launches;
+    next->plan->seen->lost += next->launches;
     add_once(next->plan->seen->coverage.notes, "results lost: the context ended before the launch finished");
     given_up_.push_back(std::move(next));
   }
@@ -418,6 +434,7 @@ void Session::finish() {
   ending_ = true;
   const bool is_over = ends(
       [this] {
+        close_finally([](const Shared&) { return true; });
         const std::lock_guard taking(taking_);
         drain(true);
       },
@@ -431,6 +448,8 @@ void Session::finish() {
 }
 
 void Session::finish_now() {
+  // Closing may block, and needs a lock that this thread may have held when a signal interrupted it.
+  if (!state_.is_held_by_caller()) ends([this] { close_at_once(); }, patience);
   take_what_is_there();
   close_books_without_rest();
 }

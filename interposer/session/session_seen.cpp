@@ -338,6 +338,7 @@ void Session::forget_image(std::uint64_t image) {
     const State state(state_);
     modules_.erase(image);
   }
+  close_shared([&](const Shared& each) { return each.image == image; });
   drop_graphs([&](const Graph& graph) {
     return std::ranges::any_of(graph.made,
                                [&](const Graph::Made& made) { return made.kernel->image == image; });

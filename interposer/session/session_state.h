@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "device/graphs.h"
 #include "instrumentors/catalogue.h"
+#include "interposer/results/emitted.h"
 #include "interposer/results/launched_words.h"
 #include "interposer/results/probe_buffer.h"
 #include "interposer/session/session.h"
@@ -41,6 +43,7 @@ struct Session::Attached {
   std::vector<std::shared_ptr<const cod::HostReport>> reports;
   bool counts_shared_memory = false;
   bool emits_addresses = false;
+  bool adds_up = true;  ///< launches can share counters: are_sums() of all specifications
   // Guarded by Session::records_: host variables, and whether a launch has been reported.
   mutable std::vector<std::vector<std::byte>> host;
   mutable bool has_launches = false;
@@ -70,6 +73,7 @@ struct Session::Attached {
     every_launch.push_back((*specification)->sampling().launches);
     names.push_back((*specification)->name());
     emits_addresses |= (*specification)->emits_addresses();
+    adds_up &= are_sums(**specification);
     specifications.push_back(std::move(*specification));
     host.push_back((*compiled)->initial_state());
     reports.push_back(std::move(*compiled));
@@ -137,6 +141,9 @@ struct Session::Plan {
   std::shared_ptr<const LaunchedWords> words;  ///< null: no words are counted
   std::optional<device::KernelNeeds> needs;    ///< for launches whose words are counted
   ProbeLayout layout;
+  // Guarded by Session::state_: launches that had a record of their own, and counters that others add to.
+  mutable std::uint64_t own_records = 0;
+  mutable std::vector<std::shared_ptr<Shared>> open;
 
   bool is_for(const device::Launch& launch) const {
     return std::ranges::equal(view.grid, launch.grid) && std::ranges::equal(view.block, launch.block);
@@ -220,10 +227,13 @@ struct Session::Seen {
   }
 };
 
-/// An instrumented launch whose results (or an original launch whose time) are outstanding.
+/// An instrumented launch whose results (or an original launch whose time) are outstanding, or several that
+/// shared counters.
 struct Session::Pending : Recycled<Pending> {
   std::shared_ptr<const Plan> plan;
   std::uint64_t launch = 0;
+  std::uint64_t last = 0;  ///< several: the greatest number; `launch` is the least
+  std::uint64_t launches = 1;
   report::ActivityRecord activity;
   report::LaunchPlace place;                                   ///< without its module
   const device::Device* on = nullptr;                          ///< compared only
@@ -236,10 +246,28 @@ struct Session::Pending : Recycled<Pending> {
   std::unique_ptr<device::Readback> readback;
 };
 
+/// Counters that launches of one plan on one stream, made in the same ranges, add to.
+struct Session::Shared {
+  device::Device* device = nullptr;
+  std::uint64_t image = 0;
+  void* stream = nullptr;            ///< the program's
+  std::vector<std::uint64_t> words;  ///< the hidden parameter of all its launches
+  std::unique_ptr<device::Buffer> buffer;
+  // Guarded by Session::state_ until it is read back.
+  PendingPtr pending;             ///< the launches so far
+  bool is_open = true;            ///< launches may join
+  std::uint64_t in_progress = 0;  ///< threads that are launching with it
+};
+
 /// Outstanding launches of contexts that end, shared with the thread that waits for them.
 struct Session::LastResults {
   std::mutex mutex;
   std::deque<PendingPtr> waiting;
+
+  void add(std::deque<PendingPtr> more) {
+    const std::lock_guard lock(mutex);
+    std::ranges::move(more, std::back_inserter(waiting));
+  }
 
   /// Returns null if none is left.
   PendingPtr next() {

@@ -3,12 +3,32 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 #include "interposer/output_path.h"
 
 namespace lynxpp::interposer {
 namespace {
+
+TEST(Configuration, ReadsHowManyLaunchesHaveRecordsOfTheirOwn) {
+  const auto own_records = [](const char* text) {
+    setenv("LYNXPP_LAUNCH_RECORDS", text, 1);
+    Diagnostics problems;
+    const std::uint64_t number = read_configuration(problems).own_records;
+    unsetenv("LYNXPP_LAUNCH_RECORDS");
+    EXPECT_EQ(problems.size(), std::string_view(text) == "5x" || std::string_view(text) == "-1" ? 1u : 0u)
+        << text;
+    return number;
+  };
+  EXPECT_EQ(own_records(""), 64u);
+  EXPECT_EQ(own_records("0"), 0u);
+  EXPECT_EQ(own_records("1000"), 1000u);
+  EXPECT_EQ(own_records("all"), ~std::uint64_t{0});
+  EXPECT_EQ(own_records("5x"), 64u);
+  EXPECT_EQ(own_records("-1"), 64u);
+}
 
 TEST(Configuration, ReadsTheEnvironmentAndReportsErrors) {
   setenv("LYNXPP_KERNELS", "mat(mul", 1);

@@ -33,7 +33,7 @@ def main():
     build = Build(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder, "records.jsonl")
-        run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "-o", output, "--", sys.argv[2], LAUNCHES,
+        run = build.run(build.command, "run", "-d", "cpu", "-s", "instruction_count", "-o", output, "--per-launch", "--", sys.argv[2], LAUNCHES,
                         preload=False, environment={"LYNXPP_CPU_DEVICES": "2"})
         demand_equal(f"status of {run}", run.status, 0)
         records = read_json_lines(output)

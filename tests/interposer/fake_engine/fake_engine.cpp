@@ -152,6 +152,9 @@ int launch_graph(const lynxpp_graph_launch* launch, lynxpp_driver_lookup lookup,
 void forget_graph(std::uint64_t) { log_event("engine forget_graph"); }
 
 void forget_context(void*) { log_event("engine forget_context"); }
+void leave_stream(void*, int is_destroyed) {
+  log_event("engine leave_stream %s", is_destroyed != 0 ? "destroyed" : "captured");
+}
 
 constexpr lynxpp_engine fake_engine = {.abi = FAKE_ENGINE_ABI,
                                        .use_allocations = use_allocations,
@@ -177,7 +180,8 @@ constexpr lynxpp_engine fake_engine = {.abi = FAKE_ENGINE_ABI,
                                        .take_results = nullptr,
                                        .missed_results = nullptr,
                                        .launch_again = launch_again,
-                                       .forget_context = forget_context};
+                                       .forget_context = forget_context,
+                                       .leave_stream = leave_stream};
 
 }  // namespace
 
