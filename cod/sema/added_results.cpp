@@ -126,14 +126,50 @@ const Expression* tested_for_zero(const Expression& condition) {
   return is_test && bound && is_integer(bound->type) && bound->integer == 0 ? &tested : nullptr;
 }
 
-/// Returns the expression of emit("name", x); else null.
+bool calls_function(const Expression& expression, Api api) {
+  return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
+}
+
+/// Returns the call if the statement is only emit("name", x); else null.
 const Expression* emitted_alone(const Statement& statement) {
   if (statement.kind == StatementKind::block)
     return statement.children.size() == 1 ? emitted_alone(*statement.children[0]) : nullptr;
-  const bool is_emit = statement.kind == StatementKind::expression &&
-                       statement.expression->kind == ExpressionKind::call &&
-                       statement.expression->api != nullptr && statement.expression->api->api == Api::emit;
-  return is_emit ? statement.expression->operands[1].get() : nullptr;
+  const bool is_emit =
+      statement.kind == StatementKind::expression && calls_function(*statement.expression, Api::emit);
+  return is_emit ? statement.expression.get() : nullptr;
+}
+
+bool is_loop(const Statement& statement) {
+  return statement.kind == StatementKind::while_loop || statement.kind == StatementKind::do_loop ||
+         statement.kind == StatementKind::for_loop;
+}
+
+bool changes_only_to_zero(const Expression& expression, const Symbol* array) {
+  const bool is_change = expression.kind == ExpressionKind::assign || is_step(expression);
+  if (is_change && expression.operands[0]->symbol == array) {
+    const std::optional<Constant> value =
+        is_step(expression) ? std::nullopt : evaluate(*expression.operands[1]);
+    if (!value || expression.op != Operator::none || !is_integer(value->type) || value->integer != 0)
+      return false;
+  }
+  return std::ranges::all_of(expression.operands, [&](const ExpressionPtr& operand) {
+    return changes_only_to_zero(*operand, array);
+  });
+}
+
+/// True if the statement changes the array's elements, if at all, to 0.
+bool changes_only_to_zero(const Statement& statement, const Symbol* array) {
+  const auto is_right = [&](const ExpressionPtr& each) {
+    return each == nullptr || changes_only_to_zero(*each, array);
+  };
+  return is_right(statement.condition) && is_right(statement.expression) &&
+         std::ranges::all_of(statement.declarators,
+                             [&](const Declarator& each) {
+                               return is_right(each.initializer) &&
+                                      std::ranges::all_of(each.assignments, is_right);
+                             }) &&
+         std::ranges::all_of(statement.children,
+                             [&](const StatementPtr& child) { return changes_only_to_zero(*child, array); });
 }
 
 /// Determines the degree of every variable of ON_REPORT, whatever the order of its statements, and then
@@ -158,6 +194,8 @@ class ReportDegrees {
 
  private:
   void visit_reports() {
+    names_.clear();
+    has_opcodes_ = false;
     for (const HandlerBody& report : program_.reports) {
       for (const Statement* statement : report.statements) visit(*statement);
     }
@@ -169,9 +207,44 @@ class ReportDegrees {
     if (statement.kind == StatementKind::if_else && statement.children.size() == 1) {
       const Expression* const tested = tested_for_zero(*statement.condition);
       const Expression* const emitted = emitted_alone(*statement.children[0]);
-      if (tested != nullptr && emitted != nullptr && is_value_of(*emitted, *tested))
+      if (tested != nullptr && emitted != nullptr && is_value_of(*emitted->operands[1], *tested)) {
+        require(has_same_name_always(*emitted));
         return visit(*statement.children[0]);
+      }
     }
+    const bool is_outermost_loop = is_loop(statement) && loop_ == nullptr;
+    if (is_outermost_loop) loop_ = &statement;
+    visit_parts(statement);
+    if (is_outermost_loop) loop_ = nullptr;
+  }
+
+  /// True if the name of a result that is not always emitted does not depend on which others are emitted: a
+  /// name that exists already gets a number. In a loop, opcode(i) qualifies for array[opcodeId(i)].
+  bool has_same_name_always(const Expression& emit) const {
+    if (loop_ == nullptr) return true;
+    const Expression& name = *emit.operands[0];
+    const Expression& value = *emit.operands[1];
+    if (!calls_function(name, Api::opcode) || value.kind != ExpressionKind::index ||
+        value.operands.size() != 1)
+      return false;
+    const Expression& index = *value.operands[0];
+    return calls_function(index, Api::opcode_id_of) && are_equal(*index.operands[0], *name.operands[0]) &&
+           changes_only_to_zero(*loop_, value.symbol);
+  }
+
+  /// Checks the name of a result: results must not be numbered because another one has the name.
+  void name_result(const Expression& name) {
+    if (calls_function(name, Api::opcode)) {
+      require(!has_opcodes_ && is_fixed(degree(name)));
+      has_opcodes_ = true;
+    } else {
+      require(name.kind == ExpressionKind::string && names_.insert(name.text).second);
+    }
+    const auto may_be_opcode = [](const std::string& each) { return each.find('.') != std::string::npos; };
+    require(!has_opcodes_ || std::ranges::none_of(names_, may_be_opcode));
+  }
+
+  void visit_parts(const Statement& statement) {
     if (statement.condition) require(is_fixed(degree(*statement.condition)));
     if (statement.expression) degree(*statement.expression);
     for (const Declarator& declarator : statement.declarators) {
@@ -323,7 +396,7 @@ class ReportDegrees {
     switch (call.api->api) {
       case Api::emit: emit(call); return Degree::fixed;
       case Api::emit_ratio: {
-        require(call.operands[0]->kind == ExpressionKind::string);
+        name_result(*call.operands[0]);
         for (const std::size_t i : {1u, 2u}) require(degree(*call.operands[i]) == Degree::additive);
         return Degree::fixed;
       }
@@ -355,10 +428,8 @@ class ReportDegrees {
   void emit(const Expression& call) {
     const Expression& name = *call.operands[0];
     const Expression& value = *call.operands[1];
-    const bool is_opcode = name.kind == ExpressionKind::call && name.api != nullptr &&
-                           name.api->api == Api::opcode && is_fixed(degree(name));
     const bool has_unit = call.operands.size() > 2;
-    require(name.kind == ExpressionKind::string || is_opcode);
+    name_result(name);
     require(!has_unit || call.operands[2]->kind == ExpressionKind::string);
     const bool is_array = value.kind == ExpressionKind::name && is_global_array(value.symbol);
     if (is_array) {
@@ -375,6 +446,9 @@ class ReportDegrees {
   const Program& program_;
   std::map<const Symbol*, Degree> degrees_;
   bool is_valid_ = true;
+  const Statement* loop_ = nullptr;  ///< the outermost loop around the statement
+  std::set<std::string> names_;
+  bool has_opcodes_ = false;  ///< results are named by opcodes
   std::vector<AddedResult> results_;
 };
 

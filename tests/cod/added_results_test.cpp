@@ -128,6 +128,29 @@ TEST(AddedResults, BranchesAndIndicesAreTheSame) {
   EXPECT_FALSE(are_added_in_report("print(\"%lu\", b); emit(\"x\", b);"));
 }
 
+/// A name that exists already gets a number, which must not depend on which results are 0.
+TEST(AddedResults, NamesAreTheSame) {
+  const std::string by_opcode =
+      "for (int i = 0; i < INSTRUCTIONS; ++i) s[opcodeId(i)] += a[i];"
+      "for (int i = 0; i < INSTRUCTIONS; ++i) { if (s[opcodeId(i)] != 0) emit(opcode(i), s[opcodeId(i)]);";
+  const auto are_added_by_opcode = [&](const std::string& rest) {
+    return are_added(
+        "global unsigned long a[INSTRUCTIONS]; global unsigned long b; global unsigned long s[INSTRUCTIONS];\n"
+        "ON_INSTRUCTION: { atomicAdd(&a[instructionId()], 1); b += 1; }\n"
+        "ON_REPORT: {" +
+        by_opcode + rest + "}");
+  };
+  EXPECT_TRUE(are_added_by_opcode("s[opcodeId(i)] = 0; }"));
+  EXPECT_TRUE(are_added_by_opcode("}"));
+  EXPECT_FALSE(are_added_by_opcode("s[opcodeId(i)] += b; }"));
+  EXPECT_FALSE(are_added_by_opcode("s[opcodeId(i)] = 0; } emit(opcode(0), b);"));
+  EXPECT_FALSE(are_added_by_opcode("s[opcodeId(i)] = 0; } emit(\"add.s32\", b);"));
+  EXPECT_TRUE(are_added_in_report("for (int i = 0; i < 3; ++i) emit(\"x\", a[i]);"));
+  EXPECT_FALSE(are_added_in_report("for (int i = 0; i < 3; ++i) if (a[i] != 0) emit(\"x\", a[i]);"));
+  EXPECT_FALSE(are_added_in_report("if (a[0] != 0) emit(\"x\", a[0]); if (b != 0) emit(\"x\", b);"));
+  EXPECT_FALSE(are_added_in_report("emit(functionName(0), b);"));
+}
+
 /// ON_REPORT, run on the sums of n launches, emits the sums.
 TEST(AddedResults, ExtentsAreThoseOfAllLaunches) {
   LaunchView launch;
