@@ -1,6 +1,7 @@
 // The launching thread's cost of a launch through the driver: its processor time for many launches of an
-// empty kernel, per launch. Prints nanoseconds.
-//   launch_rate_driver LAUNCHES THREADS
+// empty kernel, per launch. Prints nanoseconds. With AT_A_TIME: the elapsed time, including the wait after so many
+// launches.
+//   launch_rate_driver LAUNCHES THREADS [AT_A_TIME]
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -54,36 +55,40 @@ void check(CUresult result) {
   std::exit(1);
 }
 
-double thread_nanoseconds() {
+double nanoseconds_of(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// Returns the time of a launch for a thread with its own stream. The stream is never full.
-double nanoseconds_of_launch(CUcontext context, CUfunction kernel, int launches) {
-  constexpr int at_a_time = 512;
+/// Returns the time of a launch for a thread with its own stream. `completed`: launches before each wait, which
+/// is measured too; 0: it is not measured, and the stream is never full.
+double nanoseconds_of_launch(CUcontext context, CUfunction kernel, int launches, int completed) {
+  const int at_a_time = completed != 0 ? completed : 512;
+  const clockid_t clock = completed != 0 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
   CUstream stream = nullptr;
   check(driver.set_current(context));
   check(driver.create_stream(&stream, CU_STREAM_NON_BLOCKING));
   unsigned value = 0;
   void* parameters[] = {&value};
   double time = 0;
-  int made = -at_a_time;  // the first ones are not measured
+  int made = -(512 + at_a_time - 1) / at_a_time * at_a_time;  // the first ones are not measured
   for (; made < launches; made += at_a_time) {
-    const double begin = thread_nanoseconds();
+    const double begin = nanoseconds_of(clock);
     for (int i = 0; i < at_a_time; ++i)
       check(driver.launch(kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr));
-    if (made >= 0) time += thread_nanoseconds() - begin;
+    const double enqueued = nanoseconds_of(clock);
     check(driver.wait(stream));
+    if (made >= 0) time += (completed != 0 ? nanoseconds_of(clock) : enqueued) - begin;
   }
   return time / made;
 }
 
 }  // namespace
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) {
   const int launches = std::atoi(arguments[1]);
+  const int completed = count > 3 ? std::atoi(arguments[3]) : 0;
   open_driver();
   CUcontext context = nullptr;
   CUmodule module = nullptr;
@@ -96,7 +101,8 @@ int main(int, char** arguments) {
   std::vector<double> times(static_cast<std::size_t>(std::atoi(arguments[2])));
   std::vector<std::thread> threads;
   for (double& time : times)
-    threads.emplace_back([&, &slot = time] { slot = nanoseconds_of_launch(context, empty, launches); });
+    threads.emplace_back(
+        [&, &slot = time] { slot = nanoseconds_of_launch(context, empty, launches, completed); });
   for (std::thread& each : threads) each.join();
   double sum = 0;
   for (const double time : times) sum += time;

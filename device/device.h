@@ -295,12 +295,12 @@ class Device {
   virtual bool may_share(const Launch& /*launch*/) { return false; }
 
   /// Same as read_back(), for a buffer that launches on one stream of the program share; from any thread.
-  /// `behind_launch`: the calling thread has just launched on the stream. Returns null, and keeps the buffer,
+  /// `after_launch`: the calling thread has just launched on the stream. Returns null, and keeps the buffer,
   /// while this would change what the program's work waits for: if the stream is being captured, or is the
-  /// legacy default stream, not idle, and not `behind_launch`. Precondition: may_share() was true for the
+  /// legacy default stream, not idle, and not `after_launch`. Precondition: may_share() was true for the
   /// launches, none of them is being made, and the stream exists.
   virtual Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& /*buffer*/,
-                                                             bool /*behind_launch*/) {
+                                                             bool /*after_launch*/) {
     return failure("launches on this device do not share buffers");
   }
 

@@ -411,13 +411,13 @@ Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer) {
   return std::unique_ptr<Readback>(std::move(launch));
 }
 
-Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer, bool behind_launch) {
+Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer, bool after_launch) {
   auto& launches = static_cast<ArenaLaunch&>(*buffer);
   const std::unique_ptr<CallGroup> ours = launches.call_group();
   const Result<bool> captured = launches.is_captured();
   if (!captured) return captured.error();
   if (*captured) return std::unique_ptr<Readback>();
-  if (behind_launch || !launches.is_on_legacy_stream()) return read_back(std::move(buffer));
+  if (after_launch || !launches.is_on_legacy_stream()) return read_back(std::move(buffer));
   const Result<bool> ended = launches.has_ended();
   if (!ended) return ended.error();
   if (!*ended) return std::unique_ptr<Readback>();

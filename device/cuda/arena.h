@@ -158,6 +158,6 @@ void note_use(Buffer& buffer);
 /// Records the end of the launch and returns its readback. Fails if the end cannot be observed.
 Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer);
 /// Device::read_back_shared()
-Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer, bool behind_launch);
+Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer, bool after_launch);
 
 }  // namespace lynxpp::device::cuda

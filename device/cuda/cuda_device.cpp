@@ -276,8 +276,8 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& buffer,
-                                                     bool behind_launch) override {
-    return cuda::read_back_shared(buffer, behind_launch);
+                                                     bool after_launch) override {
+    return cuda::read_back_shared(buffer, after_launch);
   }
 
   Result<std::unique_ptr<ProgramGraph>> program_graph() override {

@@ -290,10 +290,10 @@ class Session {
   /// time to end.
   void close_at_once();
   /// Begins collecting the results of closed counters of the stream, on which the caller has just launched.
-  void close_behind(void* stream);
+  void close_after_launch(void* stream);
   /// Precondition of this and the next: `closing_` is held, `state_` is not.
-  void take_shared(const Choice& is_closed, bool behind_launch);
-  void read_back(std::shared_ptr<Shared> shared, bool behind_launch);
+  void take_shared(const Choice& is_closed, bool after_launch);
+  void read_back(std::shared_ptr<Shared> shared, bool after_launch);
   /// Notes that the results of its launches are lost. Precondition: `state_` is held.
   static void note_lost(const Pending& pending, const std::string& reason);
 

@@ -2,9 +2,9 @@
 // records of their own, later ones on one stream add to one buffer, which is closed and read back from time
 // to time. A shared buffer costs a launch nothing but its kernel.
 //
-//   open (first launch) ▶ launches add ▶ closed: an event behind the last one ▶ results as of one launch
+//   open (first launch) ▶ launches add ▶ closed: an event after the last one ▶ results as of one launch
 //
-// A buffer belongs to one stream, so that one event is behind all its launches. Buffers are closed by the
+// A buffer belongs to one stream, so that one event is after all its launches. Buffers are closed by the
 // results thread, when the program waits, and before anything that they need ends: the specifications, the
 // image, the stream, the context, the process.
 #include <algorithm>
@@ -103,8 +103,9 @@ Status Session::launch_shared(const Kernel& kernel, const PlanPtr& plan, device:
   --shared->in_progress;
   if (!launched) return launched;
   Pending& all = *shared->pending;
-  all.launch = all.launches == 0 ? number : std::min(all.launch, number);
-  all.last = std::max(all.last, number);
+  const bool is_first = all.launches == 0;
+  all.launch = is_first ? number : std::min(all.launch, number);
+  all.last = is_first ? number : std::max(all.last, number);
   ++all.launches;
   report::CoverageRecord& coverage = plan->seen->coverage_of(*plan->attached);
   coverage.instrumented = true;
@@ -113,7 +114,7 @@ Status Session::launch_shared(const Kernel& kernel, const PlanPtr& plan, device:
   has_measured_.store(true, std::memory_order_relaxed);
   outstanding.settled_later();
   state.unlock();
-  close_behind(launch.stream);
+  close_after_launch(launch.stream);
   return success();
 }
 
@@ -161,17 +162,25 @@ void Session::close_finally(const Choice& is_closed) {
 }
 
 void Session::close_at_once() {
-  constexpr std::chrono::milliseconds time_to_end(20);
+  constexpr std::chrono::milliseconds time_to_end(20), pause(1);
   {
     const State state(state_);
     if (shared_.empty()) return;
   }
   if (const std::unique_lock closing(closing_, patience_with_closing); closing)
     take_shared([](const Shared&) { return true; }, true);
-  std::this_thread::sleep_for(time_to_end);
+  const auto latest = std::chrono::steady_clock::now() + time_to_end;
+  const auto is_any_pending = [&] {
+    const State state(state_);
+    return !pending_.empty();
+  };
+  while (is_any_pending() && std::chrono::steady_clock::now() < latest) {
+    if (const std::unique_lock taking(taking_, pause); taking) drain(false);
+    std::this_thread::sleep_for(pause);
+  }
 }
 
-void Session::close_behind(void* stream) {
+void Session::close_after_launch(void* stream) {
   if (!has_closed_) return;
   if (const std::unique_lock closing(closing_, std::try_to_lock); closing)
     take_shared([stream](const Shared& each) { return !each.is_open && each.stream == stream; }, true);
@@ -202,7 +211,7 @@ void Session::note_lost(const Pending& pending, const std::string& reason) {
   add_once(seen.coverage_of(*pending.plan->attached).notes, "results lost: " + reason);
 }
 
-void Session::take_shared(const Choice& is_closed, bool behind_launch) {
+void Session::take_shared(const Choice& is_closed, bool after_launch) {
   std::vector<std::shared_ptr<Shared>> closed;
   {
     const State state(state_);
@@ -215,17 +224,17 @@ void Session::take_shared(const Choice& is_closed, bool behind_launch) {
       return true;
     });
   }
-  for (std::shared_ptr<Shared>& each : closed) read_back(std::move(each), behind_launch);
+  for (std::shared_ptr<Shared>& each : closed) read_back(std::move(each), after_launch);
   const State state(state_);
   has_closed_ = std::ranges::any_of(shared_, [](const auto& each) { return !each->is_open; });
   if (!closed.empty() && worker_ != nullptr) worker_->wake();
 }
 
-void Session::read_back(std::shared_ptr<Shared> shared, bool behind_launch) {
+void Session::read_back(std::shared_ptr<Shared> shared, bool after_launch) {
   if (shared->pending->launches == 0) return;
   Result<std::unique_ptr<device::Readback>> readback = failure("internal failure");
   try {
-    readback = shared->device->read_back_shared(shared->buffer, behind_launch);
+    readback = shared->device->read_back_shared(shared->buffer, after_launch);
   } catch (const std::exception& error) {
     readback = failure(error.what());
   }

@@ -217,8 +217,8 @@ class SharedBufferTest : public ArenaTest {
     std::memset(reinterpret_cast<void*>(buffer->address()), 5, 1024);
     return buffer;
   }
-  std::unique_ptr<Readback> read(std::unique_ptr<Buffer>& buffer, bool behind_launch = false) {
-    return std::move(*device_->read_back_shared(buffer, behind_launch));
+  std::unique_ptr<Readback> read(std::unique_ptr<Buffer>& buffer, bool after_launch = false) {
+    return std::move(*device_->read_back_shared(buffer, after_launch));
   }
   std::size_t events_on(CUstream stream) const {
     return static_cast<std::size_t>(
@@ -227,7 +227,7 @@ class SharedBufferTest : public ArenaTest {
   const CUstream stream_ = reinterpret_cast<CUstream>(0x1230);
 };
 
-TEST_F(SharedBufferTest, AnEventIsBehindTheLastLaunch) {
+TEST_F(SharedBufferTest, AnEventIsAfterTheLastLaunch) {
   auto buffer = shared(stream_);
   const auto other = launched(1);
   EXPECT_EQ(events_on(stream_), 1u) << "the other launch's";
@@ -239,7 +239,7 @@ TEST_F(SharedBufferTest, AnEventIsBehindTheLastLaunch) {
 }
 
 /// An event there would order the blocking streams.
-TEST_F(SharedBufferTest, TheLegacyStreamGetsNoEventExceptBehindALaunch) {
+TEST_F(SharedBufferTest, TheLegacyStreamGetsNoEventExceptAfterALaunch) {
   auto buffer = shared(nullptr);
   EXPECT_EQ(read(buffer), nullptr);
   ASSERT_NE(buffer, nullptr);

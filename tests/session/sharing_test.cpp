@@ -32,8 +32,8 @@ class AddingDevice : public FakeDevice {
   }
   bool may_share(const device::Launch&) override { return shares; }
   Result<std::unique_ptr<device::Readback>> read_back_shared(std::unique_ptr<device::Buffer>& buffer,
-                                                             bool behind_launch) override {
-    if (captures || (is_busy && !behind_launch)) return std::unique_ptr<device::Readback>();
+                                                             bool after_launch) override {
+    if (captures || (is_busy && !after_launch)) return std::unique_ptr<device::Readback>();
     ++read_back_buffers;
     if (refuses_readback) return failure("an illegal memory access was encountered");
     return FakeDevice::read_back(std::move(buffer), {});
@@ -200,8 +200,8 @@ TEST_F(SharingTest, CapturedStreamsAreLeftAlone) {
   EXPECT_THAT(told(), ElementsAre(Told{0, 1, 0, 7}, Told{1, 1, 1, 7}, Told{2, 3, 4, 21}, Told{5, 2, 6, 14}));
 }
 
-/// The legacy default stream is only used right behind a launch on it, or when it is idle.
-TEST_F(SharingTest, BusyStreamsAreReadBehindALaunch) {
+/// The legacy default stream is only used right after a launch on it, or when it is idle.
+TEST_F(SharingTest, BusyStreamsAreReadAfterALaunch) {
   int other = 0;
   launch_times(5);
   adding_.is_busy = true;
