@@ -163,21 +163,18 @@ void Session::close_finally(const Choice& is_closed) {
 
 void Session::close_at_once() {
   constexpr std::chrono::milliseconds time_to_end(20), pause(1);
-  {
-    const State state(state_);
-    if (shared_.empty()) return;
-  }
-  if (const std::unique_lock closing(closing_, patience_with_closing); closing)
-    take_shared([](const Shared&) { return true; }, true);
   const auto latest = std::chrono::steady_clock::now() + time_to_end;
-  const auto is_any_pending = [&] {
+  const auto is_any_left = [&] {
     const State state(state_);
-    return !pending_.empty();
+    return has_closed_ || !pending_.empty();
   };
-  while (is_any_pending() && std::chrono::steady_clock::now() < latest) {
+  do {
+    if (const std::unique_lock closing(closing_, time_to_end); closing)
+      take_shared([](const Shared&) { return true; }, true);
     if (const std::unique_lock taking(taking_, pause); taking) drain(false);
+    if (!is_any_left()) return;
     std::this_thread::sleep_for(pause);
-  }
+  } while (std::chrono::steady_clock::now() < latest);
 }
 
 void Session::close_after_launch(void* stream) {

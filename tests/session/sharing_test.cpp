@@ -281,6 +281,16 @@ TEST_F(SharingTest, ResultsThatAreNotSumsAreNotShared) {
   for (const report::LaunchRecord& each : records_.launches) EXPECT_FALSE(each.shared.has_value());
 }
 
+TEST_F(SharingTest, ReportsSeeTheThreadsOfAllLaunches) {
+  spec_ =
+      written("session_test_threads",
+              "global unsigned long n;\nON_KERNEL_EXIT: n += 1;\nON_REPORT: emit(\"threads\", THREADS);\n");
+  share_after(1);
+  launch_times(6);
+  finish();
+  EXPECT_THAT(told(), ElementsAre(Told{0, 1, 0, 96}, Told{1, 5, 5, 480}));
+}
+
 TEST_F(SharingTest, FiltersAndTimesRequestSingleLaunches) {
   const auto shares = [](const std::function<void(Configuration&)>& change) {
     Configuration configuration;
