@@ -81,7 +81,7 @@ TEST(Affine, UnknownValuesBecomeSymbols) {
       << "bounded, so the widening is exact";
   EXPECT_EQ(form("ld.global.u16 %r1, [%rd9];\nmul.wide.u32 %rd1, %r1, 4;"), "4*value(1)");
   EXPECT_EQ(form("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r9];\nmul.wide.u32 %rd1, %r1, 4;"),
-            "value(1)")
+            "value(2)")
       << "two halves of 16 bits";
 }
 
