@@ -65,6 +65,7 @@ Status Arena::wait_until_cleared(CUstream stream) {
 }
 
 void Arena::begins(std::size_t part, CUstream stream) {
+  if (part_of(part).begun != nullptr) return;  // of the first launch that shares the part
   const CUevent begun = owner_.pool_.recorded_event(stream);
   const std::lock_guard lock(mutex_);
   parts_[part].begun = begun;
@@ -78,10 +79,9 @@ bool Arena::enqueued(std::size_t part, CUstream stream) {
   return done != nullptr;
 }
 
-void Arena::ended(std::size_t part, CUstream stream) {
+void Arena::ended(std::size_t part) {
   const std::lock_guard lock(mutex_);
   parts_[part].is_used = true;
-  parts_[part].stream = stream;
   parts_[part].is_over = true;
 }
 
@@ -177,7 +177,7 @@ Result<std::span<std::byte>> Arena::wait(std::size_t part) {
 
 std::optional<double> Arena::max_milliseconds(std::size_t part) {
   const Part wanted = part_of(part);
-  if (wanted.begun == nullptr) return std::nullopt;
+  if (wanted.begun == nullptr || wanted.done == nullptr) return std::nullopt;
   const InContext ours(owner_.driver_, owner_.pool_.context());
   float milliseconds = 0;
   const CUresult result = owner_.driver_.cuEventElapsedTime(&milliseconds, wanted.begun, wanted.done);
@@ -373,7 +373,7 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
     if (result == CUDA_ERROR_NOT_READY) return false;
     if (result != CUDA_SUCCESS) return driver_.error("the launches", result);
     is_enqueued_ = true;
-    part_.arena->ended(part_.index, stream_);
+    part_.arena->ended(part_.index);
     return true;
   }
   bool is_on_legacy_stream() const { return stream_ == CU_STREAM_LEGACY; }

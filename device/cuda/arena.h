@@ -53,7 +53,7 @@ class Arena {
   /// cannot be observed.
   bool enqueued(std::size_t part, CUstream stream);
   /// The part's launches are known to be over; no event is needed.
-  void ended(std::size_t part, CUstream stream);
+  void ended(std::size_t part);
 
   /// True if the part's launch is over; false if the query fails.
   bool is_over(std::size_t part);
