@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/passes/facts.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -130,8 +132,8 @@ class Flush {
   struct Run {
     std::uint32_t first = 0;  ///< position in the line
     std::uint32_t count = 1;
-    std::uint32_t width = warp_lanes;  ///< bits of a field
-    std::uint32_t first_bit = 0;       ///< the position of the first field
+    std::uint32_t width = word_bits;  ///< bits of a field
+    std::uint32_t first_bit = 0;      ///< the position of the first field
     VirtualRegister value;
   };
 
@@ -223,7 +225,7 @@ class Flush {
 
   /// Returns the amount of the counter at position `turn`; unspecified if it has no counter.
   VirtualRegister select(const std::vector<Run>& runs, VirtualRegister turn) {
-    const auto is_packed = [](const Run& run) { return run.width != warp_lanes; };
+    const auto is_packed = [](const Run& run) { return run.width != word_bits; };
     const auto packed = std::ranges::find_if(runs, is_packed);
     const std::optional<VirtualRegister> number = select_number({runs.begin(), packed}, turn);
     if (number && packed == runs.end()) return *number;
@@ -253,7 +255,7 @@ class Flush {
   void select_field(const Run& run, VirtualRegister turn, VirtualRegister amount) {
     std::optional<CodePredicate> is_here;
     if (run.first != 0) is_here = code_.pred("setp.ge.u32", {turn, run.first});
-    if (run.width == warp_lanes) return code_.mov_if(is_here, amount, run.value);
+    if (run.width == word_bits) return code_.mov_if(is_here, amount, run.value);
     const std::int64_t offset = std::int64_t{run.first_bit} - std::int64_t{run.first} * run.width;
     const bool is_turn = run.width == 1 && offset == 0;
     const VirtualRegister shift = is_turn ? turn : code_.b32("mad.lo.s32", {turn, run.width, offset});
