@@ -1,6 +1,6 @@
-// Opcodes, decoded once: root mnemonic, modifiers, and the rows of opcodes.def and memory_table.def. An unknown
-// opcode yields Op::unknown, keeps its text and passes through every stage unchanged; unknown modifiers
-// likewise remain in the text only.
+// Opcodes, decoded once: root mnemonic, modifiers, and the rows of opcodes.def and memory_table.def. An
+// unknown opcode yields Op::unknown, keeps its text and passes through every stage unchanged; unknown
+// modifiers likewise remain in the text only.
 //
 //   OpcodeTraits traits = classify("mad.wide.s32");
 //   traits.op == Op::mad && traits.modifiers.has(Modifier::wide) && traits.type == DataType::s32

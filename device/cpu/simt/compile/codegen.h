@@ -33,8 +33,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// An opcode and the modifiers that were handled: "ld.global.v4.f32" ▶ root "ld", modifiers {"global", "v4",
-/// "f32"}.
+/// An opcode and the modifiers that emitters have handled: "ld.global.v4.f32" ▶ root "ld", modifiers
+/// {"global", "v4", "f32"}.
 struct DecodedOpcode {
   explicit DecodedOpcode(const ptx::Instruction& instruction);
   /// Tests for a modifier and marks it as known. The functions below do the same.
