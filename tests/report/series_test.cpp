@@ -185,6 +185,7 @@ TEST_F(Series, EveryDifferenceIsRead) {
       },
       [](LaunchRecord& each) { each.results[13].labels.clear(); },
       [](LaunchRecord& each) { each.results[14].labels.clear(); },
+      [](LaunchRecord& each) { each.results[13].labels = each.results[14].labels = {}; },
       [](LaunchRecord& each) {
         each.results[16].extent_names = {"2", "3"};
       },
