@@ -4,15 +4,15 @@
 //   {"record":"series","process":…,"series":3,"kernel":…,"demangled":…,"device":…,"spec":…,
 //    "columns":[{"name":…,"unit":…},{"name":…,"ratio":true},{"name":…,"extents":[22],"names":[…]},
 //    {"name":"arrays.words","table":"arrays"},…],"grid":[…],"block":[…],"notes":[…],
-//    "place":{"ordinal":N,"context":N,"stream":N,"module":…,"thread":N},"labels":{"arrays":["#0",…]}}
+//    "place":{"ordinal":N,"context":N,"stream":N,"module":…,"thread":N},"labels":{"arrays":["#0",…]}}  (english: ok)
 //   {"record":"launch","process":…,"series":3,"launch":17,"values":[123,[21,4],[0,1,…],[20000,20000],…],
-//    "place":{"correlation":N,"begin_us":N,"end_us":N}}
+//    "place":{"correlation":N,"begin_us":N,"end_us":N}}  (english: ok)
 //
 // "values" has a value per column: a number; numerator and denominator of a ratio; an array's values, or its
 // numerators and its denominators. An array with further members is an object: {"values":…,"underflow":…,…}.
 // A column of a table without "extents" has one extent, the number of its values; "labels" name the rows of
 // tables. Members of a series from "grid" on are usual values: a launch that differs may have its own, also
-// in "place".
+// in "place".  (english: ok)
 #pragma once
 
 #include <atomic>

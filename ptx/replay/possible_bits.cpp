@@ -73,7 +73,7 @@ PossibleBits PossibleBitsOfRegisters::result_of(const ReplayOperation& operation
       return amount < 64 ? PossibleBits{source(0).possible << amount, source(0).are_apart} : unknown;
     case ReplayKind::shift_right: {
       const PossibleBits from = extended(source(0), operation.bits, operation.is_signed);
-      // The sign alone is 0 or -1: one bit of the source in all places.
+      // The sign alone is 0 or -1: copies of one bit of the source.
       if (operation.is_signed && amount == operation.bits - 1u)
         return {bits_below(operation.bits), source(0).are_apart};
       return amount < 64 ? PossibleBits{from.possible >> amount, from.are_apart} : unknown;

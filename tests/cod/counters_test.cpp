@@ -26,7 +26,7 @@ TEST(Counters, PastTheEndOfTheArrayAreDropped) {
 }
 
 /// The lane that the warp elects executes the guarded instruction only in the lower half of the block.
-TEST(Counters, OfTheElectedThreadAddWhatThisThreadExecuted) {
+TEST(Counters, ElectedThreadsAddTheirOwnExecutedInstructions) {
   const std::string body = R"(  .reg .u32 %r<3>;
   .reg .pred %p;
   mov.u32 %r1, %tid.x;
@@ -42,7 +42,7 @@ TEST(Counters, OfTheElectedThreadAddWhatThisThreadExecuted) {
   EXPECT_EQ(measured["n"], 4 + 3);
 }
 
-TEST(Counters, OfEightAndSixteenBitsWrapAround) {
+TEST(Counters, EightAndSixteenBitsWrapAround) {
   const std::string body = R"(  .reg .u32 %r1;
   .reg .pred %p;
   mov.u32 %r1, 0;
@@ -63,7 +63,7 @@ $again:
 }
 
 /// All lanes access one bank: 31 conflicts, 30 without the first lane.
-TEST(Counters, OfConflictsAmongSomeLanesLeaveOutTheOthers) {
+TEST(Counters, ConflictsAmongSomeLanesLeaveOutTheOthers) {
   const std::string body = R"(  .shared .align 4 .b8 tile[4096];
   .reg .u32 %r<4>;
   mov.u32 %r1, %tid.x;

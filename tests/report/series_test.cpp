@@ -119,7 +119,7 @@ class Series : public ::testing::Test {
   std::atomic<std::uint64_t> numbers_ = 0;
 };
 
-TEST_F(Series, WhatLaunchesHaveInCommonIsWrittenOnce) {
+TEST_F(Series, CommonMembersOfLaunchesAreWrittenOnce) {
   EXPECT_EQ(
       written({placed_launch(0), placed_launch(1)}),
       R"json({"record":"series","series":0,"kernel":"_Z6vecaddPKfS0_Pfi",)json"
@@ -245,9 +245,10 @@ TEST_F(Series, ShapesAndStreamsOfLaunchesMayDiffer) {
   launches.push_back(other);
   const std::string text = written(launches);
   EXPECT_THAT(split(text, '\n'), SizeIs(16 + 41 + 1));
-  EXPECT_THAT(text, EndsWith(R"json("values":[5,[22,2]],"grid":[7,1,1],"place":{"correlation":1,)json"
-                             R"json("begin_us":1001,"end_us":1011,"stream":9}})json"
-                             "\n"));
+  EXPECT_THAT(
+      text, EndsWith(R"json("values":[5,[22,2]],"grid":[7,1,1],"place":{"correlation":1,)json"  // english: ok
+                     R"json("begin_us":1001,"end_us":1011,"stream":9}})json"
+                     "\n"));
   EXPECT_EQ(read_back(text), complete(launches));
 }
 

@@ -95,10 +95,10 @@ def check_fault(build, folder, program):
 
 
 def check_that_single_launches_stay_single(build, folder, program):
-    """A specification whose results are not sums keeps launches apart, also those of the others beside it."""
+    """A specification whose results are not sums keeps launches apart, also those of the others."""
     _, records = measured(build, folder, program, "wait", "instruction_count,kernel_runtime", "64")
     launches = [record for record in records if record["record"] == "launch"]
-    demand_equal("launch records beside kernel_runtime", len(launches), 2 * LAUNCHES["wait"])
+    demand_equal("launch records with kernel_runtime", len(launches), 2 * LAUNCHES["wait"])
 
 
 def main():
