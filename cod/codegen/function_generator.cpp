@@ -156,9 +156,7 @@ void FunctionGenerator::expand(const Expression& call, Frame& frame) {
   llvm::BasicBlock* end = new_block("returned");
   levels_.push_back({end, false});
   frames_.push_back(frame);
-  begin_part(true);
   for (const StatementPtr& child : function.item->body->children) statement(*child);
-  end_part();
   frames_.pop_back();
   levels_.pop_back();
   go_to(end);

@@ -88,10 +88,6 @@ class FunctionGenerator {
   /// Called for a plain assignment to an element of `array` by all active lanes.
   virtual void note_assignment(const Symbol& /*array*/, llvm::Value* /*value*/) {}
   // ---- active lanes (lanes_here.cpp)
-  /// The code up to end_part() is for some of the active lanes, or for all of them (`for_all`).
-  virtual void begin_part(bool /*for_all*/) {}
-  virtual void end_part() {}
-  virtual void lanes_have_left() {}  ///< some lanes do not reach the rest of this part
   /// Reconverges the lanes that arrive by different paths, so that they diverge by the condition alone.
   /// Returns the value to branch on instead of the argument.
   virtual llvm::Value* join_lanes(llvm::Value* condition) { return condition; }
@@ -301,17 +297,12 @@ auto FunctionGenerator::alternatives(const Expression& expression, Evaluate eval
     condition = join_lanes(condition);
   ir_.CreateCondBr(condition, then, otherwise);
   Alternatives<decltype(evaluate(expression))> result;
-  const auto generate = [&](llvm::BasicBlock* block, const Expression& choice) {
-    ir_.SetInsertPoint(block);
-    begin_part(false);
-    auto value = evaluate(choice);
-    end_part();
-    return value;
-  };
-  result.left = generate(then, *expression.operands[1]);
+  ir_.SetInsertPoint(then);
+  result.left = evaluate(*expression.operands[1]);
   result.left_end = ir_.GetInsertBlock();
   ir_.CreateBr(end);
-  result.right = generate(otherwise, *expression.operands[2]);
+  ir_.SetInsertPoint(otherwise);
+  result.right = evaluate(*expression.operands[2]);
   result.right_end = ir_.GetInsertBlock();
   go_to(end);
   return result;

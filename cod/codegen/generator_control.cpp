@@ -107,9 +107,7 @@ void FunctionGenerator::return_statement(const Statement& statement) {
 
 void FunctionGenerator::if_part(const Statement& statement, llvm::BasicBlock* end) {
   levels_.push_back({end, true});
-  begin_part(false);
   this->statement(statement);
-  end_part();
   levels_.pop_back();
   branch_to(end);
 }
@@ -131,7 +129,6 @@ void FunctionGenerator::if_statement(const Statement& statement) {
   ir_.SetInsertPoint(end);
   if (std::ranges::any_of(parts, [](const StatementPtr& part) { return parts_lanes(*part); }))
     part_from_jumping(levels_.back().end);
-  if (lets_lanes_leave(statement)) lanes_have_left();
 }
 
 void FunctionGenerator::loop_statement(const Statement& statement) {
@@ -144,7 +141,6 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   const bool jumps = lets_lanes_leave(repeated);
   ir_.CreateBr(statement.kind == StatementKind::do_loop ? body : test);
   ir_.SetInsertPoint(test);
-  begin_part(false);
   if (statement.condition) {
     llvm::Value* condition = truth(*statement.condition);
     if (asks_about_lanes(statement)) condition = join_lanes(condition);
@@ -152,16 +148,13 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   } else {
     ir_.CreateBr(body);
   }
-  end_part();
   ir_.SetInsertPoint(body);
   begin_round(statement);
   // Lanes that leave the loop during an iteration must not keep lanes that start the next one from
   // reconverging.
   llvm::BasicBlock* round_end = continues_loop(repeated) ? new_block("endround") : nullptr;
   levels_.push_back({round_end != nullptr ? round_end : end, false});
-  begin_part(false);
   this->statement(repeated);
-  end_part();
   levels_.pop_back();
   if (round_end != nullptr) {
     branch_to(round_end);
@@ -172,16 +165,12 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   branch_to(step);
   if (step != test) {
     ir_.SetInsertPoint(step);
-    begin_part(false);
     if (statement.expression) static_cast<void>(expression(*statement.expression));
-    end_part();
     ir_.CreateBr(test);
   }
   ir_.SetInsertPoint(end);
   if (jumps) forget_jump(Jump::breaks);
-  if (!lets_lanes_leave(statement)) return;
-  part_from_jumping(levels_.back().end);
-  lanes_have_left();
+  if (lets_lanes_leave(statement)) part_from_jumping(levels_.back().end);
 }
 
 // ---------------------------------------------------------------- switch
@@ -196,24 +185,19 @@ void FunctionGenerator::switch_statement(const Statement& statement) {
   switches_.push_back({ir_.CreateSwitch(value, end), type});
   levels_.push_back({end, false});
   ir_.SetInsertPoint(new_block("unreached"));
-  begin_part(false);
   this->statement(body);
-  end_part();
   branch_to(end);
   levels_.pop_back();
   switches_.pop_back();
   ir_.SetInsertPoint(end);
   if (lets_lanes_leave(body)) forget_jump(Jump::breaks);
-  if (!lets_lanes_leave(statement)) return;
-  part_from_jumping(levels_.back().end);
-  lanes_have_left();
+  if (lets_lanes_leave(statement)) part_from_jumping(levels_.back().end);
 }
 
 void FunctionGenerator::case_label(const Statement& statement) {
   llvm::BasicBlock* here = new_block("case");
   branch_to(here);
   ir_.SetInsertPoint(here);
-  lanes_have_left();  // different lanes are active here
   const Switch& innermost = switches_.back();
   if (statement.condition == nullptr) {
     innermost.instruction->setDefaultDest(here);
@@ -269,17 +253,13 @@ void FunctionGenerator::switch_in_sections(const Statement& statement) {
     llvm::Value* enters = ir_.CreateAnd(ir_.CreateICmpULE(first, i32(i)), ir_.CreateIsNull(has_jumped));
     branch(join_lanes(enters), inside, end);
     levels_.push_back({end, false});
-    begin_part(false);
     for (const Statement* each : sections[i].statements) this->statement(*each);
-    end_part();
     levels_.pop_back();
     branch_to(end);
     ir_.SetInsertPoint(end);
   }
   forget_jump(Jump::breaks);
-  if (!lets_lanes_leave(statement)) return;
-  part_from_jumping(levels_.back().end);
-  lanes_have_left();
+  if (lets_lanes_leave(statement)) part_from_jumping(levels_.back().end);
 }
 
 }  // namespace lynxpp::cod

@@ -212,9 +212,7 @@ llvm::Value* FunctionGenerator::logical(const Expression& expression) {
   if (asks_about_lanes(*expression.operands[1])) left = join_lanes(left);
   ir_.CreateCondBr(left, is_and ? second : end, is_and ? end : second);
   ir_.SetInsertPoint(second);
-  begin_part(false);
   llvm::Value* right = truth(*expression.operands[1]);
-  end_part();
   llvm::BasicBlock* last = ir_.GetInsertBlock();
   go_to(end);
   llvm::PHINode* result = ir_.CreatePHI(ir_.getInt1Ty(), 2);

@@ -32,7 +32,6 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
   auto words = std::exchange(words_, {});
   auto sites = std::exchange(sites_, {});
-  auto lanes = std::exchange(lanes_, {Lanes{}});
   llvm::Function* const caller = std::exchange(function_, function);
   llvm::BasicBlock* const caller_entry = entry_;
   entry_ = new_block("entry");
@@ -43,7 +42,6 @@ llvm::Function* DeviceGenerator::make_out_of_line(const std::string& name, llvm:
   llvm::IRBuilder<>(entry_).CreateBr(start);
   entry_ = caller_entry;
   function_ = caller;
-  lanes_ = std::move(lanes);
   sites_ = std::move(sites);
   words_ = std::move(words);
   return function;

@@ -58,9 +58,6 @@ class DeviceGenerator final : public FunctionGenerator {
                                     const Update& update) override;
   void note_assignment(const Symbol& array, llvm::Value* value) override;
   // lanes_here.cpp
-  void begin_part(bool for_all) override;
-  void end_part() override;
-  void lanes_have_left() override;
   llvm::Value* join_lanes(llvm::Value* condition) override;
   llvm::Value* opaque(llvm::Value* condition);
   bool depends_on_lanes() const override { return asks_about_lanes_; }
@@ -111,13 +108,10 @@ class DeviceGenerator final : public FunctionGenerator {
   static void add_handler_attributes(llvm::Function& function);
 
   llvm::Value* active_mask_here();  ///< queries the mask again
-  // lanes_here.cpp: known properties of the lanes that execute a part of the handler
+  // lanes_here.cpp
   struct BankCounts {
     llvm::Value* conflicts = nullptr;
     llvm::Value* spared = nullptr;  ///< groups that need no separate wavefront
-  };
-  struct Lanes {
-    std::optional<BankCounts> banks;
   };
   /// For warp operations in the current basic block. Other lanes may have joined after it.
   llvm::Value* active_mask();
@@ -333,8 +327,11 @@ class DeviceGenerator final : public FunctionGenerator {
   } mask_here_;
   Sampling sampling_;  ///< of the handler
   bool asks_about_lanes_ = false;
-  bool measures_banks_ = false;        ///< Handler::Measures::banks: nothing to do without conflicts
-  std::vector<Lanes> lanes_{Lanes{}};  ///< of the part being generated and of those that enclose it
+  bool measures_banks_ = false;  ///< Handler::Measures::banks: nothing to do without conflicts
+  struct {
+    llvm::BasicBlock* block = nullptr;  ///< that the counts belong to; any if measures_banks_
+    BankCounts counts;
+  } banks_here_;
   std::map<std::pair<const Symbol*, bool>, llvm::AllocaInst*> unique_slots_;
   std::map<std::size_t, llvm::Value*> words_;
   std::map<std::pair<SiteValue, std::uint64_t>, llvm::Value*> sites_;

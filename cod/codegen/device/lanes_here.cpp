@@ -12,12 +12,6 @@
 
 namespace lynxpp::cod {
 
-void DeviceGenerator::begin_part(bool for_all) { lanes_.push_back(for_all ? lanes_.back() : Lanes{}); }
-
-void DeviceGenerator::end_part() { lanes_.pop_back(); }
-
-void DeviceGenerator::lanes_have_left() { lanes_.back() = {}; }
-
 llvm::Value* DeviceGenerator::join_lanes(llvm::Value* condition) {
   return !asks_about_lanes_ || llvm::isa<llvm::Constant>(condition) ? condition : opaque(condition);
 }
@@ -40,13 +34,13 @@ llvm::Value* DeviceGenerator::active_mask() {
   return mask_here_.mask;
 }
 
-/// Computed once for all functions about banks in this part.
+/// Computed once for all functions about banks in a basic block.
 const DeviceGenerator::BankCounts& DeviceGenerator::bank_counts() {
-  if (!lanes_.back().banks) {
+  if (!measures_banks_ && banks_here_.block != ir_.GetInsertBlock()) {
     const BankCounts counts = uses_lane_values_ ? hoisted_bank_counts() : measure_banks(nullptr);
-    lanes_.back().banks = counts;
+    banks_here_ = {ir_.GetInsertBlock(), counts};
   }
-  return *lanes_.back().banks;
+  return banks_here_.counts;
 }
 
 }  // namespace lynxpp::cod
