@@ -76,9 +76,8 @@ class FunctionGenerator {
   virtual bool updates_atomically(const Expression& /*target*/) { return false; }
   virtual bool has_threads() const { return false; }
   enum class Wanted { nothing, old_value, new_value };
-  /// Adds 1 if `addend` is null.
   virtual llvm::Value* add_atomically(const Element&, const Expression& /*target*/,
-                                      const Expression* /*addend*/, bool /*subtracts*/, Wanted) {
+                                      const Expression& /*addend*/, bool /*subtracts*/, Wanted) {
     return nullptr;
   }
   virtual llvm::Value* swap_until_unchanged(const Element&, const Expression& /*target*/, bool /*yields_old*/,
@@ -193,7 +192,6 @@ class FunctionGenerator {
   llvm::Value* literal(const Expression& expression);
   llvm::Value* name(const Expression& expression);
   llvm::Value* unary(const Expression& expression);
-  llvm::Value* step(const Expression& expression, bool yields_old);
   llvm::Value* binary(const Expression& expression);
   llvm::Value* logical(const Expression& expression);
   llvm::Value* conditional(const Expression& expression);

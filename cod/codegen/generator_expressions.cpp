@@ -90,7 +90,8 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
     case ExpressionKind::floating: return literal(expression);
     case ExpressionKind::string:
     case ExpressionKind::null:
-    case ExpressionKind::member: return nullptr;  // sema has turned it into an index or a name
+    case ExpressionKind::postfix:
+    case ExpressionKind::member: return nullptr;  // sema has turned them into other kinds
     case ExpressionKind::comma: {
       llvm::Value* last = nullptr;
       for (const ExpressionPtr& each : expression.operands) last = this->expression(*each);
@@ -98,7 +99,6 @@ llvm::Value* FunctionGenerator::expression(const Expression& expression) {
     }
     case ExpressionKind::name: return name(expression);
     case ExpressionKind::unary: return unary(expression);
-    case ExpressionKind::postfix: return step(expression, true);
     case ExpressionKind::binary: return binary(expression);
     case ExpressionKind::assign: return assignment(expression);
     case ExpressionKind::conditional: return conditional(expression);
@@ -135,8 +135,6 @@ llvm::Value* FunctionGenerator::name(const Expression& expression) {
 llvm::Value* FunctionGenerator::unary(const Expression& expression) {
   const Expression& operand = *expression.operands[0];
   switch (expression.op) {
-    case Operator::increment:
-    case Operator::decrement: return step(expression, false);
     case Operator::logical_not: return ir_.CreateZExt(ir_.CreateNot(truth(operand)), ir_.getInt32Ty());
     case Operator::complement: return ir_.CreateNot(expression_as(operand, expression.type));
     case Operator::minus: {
@@ -145,37 +143,6 @@ llvm::Value* FunctionGenerator::unary(const Expression& expression) {
     }
     default: return expression_as(operand, expression.type);
   }
-}
-
-llvm::Value* FunctionGenerator::step(const Expression& expression, bool yields_old) {
-  const Expression& target = *expression.operands[0];
-  const Type type = target.type;
-  llvm::Constant* one = is_floating(type)
-                            ? llvm::ConstantFP::get(llvm_type(type), 1.0)
-                            : static_cast<llvm::Constant*>(llvm::ConstantInt::get(llvm_type(type), 1));
-  const Operator op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
-  if (target.kind == ExpressionKind::index) {
-    const Element place = element(target);
-    const auto changed_from = [&](llvm::Value* old) { return arithmetic(op, old, one, type, expression); };
-    if (place.is_shareable != nullptr && has_threads())
-      return update_through_pointer(place, target, yields_old, changed_from);
-    if (updates_atomically(target)) {
-      if (bytes_of(type) < 4) return swap_until_unchanged(place, target, yields_old, changed_from);
-      const Wanted wanted = expression.discarded ? Wanted::nothing
-                            : yields_old         ? Wanted::old_value
-                                                 : Wanted::new_value;
-      return add_atomically(place, target, nullptr, op == Operator::subtract, wanted);
-    }
-    llvm::Value* old = load(place, target, false);
-    llvm::Value* changed = changed_from(old);
-    store(place, changed, target);
-    return yields_old ? old : changed;
-  }
-  llvm::AllocaInst* slot = slot_of(*target.symbol, true);
-  llvm::Value* old = load_slot(slot, type);
-  llvm::Value* changed = arithmetic(op, old, one, type, expression);
-  store_slot(slot, changed, type);
-  return yields_old ? old : changed;
 }
 
 llvm::Value* FunctionGenerator::binary(const Expression& expression) {
@@ -232,16 +199,12 @@ llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
   const Expression& value = *expression.operands[1];
   const Type type = target.type;
   if (target.kind != ExpressionKind::index) {
-    // Evaluates the right side first: it may modify the target.
-    llvm::Value* assigned = nullptr;
-    if (expression.op == Operator::none) {
-      assigned = expression_as(value, type);
-    } else {
-      llvm::Value* old = load_slot(slot_of(*target.symbol, false), type);
-      assigned = combine(expression.op, old, type, value, type, expression);
-    }
+    const bool is_plain = expression.op == Operator::none;
+    llvm::Value* old = is_plain ? nullptr : load_slot(slot_of(*target.symbol, false), type);
+    llvm::Value* assigned =
+        is_plain ? expression_as(value, type) : combine(expression.op, old, type, value, type, expression);
     store_slot(slot_of(*target.symbol, true), assigned, type);
-    return assigned;
+    return expression.yields_old ? old : assigned;
   }
   return element_assignment(expression);
 }
@@ -262,22 +225,24 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
   if (expression.op != Operator::none && (is_pointed_to || updates_atomically(target))) {
     const bool is_sum = expression.op == Operator::add || expression.op == Operator::subtract;
     if (!is_pointed_to && is_sum && is_addable(target.type, value.type))
-      return add_atomically(place, target, &value, expression.op == Operator::subtract,
-                            expression.discarded ? Wanted::nothing : Wanted::new_value);
+      return add_atomically(place, target, value, expression.op == Operator::subtract,
+                            expression.discarded    ? Wanted::nothing
+                            : expression.yields_old ? Wanted::old_value
+                                                    : Wanted::new_value);
     llvm::Value* right = this->expression(value);
     const Update update = [&](llvm::Value* old) {
       return combine(expression.op, old, target.type, right, value.type, target.type, expression);
     };
-    return is_pointed_to ? update_through_pointer(place, target, false, update)
-                         : swap_until_unchanged(place, target, false, update);
+    return is_pointed_to ? update_through_pointer(place, target, expression.yields_old, update)
+                         : swap_until_unchanged(place, target, expression.yields_old, update);
   }
-  llvm::Value* assigned =
-      expression.op == Operator::none
-          ? expression_as(value, target.type)
-          : combine(expression.op, load(place, target, false), target.type, value, target.type, expression);
+  const bool is_plain = expression.op == Operator::none;
+  llvm::Value* old = is_plain ? nullptr : load(place, target, false);
+  llvm::Value* assigned = is_plain ? expression_as(value, target.type)
+                                   : combine(expression.op, old, target.type, value, target.type, expression);
   store(place, assigned, target);
-  if (expression.op == Operator::none && !expression.conditional) note_assignment(array, assigned);
-  return assigned;
+  if (is_plain && !expression.conditional) note_assignment(array, assigned);
+  return expression.yields_old ? old : assigned;
 }
 
 // ---------------------------------------------------------------- arithmetic

@@ -23,16 +23,7 @@ FunctionGenerator::Pointer FunctionGenerator::null_pointer() { return {{}, i64(0
 FunctionGenerator::Pointer FunctionGenerator::pointer(const Expression& expression) {
   switch (expression.kind) {
     case ExpressionKind::name: return load_pointer(*expression.symbol);
-    case ExpressionKind::unary:
-      if (expression.op == Operator::address_of) return address(*expression.operands[0]);
-      [[fallthrough]];
-    case ExpressionKind::postfix: {
-      const Symbol& symbol = *expression.operands[0]->symbol;
-      const Pointer old = load_pointer(symbol);
-      const Pointer changed = moved(old, i64(expression.op == Operator::increment ? 1 : ~std::uint64_t{0}));
-      store_pointer(symbol, changed);
-      return expression.kind == ExpressionKind::postfix ? old : changed;
-    }
+    case ExpressionKind::unary: return address(*expression.operands[0]);
     case ExpressionKind::binary: {
       const Pointer start = pointer(*expression.operands[0]);
       llvm::Value* distance = expression_as(*expression.operands[1], Type::i64);
@@ -100,16 +91,16 @@ FunctionGenerator::Pointer FunctionGenerator::address(const Expression& place) {
 FunctionGenerator::Pointer FunctionGenerator::pointer_assignment(const Expression& expression) {
   const Symbol& target = *expression.operands[0]->symbol;
   const Expression& value = *expression.operands[1];
-  Pointer assigned;
+  Pointer old, assigned;
   if (expression.op == Operator::none) {
     assigned = pointer(value);
   } else {
     llvm::Value* distance = expression_as(value, Type::i64);
-    assigned =
-        moved(load_pointer(target), expression.op == Operator::subtract ? ir_.CreateNeg(distance) : distance);
+    old = load_pointer(target);
+    assigned = moved(old, expression.op == Operator::subtract ? ir_.CreateNeg(distance) : distance);
   }
   store_pointer(target, assigned);
-  return assigned;
+  return expression.yields_old ? old : assigned;
 }
 
 /// `condition ? pointer : pointer`

@@ -110,8 +110,6 @@ bool follows_from_banks(const Expression& expression) {
         return false;
       break;
     case ExpressionKind::unary:
-      if (expression.op == Operator::increment || expression.op == Operator::decrement) return false;
-      break;
     case ExpressionKind::binary:
     case ExpressionKind::cast:
     case ExpressionKind::conditional: break;
@@ -297,11 +295,9 @@ class CounterFinder {
   void add_candidate(Statement& statement, bool is_elected, bool is_divergence) {
     if (statement.kind != StatementKind::expression) return;
     const Expression& update = *statement.expression;
-    const bool is_step = (update.kind == ExpressionKind::unary || update.kind == ExpressionKind::postfix) &&
-                         update.op == Operator::increment;
     const bool is_sum = update.kind == ExpressionKind::assign && update.op == Operator::add;
     const bool has_addend = is_sum || is_call_of(update, Api::atomic_add);
-    if (!has_addend && !is_step && !is_call_of(update, Api::atomic_increment)) return;
+    if (!has_addend && !is_call_of(update, Api::atomic_increment)) return;
     Candidate candidate;
     candidate.statement = &statement;
     candidate.counter.handler = handler_;

@@ -230,7 +230,7 @@ Type Analyser::unary(Expression& expression) {
   return promote(type);
 }
 
-/// Prefix and postfix ++ and --.
+/// Prefix and postfix ++ and --: become `target += 1` and `target -= 1`.
 Type Analyser::step(Expression& expression) {
   Expression& target = *expression.operands[0];
   const Type type = this->expression(target);
@@ -240,6 +240,11 @@ Type Analyser::step(Expression& expression) {
   if (type == Type::pointer) expression.take_type(target);
   if (type == Type::boolean)
     return fail(expression.position, "a bool cannot be incremented or decremented", "assign true or false");
+  expression.yields_old = expression.kind == ExpressionKind::postfix;
+  expression.kind = ExpressionKind::assign;
+  expression.op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
+  expression.operands.push_back(make_expression(ExpressionKind::integer, expression.position, Type::i32));
+  expression.operands.back()->value = 1;
   return type;
 }
 
@@ -323,7 +328,6 @@ Type Analyser::conditional(Expression& expression) {
 
 Type Analyser::assignment(Expression& expression) {
   Expression& target = *expression.operands[0];
-  expression.elected = context_.elections > 0;
   expression.conditional = context_.conditions > 0 || context_.helper != nullptr;
   const Type type = this->expression(target);
   if (type == Type::structure) return assign_record(expression);

@@ -48,8 +48,7 @@ std::string with_article(Symbol::Memory memory) {
 
 bool has_effects(const Expression& expression) {
   switch (expression.kind) {
-    case ExpressionKind::assign:
-    case ExpressionKind::postfix: return true;
+    case ExpressionKind::assign: return true;
     case ExpressionKind::call: {
       const bool reads_lvalue =
           expression.api != nullptr && expression.api->arguments == ApiArguments::none &&
@@ -57,9 +56,6 @@ bool has_effects(const Expression& expression) {
       if (!reads_lvalue) return true;
       break;
     }
-    case ExpressionKind::unary:
-      if (expression.op == Operator::increment || expression.op == Operator::decrement) return true;
-      break;
     default: break;
   }
   if (!expression.setup.empty()) return true;

@@ -49,15 +49,11 @@ void Analyser::warn_of_unused_value(const Expression& expression) {
   if (!expression.setup.empty()) return;  // a call that returns a structure
   switch (expression.kind) {
     case ExpressionKind::assign:
-    case ExpressionKind::postfix:
     case ExpressionKind::call:
     case ExpressionKind::conditional: return;
     case ExpressionKind::comma:
       if (!expression.operands.empty()) warn_of_unused_value(*expression.operands.back());
       return;
-    case ExpressionKind::unary:
-      if (expression.op == Operator::increment || expression.op == Operator::decrement) return;
-      break;
     case ExpressionKind::binary:
       if (expression.op == Operator::logical_and || expression.op == Operator::logical_or) return;
       break;

@@ -69,8 +69,8 @@ enum class ExpressionKind : std::uint8_t {
   string,    ///< text, with escapes resolved
   null,      ///< the null pointer
   name,      ///< text
-  unary,     ///< op, operands[0]; includes prefix ++ and --
-  postfix,   ///< ++ and --
+  unary,     ///< op, operands[0]; prefix ++ and -- only before sema
+  postfix,   ///< ++ and --, only before sema, which turns them into assignments
   binary,
   assign,       ///< `none` for `=`, else the operator of the compound assignment
   conditional,  ///< operands: condition, then, else
@@ -105,8 +105,9 @@ struct ExpressionNode : FullType {
   Symbol* symbol = nullptr;          ///< name, call of a helper; index: the array, on the outermost index
   const ApiFunction* api = nullptr;  ///< call
   std::uint32_t extent = 0;          ///< name of an extent: 1 + Extent
-  bool elected = false;              ///< call, assign: only an elected lane executes it
+  bool elected = false;              ///< call, target of an assignment: only an elected lane executes it
   bool conditional = false;          ///< assign: under a condition, or in a helper
+  bool yields_old = false;           ///< assign: the value is the target's old one, as of postfix ++ and --
   bool discarded = false;            ///< the value is unused: an expression statement
 
   void take_type(const FullType& from) { static_cast<FullType&>(*this) = from; }

@@ -52,12 +52,10 @@ bool DeviceGenerator::is_uniform(const Expression& expression) const {
       if (expression.api != nullptr && expression.api->api == Api::access_size && has_lane_sizes_)
         return false;
       return expression.api != nullptr && expression.api->uniform;
-    case ExpressionKind::unary:
-      if (expression.op == Operator::increment || expression.op == Operator::decrement) return false;
-      break;
     case ExpressionKind::binary:
       if (is_number_of_warp(expression)) return true;
       break;
+    case ExpressionKind::unary:
     case ExpressionKind::cast:
     case ExpressionKind::conditional: break;
     default: return false;
@@ -194,15 +192,8 @@ bool DeviceGenerator::updates_atomically(const Expression& target) {
 }
 
 llvm::Value* DeviceGenerator::add_atomically(const Element& element, const Expression& target,
-                                             const Expression* addend, bool subtracts, Wanted wanted) {
-  llvm::Type* type = llvm_type(element.type);
-  llvm::Value* value = nullptr;
-  if (addend != nullptr) {
-    value = expression_as(*addend, element.type);
-  } else {
-    value = is_floating(element.type) ? static_cast<llvm::Value*>(llvm::ConstantFP::get(type, 1.0))
-                                      : llvm::ConstantInt::get(type, 1);
-  }
+                                             const Expression& addend, bool subtracts, Wanted wanted) {
+  llvm::Value* value = expression_as(addend, element.type);
   if (subtracts) value = is_floating(element.type) ? ir_.CreateFNeg(value) : ir_.CreateNeg(value);
   if (element.type == Type::f64) require(60, 50);
   if (wanted != Wanted::nothing) {
@@ -210,7 +201,7 @@ llvm::Value* DeviceGenerator::add_atomically(const Element& element, const Expre
     if (wanted == Wanted::old_value) return old;
     return is_floating(element.type) ? ir_.CreateFAdd(old, value) : ir_.CreateAdd(old, value);
   }
-  add_for_all(element, target, value, addend == nullptr || is_uniform(*addend), target.elected);
+  add_for_all(element, target, value, is_uniform(addend), target.elected);
   return nullptr;
 }
 

@@ -52,7 +52,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* find_entry(const Expression& index, const Collection& map, bool inserts) override;
   bool has_threads() const override { return true; }
   bool updates_atomically(const Expression& target) override;
-  llvm::Value* add_atomically(const Element& element, const Expression& target, const Expression* addend,
+  llvm::Value* add_atomically(const Element& element, const Expression& target, const Expression& addend,
                               bool subtracts, Wanted wanted) override;
   llvm::Value* swap_until_unchanged(const Element& element, const Expression& target, bool yields_old,
                                     const Update& update) override;
