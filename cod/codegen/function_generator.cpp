@@ -16,7 +16,7 @@ llvm::AllocaInst* FunctionGenerator::new_slot(llvm::Type* type, const std::strin
 
 /// A bool is stored as a byte, so that pointers to it are pointers to bytes.
 llvm::Value* FunctionGenerator::load_slot(llvm::AllocaInst* slot, Type type) {
-  llvm::Value* value = ir_.CreateLoad(storage_type(type), slot);
+  llvm::Value* value = ir_.CreateLoad(slot->getAllocatedType(), slot);
   return type == Type::boolean ? ir_.CreateIsNotNull(value) : value;
 }
 
@@ -54,7 +54,7 @@ void FunctionGenerator::generate_body(llvm::Function& function,
   llvm::BasicBlock* body = new_block("body");
   exit_ = new_block("exit");
   levels_.push_back({exit_, false});
-  frames_.push_back({nullptr, nullptr, Type::nothing});
+  frames_.emplace_back();
   ir_.SetInsertPoint(body);
   begin_body();
   for (const Statement* each : statements) statement(*each);
@@ -91,10 +91,6 @@ void FunctionGenerator::declaration(const Statement& statement) {
   for (const Declarator& declarator : statement.declarators) {
     const Symbol& symbol = *declarator.symbol;
     if (symbol.kind == Symbol::Kind::constant) continue;
-    if (symbol.type == Type::pointer) {
-      store_pointer(symbol, declarator.initializer ? pointer(*declarator.initializer) : null_pointer());
-      continue;
-    }
     if (symbol.kind == Symbol::Kind::local && declarator.initializer) {
       store_slot(slot_of(symbol, true), expression_as(*declarator.initializer, symbol.type), symbol.type);
       continue;
@@ -109,49 +105,32 @@ void FunctionGenerator::set_to_zero(const Symbol& symbol) {
   if (symbol.kind == Symbol::Kind::record) return;
   llvm::AllocaInst* slot = slot_of(symbol, true);
   if (symbol.kind != Symbol::Kind::array) {
-    store_slot(slot, zero(symbol.type), symbol.type);
+    ir_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
     return;
   }
   const std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(slot->getAllocatedType());
   ir_.CreateMemSet(slot, ir_.getInt8(0), bytes, slot->getAlign());
 }
 
-llvm::Value* FunctionGenerator::helper_call(const Expression& expression) {
-  Frame frame;
-  expand(expression, frame);
-  return frame.result != nullptr ? ir_.CreateLoad(llvm_type(frame.type), frame.result) : nullptr;
-}
-
 /// Expands a helper at its call site, with separate variables for every call.
-void FunctionGenerator::expand(const Expression& call, Frame& frame) {
+llvm::Value* FunctionGenerator::helper_call(const Expression& call) {
   const Symbol& symbol = *call.symbol;
   const Function& function = *symbol.function;
-  std::vector<llvm::Value*> numbers;
-  std::vector<Pointer> pointers;
-  for (std::size_t i = 0; i < function.parameters.size(); ++i) {
-    const Type type = function.parameters[i]->type;
-    pointers.push_back(type == Type::pointer ? pointer(*call.operands[i]) : Pointer{});
-    // A structure argument is a copy, evaluated for its side effect.
-    numbers.push_back(type == Type::pointer ? nullptr : expression_as(*call.operands[i], type));
-  }
+  std::vector<llvm::Value*> values;
+  for (std::size_t i = 0; i < function.parameters.size(); ++i)
+    values.push_back(expression_as(*call.operands[i], function.parameters[i]->type));
   for (std::size_t i = 0; i < function.parameters.size(); ++i) {
     const Symbol& parameter = *function.parameters[i];
-    if (parameter.type == Type::pointer) {
-      store_pointer(parameter, pointers[i]);
-    } else if (parameter.type != Type::structure) {
-      store_slot(slot_of(parameter, true), numbers[i], parameter.type);
-    }
+    // A structure argument is a copy, evaluated for its side effect.
+    if (parameter.type != Type::structure) store_slot(slot_of(parameter, true), values[i], parameter.type);
   }
   set_up(call);
-  frame.type = symbol.type;
-  if (symbol.type == Type::pointer) {
-    frame.variable = function.result;
-    store_pointer(*frame.variable, null_pointer());
-  } else if (is_arithmetic(symbol.type)) {
-    frame.result = new_slot(llvm_type(symbol.type), symbol.name);
-    ir_.CreateStore(zero(symbol.type), frame.result);
-  } else if (symbol.type == Type::structure) {
+  Frame frame{nullptr, symbol.type};
+  if (symbol.type == Type::structure) {
     set_to_zero(*function.result);
+  } else if (symbol.type != Type::nothing) {
+    frame.result = new_slot(storage_type(symbol), symbol.name);
+    ir_.CreateStore(llvm::Constant::getNullValue(frame.result->getAllocatedType()), frame.result);
   }
   llvm::BasicBlock* end = new_block("returned");
   levels_.push_back({end, false});
@@ -161,6 +140,7 @@ void FunctionGenerator::expand(const Expression& call, Frame& frame) {
   levels_.pop_back();
   go_to(end);
   if (contains_return(*function.item->body)) forget_jump(Jump::returns);
+  return frame.result != nullptr ? load_slot(frame.result, frame.type) : nullptr;
 }
 
 void FunctionGenerator::set_up(const Expression& expression) {
@@ -182,7 +162,7 @@ llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned
     entry.CreateMemSet(slot, entry.getInt8(0), module_.getDataLayout().getTypeAllocSize(type),
                        slot->getAlign());
   } else {
-    slot = new_slot(storage_type(symbol.type), symbol.name);
+    slot = new_slot(storage_type(symbol), symbol.name);
     entry.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
   }
   return slot;

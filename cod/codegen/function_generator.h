@@ -35,12 +35,13 @@ class FunctionGenerator {
     Symbol::Memory memory = Symbol::Memory::global;
     llvm::Value* is_shareable = nullptr;  ///< i1: other threads can access it; null: known from `memory`
   };
-  /// A pointer: the array that it was derived from, and an index into it, so that no access leaves the array.
-  struct Pointer {
-    std::vector<llvm::Value*> bases;      ///< one per scalar of the pointee; empty: a null pointer
-    llvm::Value* count = nullptr;         ///< i64: elements of the array
-    llvm::Value* index = nullptr;         ///< i64
-    llvm::Value* is_shareable = nullptr;  ///< i1, see Element
+  /// A pointer is a struct value: the array that it was derived from, and an index into it, so that no access
+  /// leaves the array. A null pointer is all zeros.
+  enum PointerPart : unsigned {
+    bases,        ///< an array with one pointer per scalar of the pointee
+    count,        ///< i64: elements of the array
+    index,        ///< i64
+    is_shareable  ///< i1, see Element
   };
 
   /// A position in an array, in elements, and whether it exists (null: always).
@@ -100,7 +101,8 @@ class FunctionGenerator {
   llvm::Type* llvm_type(Type type);
   /// asFloat(), isNan() and similar functions.
   llvm::Value* floating_call(const Expression& call);
-  llvm::Type* storage_type(Type type);  ///< same as llvm_type, but i8 for bool
+  llvm::Type* storage_type(Type type);             ///< same as llvm_type, but i8 for bool
+  llvm::Type* storage_type(const FullType& type);  ///< also for pointers
   /// `is_changed`: inserts the key into a map if it is missing.
   Element element(const Expression& index, bool is_changed = true);
   /// Linearizes the operands, one per dimension, from index `first`.
@@ -156,15 +158,8 @@ class FunctionGenerator {
   };
   /// The locations that receive the value of `return`.
   struct Frame {
-    llvm::AllocaInst* result = nullptr;  ///< a scalar
-    const Symbol* variable = nullptr;    ///< a pointer
+    llvm::AllocaInst* result = nullptr;  ///< null: nothing, or a structure
     Type type = Type::nothing;
-  };
-  struct PointerSlots {
-    std::vector<llvm::AllocaInst*> bases;
-    llvm::AllocaInst* count = nullptr;
-    llvm::AllocaInst* index = nullptr;
-    llvm::AllocaInst* is_shareable = nullptr;
   };
 
   void declaration(const Statement& statement);
@@ -196,58 +191,30 @@ class FunctionGenerator {
   llvm::Value* logical(const Expression& expression);
   llvm::Value* conditional(const Expression& expression);
   llvm::Value* assignment(const Expression& expression);
+  llvm::Value* assigned_value(const Expression& expression, llvm::Value* old);
   llvm::Value* helper_call(const Expression& expression);
-  void expand(const Expression& call, Frame& frame);
   void set_up(const Expression& expression);
   llvm::Value* arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,
                           const Expression& place);
   llvm::Value* shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type);
   llvm::Value* divide(Operator op, llvm::Value* left, llvm::Value* right, Type type, const Expression& place);
   llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, Type type);
-  llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, const Expression& right, Type result,
-                       const Expression& place);
   llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right, Type right_type,
                        Type result, const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);
 
-  /// The values of the two alternatives of `condition ? left : right`, and the blocks that define them.
-  template <typename Value>
-  struct Alternatives {
-    Value left;
-    llvm::BasicBlock* left_end = nullptr;
-    Value right;
-    llvm::BasicBlock* right_end = nullptr;
-
-    /// Selects `left_value` or `right_value` by the condition.
-    llvm::Value* merged(llvm::IRBuilder<>& builder, llvm::Value* left_value, llvm::Value* right_value) const {
-      llvm::PHINode* result = builder.CreatePHI(left_value->getType(), 2);
-      result->addIncoming(left_value, left_end);
-      result->addIncoming(right_value, right_end);
-      return result;
-    }
-  };
-  /// `evaluate` generates the code of one alternative. Leaves the builder after both.
-  template <typename Evaluate>
-  auto alternatives(const Expression& expression, Evaluate evaluate);
-
   // generator_pointers.cpp
-  Pointer pointer(const Expression& expression);
-  Pointer null_pointer();
-  Pointer address(const Expression& place);
-  Pointer pointer_assignment(const Expression& expression);
-  Pointer pointer_choice(const Expression& expression);
-  Pointer moved(Pointer pointer, llvm::Value* distance);
-  Pointer load_pointer(const Symbol& symbol);
-  void store_pointer(const Symbol& symbol, const Pointer& pointer);
-  PointerSlots& pointer_slots(const Symbol& symbol);
+  llvm::StructType* pointer_type(std::uint64_t scalars);  ///< scalars of the pointee
+  llvm::Value* part_of(llvm::Value* pointer, PointerPart part);
+  llvm::Value* address(const Expression& place);
+  llvm::Value* moved(Operator op, llvm::Value* pointer, llvm::Value* distance);
   Element indirect_element(const Expression& place);
   llvm::Value* update_through_pointer(const Element& place, const Expression& target, bool yields_old,
                                       const Update& update);
   llvm::Value* pointer_binary(const Expression& expression);  ///< a comparison or a difference
-  llvm::Value* points_somewhere(const Pointer& pointer);      ///< i1: not null
+  llvm::Value* points_somewhere(llvm::Value* pointer);        ///< i1: not null
 
   std::map<const Symbol*, llvm::AllocaInst*> slots_;
-  std::map<const Symbol*, PointerSlots> pointer_slots_;
   std::vector<Level> levels_;
   llvm::AllocaInst* jump_ = nullptr;
   struct Switch {
@@ -283,27 +250,6 @@ void FunctionGenerator::when_in_range(const Element& element, const Expression& 
   ir_.SetInsertPoint(present);
   inside();
   go_to(end);
-}
-
-template <typename Evaluate>
-auto FunctionGenerator::alternatives(const Expression& expression, Evaluate evaluate) {
-  llvm::Value* condition = truth(*expression.operands[0]);
-  llvm::BasicBlock* then = new_block("then");
-  llvm::BasicBlock* otherwise = new_block("else");
-  llvm::BasicBlock* end = new_block("chosen");
-  if (asks_about_lanes(*expression.operands[1]) || asks_about_lanes(*expression.operands[2]))
-    condition = join_lanes(condition);
-  ir_.CreateCondBr(condition, then, otherwise);
-  Alternatives<decltype(evaluate(expression))> result;
-  ir_.SetInsertPoint(then);
-  result.left = evaluate(*expression.operands[1]);
-  result.left_end = ir_.GetInsertBlock();
-  ir_.CreateBr(end);
-  ir_.SetInsertPoint(otherwise);
-  result.right = evaluate(*expression.operands[2]);
-  result.right_end = ir_.GetInsertBlock();
-  go_to(end);
-  return result;
 }
 
 }  // namespace lynxpp::cod

@@ -94,9 +94,7 @@ void FunctionGenerator::forget_jump(Jump kind) {
 void FunctionGenerator::return_statement(const Statement& statement) {
   const Frame frame = frames_.back();
   if (statement.expression && frame.result != nullptr) {
-    ir_.CreateStore(expression_as(*statement.expression, frame.type), frame.result);
-  } else if (statement.expression && frame.variable != nullptr) {
-    store_pointer(*frame.variable, pointer(*statement.expression));
+    store_slot(frame.result, expression_as(*statement.expression, frame.type), frame.type);
   } else if (statement.expression) {
     static_cast<void>(expression(*statement.expression));  // copies a structure
   }

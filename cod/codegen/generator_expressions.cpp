@@ -1,6 +1,8 @@
 // Lowers expressions (FunctionGenerator).
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "cod/codegen/function_generator.h"
 
 namespace lynxpp::cod {
@@ -10,6 +12,15 @@ namespace {
 bool is_addable(Type element, Type value) {
   if (bytes_of(element) < 4 || element == Type::boolean) return false;
   return is_floating(element) ? common_type(element, value) == element : is_integer(value);
+}
+
+/// The number of scalars that a value of the type consists of.
+std::uint64_t scalars_of(const SyntaxTree& tree, Type type, const std::string& structure) {
+  if (type != Type::structure) return 1;
+  std::uint64_t count = 0;
+  for (const Field& field : std::ranges::find(tree.structures, structure, &Structure::name)->fields)
+    count += scalars_of(tree, field.type, field.structure);
+  return count;
 }
 
 }  // namespace
@@ -22,6 +33,11 @@ llvm::Type* FunctionGenerator::llvm_type(Type type) {
 
 llvm::Type* FunctionGenerator::storage_type(Type type) {
   return type == Type::boolean ? static_cast<llvm::Type*>(ir_.getInt8Ty()) : llvm_type(type);
+}
+
+llvm::Type* FunctionGenerator::storage_type(const FullType& type) {
+  if (type.type != Type::pointer) return storage_type(type.type);
+  return pointer_type(scalars_of(program_.tree, type.pointee, type.structure));
 }
 
 llvm::Constant* FunctionGenerator::zero(Type type) { return llvm::Constant::getNullValue(llvm_type(type)); }
@@ -75,21 +91,17 @@ llvm::Value* FunctionGenerator::expression_as(const Expression& expression, Type
 }
 
 llvm::Value* FunctionGenerator::truth(const Expression& expression) {
-  if (expression.type == Type::pointer) return points_somewhere(pointer(expression));
+  if (expression.type == Type::pointer) return points_somewhere(this->expression(expression));
   return expression_as(expression, Type::boolean);
 }
 
 llvm::Value* FunctionGenerator::expression(const Expression& expression) {
-  if (expression.type == Type::pointer) {
-    static_cast<void>(pointer(expression));  // for its side effects
-    return nullptr;
-  }
   switch (expression.kind) {
     case ExpressionKind::integer:
     case ExpressionKind::size:
     case ExpressionKind::floating: return literal(expression);
+    case ExpressionKind::null: return llvm::Constant::getNullValue(storage_type(expression));
     case ExpressionKind::string:
-    case ExpressionKind::null:
     case ExpressionKind::postfix:
     case ExpressionKind::member: return nullptr;  // sema has turned them into other kinds
     case ExpressionKind::comma: {
@@ -135,6 +147,7 @@ llvm::Value* FunctionGenerator::name(const Expression& expression) {
 llvm::Value* FunctionGenerator::unary(const Expression& expression) {
   const Expression& operand = *expression.operands[0];
   switch (expression.op) {
+    case Operator::address_of: return address(operand);
     case Operator::logical_not: return ir_.CreateZExt(ir_.CreateNot(truth(operand)), ir_.getInt32Ty());
     case Operator::complement: return ir_.CreateNot(expression_as(operand, expression.type));
     case Operator::minus: {
@@ -149,19 +162,17 @@ llvm::Value* FunctionGenerator::binary(const Expression& expression) {
   if (expression.op == Operator::logical_and || expression.op == Operator::logical_or)
     return logical(expression);
   const Expression& left = *expression.operands[0];
-  if (left.type == Type::pointer) return pointer_binary(expression);
+  const Expression& right = *expression.operands[1];
+  if (left.type == Type::pointer && expression.type != Type::pointer) return pointer_binary(expression);
   llvm::Value* value = this->expression(left);
-  return combine(expression.op, value, left.type, *expression.operands[1], expression.type, expression);
+  return combine(expression.op, value, left.type, this->expression(right), right.type, expression.type,
+                 expression);
 }
 
 /// Computes `left op right` with C's conversions, as `result`.
-llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type,
-                                        const Expression& right, Type result, const Expression& place) {
-  return combine(op, left, left_type, expression(right), right.type, result, place);
-}
-
 llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right,
                                         Type right_type, Type result, const Expression& place) {
+  if (left_type == Type::pointer) return moved(op, left, convert(right, right_type, Type::i64));
   if (is_shift(op)) return convert(shift(op, left, right, left_type, right_type), promote(left_type), result);
   const Type type = common_type(left_type, right_type);
   llvm::Value* converted = convert(left, left_type, type);
@@ -189,20 +200,37 @@ llvm::Value* FunctionGenerator::logical(const Expression& expression) {
 }
 
 llvm::Value* FunctionGenerator::conditional(const Expression& expression) {
-  const auto chosen = alternatives(
-      expression, [&](const Expression& operand) { return expression_as(operand, expression.type); });
-  return chosen.merged(ir_, chosen.left, chosen.right);
+  llvm::Value* condition = truth(*expression.operands[0]);
+  llvm::BasicBlock* then = new_block("then");
+  llvm::BasicBlock* otherwise = new_block("else");
+  llvm::BasicBlock* end = new_block("chosen");
+  if (asks_about_lanes(*expression.operands[1]) || asks_about_lanes(*expression.operands[2]))
+    condition = join_lanes(condition);
+  llvm::AllocaInst* slot = new_slot(storage_type(expression), "choice");
+  branch(condition, then, otherwise);
+  store_slot(slot, expression_as(*expression.operands[1], expression.type), expression.type);
+  ir_.CreateBr(end);
+  ir_.SetInsertPoint(otherwise);
+  store_slot(slot, expression_as(*expression.operands[2], expression.type), expression.type);
+  go_to(end);
+  return load_slot(slot, expression.type);
+}
+
+/// The value that `expression` assigns to a target with the value `old`.
+llvm::Value* FunctionGenerator::assigned_value(const Expression& expression, llvm::Value* old) {
+  const Expression& value = *expression.operands[1];
+  const Type type = expression.operands[0]->type;
+  if (expression.op == Operator::none) return expression_as(value, type);
+  return combine(expression.op, old, type, this->expression(value), value.type, type, expression);
 }
 
 llvm::Value* FunctionGenerator::assignment(const Expression& expression) {
   const Expression& target = *expression.operands[0];
-  const Expression& value = *expression.operands[1];
   const Type type = target.type;
   if (target.kind != ExpressionKind::index) {
     const bool is_plain = expression.op == Operator::none;
     llvm::Value* old = is_plain ? nullptr : load_slot(slot_of(*target.symbol, false), type);
-    llvm::Value* assigned =
-        is_plain ? expression_as(value, type) : combine(expression.op, old, type, value, type, expression);
+    llvm::Value* assigned = assigned_value(expression, old);
     store_slot(slot_of(*target.symbol, true), assigned, type);
     return expression.yields_old ? old : assigned;
   }
@@ -238,8 +266,7 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
   }
   const bool is_plain = expression.op == Operator::none;
   llvm::Value* old = is_plain ? nullptr : load(place, target, false);
-  llvm::Value* assigned = is_plain ? expression_as(value, target.type)
-                                   : combine(expression.op, old, target.type, value, target.type, expression);
+  llvm::Value* assigned = assigned_value(expression, old);
   store(place, assigned, target);
   if (is_plain && !expression.conditional) note_assignment(array, assigned);
   return expression.yields_old ? old : assigned;

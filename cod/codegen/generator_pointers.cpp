@@ -18,168 +18,75 @@ std::vector<const Symbol*> leaves_of(const Symbol& symbol) {
 
 }  // namespace
 
-FunctionGenerator::Pointer FunctionGenerator::null_pointer() { return {{}, i64(0), i64(0), ir_.getFalse()}; }
-
-FunctionGenerator::Pointer FunctionGenerator::pointer(const Expression& expression) {
-  switch (expression.kind) {
-    case ExpressionKind::name: return load_pointer(*expression.symbol);
-    case ExpressionKind::unary: return address(*expression.operands[0]);
-    case ExpressionKind::binary: {
-      const Pointer start = pointer(*expression.operands[0]);
-      llvm::Value* distance = expression_as(*expression.operands[1], Type::i64);
-      return moved(start, expression.op == Operator::subtract ? ir_.CreateNeg(distance) : distance);
-    }
-    case ExpressionKind::assign: return pointer_assignment(expression);
-    case ExpressionKind::conditional: return pointer_choice(expression);
-    case ExpressionKind::cast: return pointer(*expression.operands[0]);
-    case ExpressionKind::comma:
-      for (std::size_t i = 0; i + 1 < expression.operands.size(); ++i)
-        static_cast<void>(this->expression(*expression.operands[i]));
-      return pointer(*expression.operands.back());
-    case ExpressionKind::call: {
-      Frame frame;
-      expand(expression, frame);
-      return load_pointer(*frame.variable);
-    }
-    default: return null_pointer();
-  }
+llvm::StructType* FunctionGenerator::pointer_type(std::uint64_t scalars) {
+  return llvm::StructType::get(context_, {llvm::ArrayType::get(ir_.getPtrTy(), scalars), ir_.getInt64Ty(),
+                                          ir_.getInt64Ty(), ir_.getInt1Ty()});
 }
 
-FunctionGenerator::Pointer FunctionGenerator::moved(Pointer pointer, llvm::Value* distance) {
-  pointer.index = ir_.CreateAdd(pointer.index, distance);
-  return pointer;
+llvm::Value* FunctionGenerator::part_of(llvm::Value* pointer, PointerPart part) {
+  return ir_.CreateExtractValue(pointer, {part});
 }
 
-/// `&place`
-FunctionGenerator::Pointer FunctionGenerator::address(const Expression& place) {
+llvm::Value* FunctionGenerator::moved(Operator op, llvm::Value* pointer, llvm::Value* distance) {
+  llvm::Value* start = part_of(pointer, index);
+  llvm::Value* end =
+      op == Operator::subtract ? ir_.CreateSub(start, distance) : ir_.CreateAdd(start, distance);
+  return ir_.CreateInsertValue(pointer, end, {index});
+}
+
+/// `&place`. Not checked here but where the pointer is used.
+llvm::Value* FunctionGenerator::address(const Expression& place) {
   set_up(place);
   const Symbol& symbol = *place.symbol;
-  const bool is_indirect = symbol.pointer != nullptr;
   const std::vector<const Symbol*> leaves = leaves_of(symbol);
-  Pointer result;
-  Element unchecked;  // checked where the pointer is used
-  if (is_indirect) {
-    const Pointer start = load_pointer(*symbol.pointer);
-    for (const Symbol* leaf : leaves) result.bases.push_back(start.bases[leaf->leaf]);
-    result.count = start.count;
-    result.index = ir_.CreateAdd(start.index, expression_as(*place.operands[0], Type::i64));
-    result.is_shareable = start.is_shareable;
-  } else {
-    const Symbol::Memory memory = leaves.front()->memory;
-    for (const Symbol* leaf : leaves) {
-      llvm::Value* base = leaf->kind == Symbol::Kind::array ? base_of(*leaf, true) : slot_of(*leaf, true);
-      result.bases.push_back(ir_.CreateAddrSpaceCast(base, ir_.getPtrTy()));
-    }
-    const bool is_array = leaves.front()->kind == Symbol::Kind::array;
-    result.count = i64(1);
-    result.index = i64(0);
-    result.is_shareable =
-        ir_.getInt1(is_array && (memory == Symbol::Memory::global || memory == Symbol::Memory::shared));
-  }
-  const std::size_t first = is_indirect ? 1 : 0;
-  for (std::size_t i = first; i < place.operands.size(); ++i) {
+  const Symbol& first = *leaves.front();
+  const bool is_indirect = symbol.pointer != nullptr;
+  llvm::Value* start = is_indirect ? load_slot(slot_of(*symbol.pointer, false), Type::pointer) : nullptr;
+  llvm::Value* elements = is_indirect ? part_of(start, count) : i64(1);
+  llvm::Value* position =
+      is_indirect ? ir_.CreateAdd(part_of(start, index), expression_as(*place.operands[0], Type::i64))
+                  : i64(0);
+  for (std::size_t i = is_indirect ? 1 : 0; i < place.operands.size(); ++i) {
     const Dimension& dimension = symbol.dimensions[i];
     llvm::Value* extent =
         dimension.extent == Extent::constant ? i64(dimension.constant) : extent_value(dimension.extent);
-    result.count = ir_.CreateMul(result.count, extent);
-    result.index = ir_.CreateMul(result.index, extent);
-    result.index = ir_.CreateAdd(result.index, expression_as(*place.operands[i], Type::i64));
+    elements = ir_.CreateMul(elements, extent);
+    position = ir_.CreateMul(position, extent);
+    position = ir_.CreateAdd(position, expression_as(*place.operands[i], Type::i64));
   }
-  return result;
-}
-
-FunctionGenerator::Pointer FunctionGenerator::pointer_assignment(const Expression& expression) {
-  const Symbol& target = *expression.operands[0]->symbol;
-  const Expression& value = *expression.operands[1];
-  Pointer old, assigned;
-  if (expression.op == Operator::none) {
-    assigned = pointer(value);
-  } else {
-    llvm::Value* distance = expression_as(value, Type::i64);
-    old = load_pointer(target);
-    assigned = moved(old, expression.op == Operator::subtract ? ir_.CreateNeg(distance) : distance);
+  const bool is_shared_array = first.kind == Symbol::Kind::array && (first.memory == Symbol::Memory::global ||
+                                                                     first.memory == Symbol::Memory::shared);
+  llvm::Value* result = llvm::PoisonValue::get(pointer_type(leaves.size()));
+  for (unsigned i = 0; i < leaves.size(); ++i) {
+    const Symbol& leaf = *leaves[i];
+    llvm::Value* base = is_indirect                        ? ir_.CreateExtractValue(start, {bases, leaf.leaf})
+                        : leaf.kind == Symbol::Kind::array ? base_of(leaf, true)
+                                                           : slot_of(leaf, true);
+    result = ir_.CreateInsertValue(result, ir_.CreateAddrSpaceCast(base, ir_.getPtrTy()), {bases, i});
   }
-  store_pointer(target, assigned);
-  return expression.yields_old ? old : assigned;
+  result = ir_.CreateInsertValue(result, elements, {count});
+  result = ir_.CreateInsertValue(result, position, {index});
+  return ir_.CreateInsertValue(
+      result, is_indirect ? part_of(start, is_shareable) : ir_.getInt1(is_shared_array), {is_shareable});
 }
-
-/// `condition ? pointer : pointer`
-FunctionGenerator::Pointer FunctionGenerator::pointer_choice(const Expression& expression) {
-  auto chosen = alternatives(expression, [&](const Expression& operand) { return pointer(operand); });
-  Pointer& left = chosen.left;
-  Pointer& right = chosen.right;
-  llvm::Constant* null = llvm::Constant::getNullValue(ir_.getPtrTy());
-  left.bases.resize(std::max(left.bases.size(), right.bases.size()), null);
-  right.bases.resize(left.bases.size(), null);
-  Pointer result;
-  for (std::size_t i = 0; i < left.bases.size(); ++i)
-    result.bases.push_back(chosen.merged(ir_, left.bases[i], right.bases[i]));
-  result.count = chosen.merged(ir_, left.count, right.count);
-  result.index = chosen.merged(ir_, left.index, right.index);
-  result.is_shareable = chosen.merged(ir_, left.is_shareable, right.is_shareable);
-  return result;
-}
-
-// ---------------------------------------------------------------- variables
-
-/// Null from the start, as scalars are zero.
-FunctionGenerator::PointerSlots& FunctionGenerator::pointer_slots(const Symbol& symbol) {
-  PointerSlots& slots = pointer_slots_[&symbol];
-  if (slots.count != nullptr) return slots;
-  const auto slot = [&](llvm::Type* type) {
-    llvm::AllocaInst* made = new_slot(type, symbol.name);
-    llvm::IRBuilder<>(entry_).CreateStore(llvm::Constant::getNullValue(type), made);
-    return made;
-  };
-  slots.bases.resize(leaves_of(*symbol.target).size());
-  for (llvm::AllocaInst*& base : slots.bases) base = slot(ir_.getPtrTy());
-  slots.count = slot(ir_.getInt64Ty());
-  slots.index = slot(ir_.getInt64Ty());
-  slots.is_shareable = slot(ir_.getInt1Ty());
-  return slots;
-}
-
-FunctionGenerator::Pointer FunctionGenerator::load_pointer(const Symbol& symbol) {
-  const PointerSlots& slots = pointer_slots(symbol);
-  Pointer result;
-  for (llvm::AllocaInst* base : slots.bases) result.bases.push_back(ir_.CreateLoad(ir_.getPtrTy(), base));
-  result.count = ir_.CreateLoad(ir_.getInt64Ty(), slots.count);
-  result.index = ir_.CreateLoad(ir_.getInt64Ty(), slots.index);
-  result.is_shareable = ir_.CreateLoad(ir_.getInt1Ty(), slots.is_shareable);
-  return result;
-}
-
-void FunctionGenerator::store_pointer(const Symbol& symbol, const Pointer& pointer) {
-  const PointerSlots& slots = pointer_slots(symbol);
-  for (std::size_t i = 0; i < slots.bases.size(); ++i) {
-    llvm::Value* base =
-        i < pointer.bases.size() ? pointer.bases[i] : llvm::Constant::getNullValue(ir_.getPtrTy());
-    ir_.CreateStore(base, slots.bases[i]);
-  }
-  ir_.CreateStore(pointer.count, slots.count);
-  ir_.CreateStore(pointer.index, slots.index);
-  ir_.CreateStore(pointer.is_shareable, slots.is_shareable);
-}
-
-// ---------------------------------------------------------------- uses
 
 /// The target of a pointer. A null pointer's array has no elements, so every access through it is out of
 /// range.
 FunctionGenerator::Element FunctionGenerator::indirect_element(const Expression& place) {
   const Symbol& symbol = *place.symbol;
-  const Pointer start = load_pointer(*symbol.pointer);
+  llvm::Value* start = load_slot(slot_of(*symbol.pointer, false), Type::pointer);
   Element result;
   result.memory = symbol.memory;
   result.type = symbol.type;
-  result.is_shareable = start.is_shareable;
-  llvm::Value* index = ir_.CreateAdd(start.index, expression_as(*place.operands[0], Type::i64));
-  result.in_range = ir_.CreateICmpULT(index, start.count);
+  result.is_shareable = part_of(start, is_shareable);
+  llvm::Value* position = ir_.CreateAdd(part_of(start, index), expression_as(*place.operands[0], Type::i64));
+  result.in_range = ir_.CreateICmpULT(position, part_of(start, count));
   for (std::size_t i = 1; i < symbol.dimensions.size(); ++i)
-    index = ir_.CreateMul(index, i64(symbol.dimensions[i].constant));
+    position = ir_.CreateMul(position, i64(symbol.dimensions[i].constant));
   const CheckedOffset inner = checked_offset(symbol.dimensions, place, 1);
   if (inner.in_range != nullptr) result.in_range = ir_.CreateAnd(result.in_range, inner.in_range);
-  llvm::Value* offset = ir_.CreateAdd(index, inner.offset);
-  result.address = ir_.CreateGEP(storage_type(symbol.type), start.bases[symbol.leaf], offset);
+  llvm::Value* base = ir_.CreateExtractValue(start, {bases, symbol.leaf});
+  result.address = ir_.CreateGEP(storage_type(symbol.type), base, ir_.CreateAdd(position, inner.offset));
   return result;
 }
 
@@ -207,33 +114,34 @@ llvm::Value* FunctionGenerator::update_through_pointer(const Element& place, con
 llvm::Value* FunctionGenerator::pointer_binary(const Expression& expression) {
   const Expression& left_side = *expression.operands[0];
   const Expression& right_side = *expression.operands[1];
-  const Pointer left = pointer(left_side);
-  const Pointer right = pointer(right_side);
-  if (expression.op == Operator::subtract) return ir_.CreateSub(left.index, right.index);
-  const auto base = [&](const Pointer& each) -> llvm::Value* {
-    return each.bases.empty() ? llvm::Constant::getNullValue(ir_.getPtrTy()) : each.bases.front();
-  };
-  llvm::Value* same_array = ir_.CreateICmpEQ(base(left), base(right));
+  llvm::Value* left = this->expression(left_side);
+  llvm::Value* right = this->expression(right_side);
+  llvm::Value* left_index = part_of(left, index);
+  llvm::Value* right_index = part_of(right, index);
+  if (expression.op == Operator::subtract) return ir_.CreateSub(left_index, right_index);
+  llvm::Value* left_base = ir_.CreateExtractValue(left, {bases, 0});
+  llvm::Value* right_base = ir_.CreateExtractValue(right, {bases, 0});
+  llvm::Value* same_array = ir_.CreateICmpEQ(left_base, right_base);
   llvm::Value* result = nullptr;
   if (expression.op == Operator::equal || expression.op == Operator::not_equal) {
-    llvm::Value* same_index = ir_.CreateICmpEQ(left.index, right.index);
+    llvm::Value* same_index = ir_.CreateICmpEQ(left_index, right_index);
     const bool is_left_null = left_side.kind == ExpressionKind::null;
     const bool is_null_test = is_left_null || right_side.kind == ExpressionKind::null;
     result = is_null_test ? ir_.CreateNot(points_somewhere(is_left_null ? right : left))
                           : ir_.CreateAnd(same_array, same_index);
     if (expression.op == Operator::not_equal) result = ir_.CreateNot(result);
   } else {
-    llvm::Value* in_array = compare(expression.op, left.index, right.index, Type::i64);
-    llvm::Value* left_bits = ir_.CreatePtrToInt(base(left), ir_.getInt64Ty());
-    llvm::Value* right_bits = ir_.CreatePtrToInt(base(right), ir_.getInt64Ty());
+    llvm::Value* in_array = compare(expression.op, left_index, right_index, Type::i64);
+    llvm::Value* left_bits = ir_.CreatePtrToInt(left_base, ir_.getInt64Ty());
+    llvm::Value* right_bits = ir_.CreatePtrToInt(right_base, ir_.getInt64Ty());
     llvm::Value* of_arrays = compare(expression.op, left_bits, right_bits, Type::u64);
     result = ir_.CreateSelect(same_array, in_array, of_arrays);
   }
   return ir_.CreateZExt(result, ir_.getInt32Ty());
 }
 
-llvm::Value* FunctionGenerator::points_somewhere(const Pointer& pointer) {
-  return ir_.CreateIsNotNull(pointer.count);
+llvm::Value* FunctionGenerator::points_somewhere(llvm::Value* pointer) {
+  return ir_.CreateIsNotNull(part_of(pointer, count));
 }
 
 }  // namespace lynxpp::cod

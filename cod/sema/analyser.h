@@ -251,6 +251,7 @@ class Analyser {
   // sema_pointers.cpp
   /// Same as value(), but accepts pointers, and arrays decay to pointers.
   Type operand(Expression& expression);
+  Type checked_pointee(const FullType& pointer, const Position& position);
   Symbol* make_pointer(const std::string& name, const FullType& type, const Position& position);
   Symbol* hidden_pointer(const Expression& value);
   void decay(Expression& expression);

@@ -131,7 +131,7 @@ struct Uses {
 struct Function {
   const Item* item = nullptr;
   std::vector<Symbol*> parameters;
-  Symbol* result = nullptr;  ///< variable for the result if it is a structure or a pointer
+  Symbol* result = nullptr;  ///< variable for the result if it is a structure
   Uses uses;
   std::uint64_t expanded_nodes = 0;  ///< including the helpers that are inlined into it
   int depth = 0;                     ///< levels of helpers below it

@@ -197,7 +197,7 @@ void Analyser::declare_function(const Item& item) {
   symbol->function = &function;
   function.item = &item;
   static_cast<FullType&>(*symbol) = result;
-  if (result.type == Type::pointer) function.result = make_pointer(item.name, result, item.position);
+  if (result.type == Type::pointer) symbol->pointee = checked_pointee(result, item.position);
   if (result.type == Type::structure) function.result = hidden_record(result.structure, item.position);
   for (const Parameter& parameter : item.parameters) function.parameters.push_back(make_parameter(parameter));
   if (find_api(item.name) != nullptr)

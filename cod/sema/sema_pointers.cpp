@@ -56,19 +56,21 @@ Type Analyser::operand(Expression& expression) {
 
 // ---------------------------------------------------------------- variables
 
+Type Analyser::checked_pointee(const FullType& pointer, const Position& position) {
+  if (pointer.pointee != Type::nothing) return pointer.pointee;
+  error(position, "a pointer needs a type to point to", "for example, write 'unsigned long *'");
+  return Type::i32;
+}
+
 Symbol* Analyser::make_pointer(const std::string& name, const FullType& type, const Position& position) {
   Symbol* symbol = new_symbol(Symbol::Kind::local, name, Type::pointer, position);
-  FullType pointed = type;
-  if (pointed.pointee == Type::nothing) {
-    error(position, "a pointer needs a type to point to", "for example, write 'unsigned long *'");
-    pointed.pointee = Type::i32;
-  }
-  pointed.type = Type::pointer;
-  static_cast<FullType&>(*symbol) = pointed;
+  static_cast<FullType&>(*symbol) = type;
+  symbol->type = Type::pointer;
+  symbol->pointee = checked_pointee(type, position);
   symbol->assignments = 1;
   symbol->target =
       make_variable(Storage::indirect,
-                    {"*" + name, pointed.pointee, pointed.structure, {{Extent::constant, 1, "*"}}, position});
+                    {"*" + name, symbol->pointee, type.structure, {{Extent::constant, 1, "*"}}, position});
   std::uint32_t leaf = 0;
   set_target(*symbol->target, *symbol, leaf);
   return symbol;
