@@ -77,8 +77,6 @@ class Analyser {
   // sema.cpp
   void declare_globals();
   void declare_array(Item& item);
-  std::optional<std::uint64_t> open_extent(const Item& item, std::size_t dimension);
-  std::vector<Dimension> global_dimensions(const Item& item);
   void declare_shared_array(const Item& item);
   void declare_lynx_arrays();
   void declare_function(const Item& item);
@@ -127,7 +125,7 @@ class Analyser {
   std::vector<std::string> visible_names() const;
 
   // sema_records.cpp: arrays and structures. Each field becomes a symbol: sema removes structures.
-  enum class Storage { state, local, global, shared, table, indirect, host };
+  using Memory = Symbol::Memory;
   struct Variable {
     std::string name;
     Type type = Type::none;
@@ -158,16 +156,17 @@ class Analyser {
     std::vector<ExpressionPtr> indices;
     std::vector<ExpressionPtr> setup;  ///< see Expression::setup
   };
-  Symbol* declare_variable(Storage storage, const Variable& variable);
-  Symbol* make_variable(Storage storage, const Variable& variable);  ///< does not add it to the scope
-  Symbol* declare_leaf(Storage storage, const Variable& variable);
-  bool check_size(Storage storage, const Variable& variable);
+  Symbol* declare_variable(Memory memory, const Variable& variable);
+  Symbol* make_variable(Memory memory, const Variable& variable);  ///< does not add it to the scope
+  Symbol* declare_leaf(Memory memory, const Variable& variable);
+  bool check_size(Memory memory, const Variable& variable);
   const StructureInfo* structure_info(const std::string& name, const Position& position, int depth = 0);
-  std::optional<std::uint64_t> constant_extent(Expression& expression, const std::string& what);
-  std::optional<std::vector<Dimension>> constant_dimensions(Declarator& declarator, const std::string& what);
+  std::optional<std::uint64_t> constant_extent(Expression& expression, Memory memory);
+  /// The dimensions of the array `name`, of which `extents` are in brackets and may be null in the first ones.
+  std::vector<Dimension> dimensions_of(Memory memory, const std::string& name, const Position& position,
+                                       const std::vector<ExpressionPtr>& extents, std::size_t initial_values);
   /// Returns null if the dimensions or the type are invalid; the error is in `errors`.
-  Symbol* declare_with_dimensions(Storage storage, const Statement& statement, Declarator& declarator,
-                                  const std::string& what);
+  Symbol* declare_with_dimensions(Memory memory, const Statement& statement, Declarator& declarator);
   void declare_local(Statement& statement, Declarator& declarator);
   void declare_table(Statement& statement, Declarator& declarator);
   // sema_initial_values.cpp
@@ -205,14 +204,13 @@ class Analyser {
 
   // sema_collections.cpp: traces, histograms, maps
   void declare_collection(const Item& item);
-  void declare_trace(const Item& item, Collection& collection);
-  void declare_histogram(const Item& item, Collection& collection);
   void declare_map(const Item& item, Collection& collection);
   bool read_bounds(const StorageClause& clause, Collection& collection);
   bool read_key(const Item& item, Collection& collection);
   std::optional<std::int64_t> constant_bound(Expression& expression);
   /// Analyses an arithmetic expression outside of any handler; false after an error.
   bool analyse_alone(Expression& expression);
+  void declare_content(const Item& item, Collection& collection);
   void add_leaves(Symbol* content, Collection& collection, const Position& position);
   Symbol* hidden_array(Collection& collection, const std::string& part, std::vector<Dimension> dimensions,
                        const Position& position);

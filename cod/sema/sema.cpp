@@ -17,7 +17,6 @@ namespace {
 constexpr std::uint64_t maximum_nodes = 20000;
 constexpr int maximum_depth = 50;
 constexpr std::size_t maximum_errors = 50;
-constexpr std::uint64_t lanes = 32;
 
 }  // namespace
 
@@ -110,32 +109,6 @@ void Analyser::declare_globals() {
   }
 }
 
-std::vector<Dimension> Analyser::global_dimensions(const Item& item) {
-  std::vector<Dimension> dimensions;
-  for (const ExpressionPtr& extent : item.extents) {
-    if (extent != nullptr && extent->kind == ExpressionKind::name) {
-      if (const auto named = find_extent(extent->text)) {
-        dimensions.push_back({*named, *named == Extent::lanes ? lanes : 1, extent->text});
-        used_extents_.insert(*named);
-        continue;
-      }
-    }
-    const auto constant =
-        extent == nullptr ? open_extent(item, dimensions.size()) : constant_extent(*extent, "global");
-    // After an error any extent will do: uses of the array must not cause further errors.
-    const std::uint64_t extent_value = constant.value_or(1);
-    dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
-  }
-  return dimensions;
-}
-
-/// The extent of `[]`.
-std::optional<std::uint64_t> Analyser::open_extent(const Item& item, std::size_t dimension) {
-  if (dimension == 0 && !item.initial.list.empty()) return item.initial.list.size();
-  return fail(item.position, "the array '" + item.name + "' needs an extent",
-              "write '" + item.name + "[8]', or initial values in braces");
-}
-
 void Analyser::declare_array(Item& item) {
   const StorageClause& clause = item.storage;
   if (!clause.kind.empty()) return declare_collection(item);
@@ -148,10 +121,11 @@ void Analyser::declare_array(Item& item) {
           clause.has_key ? "only a map has keys" : "only a histogram has bins",
           clause.has_key ? "write 'global map'" : "write 'global histogram'");
   }
-  const std::vector<Dimension> dimensions = global_dimensions(item);
+  const std::vector<Dimension> dimensions =
+      dimensions_of(Memory::global, item.name, item.position, item.extents, item.initial.list.size());
   const std::size_t before = errors.size();
   Symbol* symbol =
-      declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
+      declare_variable(Memory::global, {item.name, item.type, item.structure, dimensions, item.position});
   if (item.has_initial && errors.size() == before) set_initial_values(item, symbol);
 }
 
@@ -164,15 +138,9 @@ void Analyser::declare_shared_array(const Item& item) {
   if (item.has_initial)
     error(item.initial.position, "a 'shared' array cannot have an initialiser",
           "assign its elements in ON_KERNEL_ENTRY and call 'syncThreads();' there");
-  std::vector<Dimension> dimensions;
-  for (std::size_t i = 0; i < item.extents.size(); ++i) {
-    const auto constant =
-        item.extents[i] == nullptr ? open_extent(item, i) : constant_extent(*item.extents[i], "shared");
-    // After an error any extent will do: uses of the array must not cause further errors.
-    const std::uint64_t extent_value = constant.value_or(1);
-    dimensions.push_back({Extent::constant, extent_value, std::to_string(extent_value)});
-  }
-  declare_variable(Storage::shared, {item.name, item.type, item.structure, dimensions, item.position});
+  const std::vector<Dimension> dimensions =
+      dimensions_of(Memory::shared, item.name, item.position, item.extents, item.initial.list.size());
+  declare_variable(Memory::shared, {item.name, item.type, item.structure, dimensions, item.position});
 }
 
 /// Declares Lynx's untyped arrays if their names are used without a declaration.
@@ -181,12 +149,12 @@ void Analyser::declare_lynx_arrays() {
     return scopes_.front().count(name) == 0 && program_.tree.names.contains(name);
   };
   if (is_named("globalMem")) {
-    declare_variable(Storage::global, {"globalMem", Type::u64, {}, {{Extent::lynx, 1, "globalMem"}}, {}});
+    declare_variable(Memory::global, {"globalMem", Type::u64, {}, {{Extent::lynx, 1, "globalMem"}}, {}});
     used_extents_.insert(Extent::lynx);
   }
   // One element per thread plus one warp, because the paper uses blockDim() as an index.
   if (is_named("sharedMem"))
-    declare_variable(Storage::shared, {"sharedMem", Type::u64, {}, {{Extent::constant, 1056, "1056"}}, {}});
+    declare_variable(Memory::shared, {"sharedMem", Type::u64, {}, {{Extent::constant, 1056, "1056"}}, {}});
 }
 
 void Analyser::declare_function(const Item& item) {
@@ -209,7 +177,7 @@ Symbol* Analyser::make_parameter(const Parameter& parameter) {
   const FullType& type = parameter.type;
   if (type.type == Type::structure) {
     Symbol* record =
-        make_variable(Storage::local, {parameter.name, type.type, type.structure, {}, parameter.position});
+        make_variable(Memory::local, {parameter.name, type.type, type.structure, {}, parameter.position});
     if (parameter.is_const) set_const(*record);
     return record;
   }
@@ -239,18 +207,15 @@ void Analyser::declare_file_scope(Statement& statement) {
       declare_constant(statement, declarator, *symbol);
       add_to_scope(symbol);
     } else {
-      const auto dimensions = constant_dimensions(declarator, "state");
       if (is_aggregate != declarator.has_list && (declarator.has_list || declarator.initializer != nullptr)) {
         error(declarator.position,
               is_aggregate ? "the initialiser of '" + declarator.name + "' must be a list in braces"
                            : "'" + declarator.name + "' is a scalar, so its initialiser cannot be a list",
               is_aggregate ? "write '= { ... }'" : "");
       }
-      declarator.symbol = declare_variable(
-          Storage::state, {declarator.name, statement.type, statement.structure,
-                           dimensions.value_or(std::vector<Dimension>{}), declarator.position});
+      const bool is_declared = declare_with_dimensions(Memory::thread, statement, declarator) != nullptr;
       const bool has_values = is_aggregate ? !declarator.list.empty() : declarator.initializer != nullptr;
-      if (dimensions && has_values) initialized_.push_back(&declarator);
+      if (is_declared && has_values) initialized_.push_back(&declarator);
     }
   }
 }
@@ -266,7 +231,7 @@ void Analyser::declare_host(Statement& statement) {
             "store an index instead");
       continue;
     }
-    Symbol* symbol = declare_with_dimensions(Storage::host, statement, declarator, "host");
+    Symbol* symbol = declare_with_dimensions(Memory::host, statement, declarator);
     if (symbol == nullptr) continue;
     if (declarator.initializer != nullptr && symbol->kind == Symbol::Kind::array &&
         symbol->dimensions.empty()) {

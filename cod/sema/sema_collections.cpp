@@ -30,6 +30,12 @@ std::string example_of(Collection::Kind kind, const std::string& name) {
   return "global map unsigned long " + name + "[4096] by unsigned long;";
 }
 
+std::vector<Dimension> element_dimensions(const Collection& collection) {
+  std::vector<Dimension> dimensions = collection.leading;
+  dimensions.push_back({Extent::constant, collection.stride(), std::to_string(collection.stride())});
+  return dimensions;
+}
+
 /// a[i][j] ▶ a, and the indices in order.
 Expression* base_of(Expression& expression, std::vector<ExpressionPtr*>& indices) {
   Expression* base = &expression;
@@ -82,7 +88,8 @@ void Analyser::declare_collection(const Item& item) {
           collection.kind == Collection::Kind::histogram
               ? "to define its bins, write 'linear(0, 100)' or 'log2(1)'"
               : "only arrays can have an initialiser");
-  std::vector<Dimension> dimensions = global_dimensions(item);
+  std::vector<Dimension> dimensions =
+      dimensions_of(Memory::global, item.name, item.position, item.extents, item.initial.list.size());
   if (dimensions.empty() || dimensions.back().extent != Extent::constant) {
     return error(item.position, "the number of entries of '" + item.name + "' must be a constant",
                  hint + ", with named extents before the number of entries");
@@ -93,8 +100,16 @@ void Analyser::declare_collection(const Item& item) {
   dimensions.pop_back();
   collection.leading = std::move(dimensions);
   switch (collection.kind) {
-    case Collection::Kind::trace: declare_trace(item, collection); break;
-    case Collection::Kind::histogram: declare_histogram(item, collection); break;
+    case Collection::Kind::trace:
+      declare_content(item, collection);
+      collection.counter = hidden_array(collection, "length", collection.leading, item.position);
+      break;
+    case Collection::Kind::histogram:
+      if (!read_bounds(clause, collection)) collection.capacity = 1;
+      declare_content(item, collection);
+      collection.counter = hidden_array(collection, "underflow", collection.leading, item.position);
+      collection.overflow = hidden_array(collection, "overflow", collection.leading, item.position);
+      break;
     case Collection::Kind::map: declare_map(item, collection); break;
   }
   program_.collections.push_back(std::move(owned));
@@ -104,7 +119,7 @@ void Analyser::declare_collection(const Item& item) {
 Symbol* Analyser::hidden_array(Collection& collection, const std::string& part,
                                std::vector<Dimension> dimensions, const Position& position) {
   Symbol* symbol = declare_leaf(
-      Storage::global, {collection.name + " " + part, Type::u64, {}, std::move(dimensions), position});
+      Memory::global, {collection.name + " " + part, Type::u64, {}, std::move(dimensions), position});
   symbol->collection = &collection;
   program_.arrays[symbol->index].is_hidden = true;
   return symbol;
@@ -126,14 +141,13 @@ void Analyser::add_leaves(Symbol* content, Collection& collection, const Positio
   program_.emits_addresses |= content->name.ends_with(".address") || content->name.ends_with("_address");
 }
 
-void Analyser::declare_trace(const Item& item, Collection& collection) {
-  std::vector<Dimension> dimensions = collection.leading;
-  dimensions.push_back({Extent::constant, collection.capacity, std::to_string(collection.capacity)});
+/// Declares the arrays of the elements, for each index of the leading dimensions.
+void Analyser::declare_content(const Item& item, Collection& collection) {
+  const Type type = collection.kind == Collection::Kind::histogram ? Type::u64 : item.type;
   Symbol* content = declare_variable(
-      Storage::global, {item.name, item.type, item.structure, std::move(dimensions), item.position});
+      Memory::global, {item.name, type, item.structure, element_dimensions(collection), item.position});
   add_leaves(content, collection, item.position);
   collection.namings.resize(collection.leaves.size());
-  collection.counter = hidden_array(collection, "length", collection.leading, item.position);
 }
 
 bool Analyser::analyse_alone(Expression& expression) {
@@ -199,17 +213,6 @@ bool Analyser::read_bounds(const StorageClause& clause, Collection& collection) 
   return true;
 }
 
-void Analyser::declare_histogram(const Item& item, Collection& collection) {
-  if (!read_bounds(item.storage, collection)) collection.capacity = 1;
-  std::vector<Dimension> dimensions = collection.leading;
-  dimensions.push_back({Extent::constant, collection.capacity, std::to_string(collection.capacity)});
-  Symbol* content =
-      declare_variable(Storage::global, {item.name, Type::u64, {}, std::move(dimensions), item.position});
-  add_leaves(content, collection, item.position);
-  collection.counter = hidden_array(collection, "underflow", collection.leading, item.position);
-  collection.overflow = hidden_array(collection, "overflow", collection.leading, item.position);
-}
-
 bool Analyser::read_key(const Item& item, Collection& collection) {
   const StorageClause& clause = item.storage;
   const auto add = [&](const std::string& name, Type type) {
@@ -241,15 +244,11 @@ void Analyser::declare_map(const Item& item, Collection& collection) {
   }
   // Twice the requested capacity keeps probe sequences short.
   collection.capacity = std::bit_ceil(collection.capacity * 2);
-  std::vector<Dimension> dimensions = collection.leading;
-  dimensions.push_back({Extent::constant, collection.stride(), std::to_string(collection.stride())});
-  Symbol* content =
-      declare_variable(Storage::global, {item.name, item.type, item.structure, dimensions, item.position});
-  add_leaves(content, collection, item.position);
+  declare_content(item, collection);
   const std::uint32_t words = collection.has_zero_slot() ? 1 : (collection.key_bits() + 62) / 63;
   for (std::uint32_t i = 0; i < words; ++i)
     collection.key_words.push_back(
-        hidden_array(collection, "key " + std::to_string(i), dimensions, item.position));
+        hidden_array(collection, "key " + std::to_string(i), element_dimensions(collection), item.position));
   collection.counter = hidden_array(collection, "dropped", collection.leading, item.position);
 }
 

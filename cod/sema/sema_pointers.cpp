@@ -69,7 +69,7 @@ Symbol* Analyser::make_pointer(const std::string& name, const FullType& type, co
   symbol->pointee = checked_pointee(type, position);
   symbol->assignments = 1;
   symbol->target =
-      make_variable(Storage::indirect,
+      make_variable(Memory::indirect,
                     {"*" + name, symbol->pointee, type.structure, {{Extent::constant, 1, "*"}}, position});
   std::uint32_t leaf = 0;
   set_target(*symbol->target, *symbol, leaf);

@@ -17,6 +17,7 @@ constexpr std::uint64_t maximum_copied = 256;      ///< elements of an array in 
 constexpr std::size_t maximum_assignments = 4096;  ///< per copy
 constexpr int maximum_structure_depth = 32;
 constexpr std::size_t maximum_state = 128;  ///< registers per thread
+constexpr std::uint64_t lanes = 32;
 
 /// The product of constant extents, saturated at 2^40.
 std::uint64_t count_of(const std::vector<Dimension>& dimensions) {
@@ -65,7 +66,7 @@ bool has_effects(const Expression& expression) {
 
 // ---------------------------------------------------------------- declarations
 
-std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, const std::string& what) {
+std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, Memory memory) {
   Uses unused;
   const Context outer = context_;
   if (context_.uses == nullptr || context_.helper == nullptr) context_.uses = &unused;
@@ -75,7 +76,7 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
   if (type == Type::none || errors.size() != before) return std::nullopt;
   const auto constant = evaluate(expression);
   if (!constant || !is_integer(type)) {
-    if (what == "global") {
+    if (memory == Memory::global) {
       error(expression.position,
             "the extent of a 'global' array must be a named extent or a constant integer",
             "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES");
@@ -94,21 +95,32 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, c
 }
 
 /// The extent of `[]` is the number of initial values.
-std::optional<std::vector<Dimension>> Analyser::constant_dimensions(Declarator& declarator,
-                                                                    const std::string& what) {
+std::vector<Dimension> Analyser::dimensions_of(Memory memory, const std::string& name,
+                                               const Position& position,
+                                               const std::vector<ExpressionPtr>& extents,
+                                               std::size_t initial_values) {
   std::vector<Dimension> dimensions;
-  for (std::size_t i = 0; i < declarator.dimensions.size(); ++i) {
-    std::optional<std::uint64_t> extent;
-    if (declarator.dimensions[i] != nullptr) {
-      extent = constant_extent(*declarator.dimensions[i], what);
-    } else if (i == 0 && !declarator.list.empty()) {
-      extent = declarator.list.size();
-    } else {
-      error(declarator.position, "the array '" + declarator.name + "' needs an extent",
-            "write '" + declarator.name + "[8]'");
+  for (const ExpressionPtr& extent : extents) {
+    const bool may_be_named =
+        memory == Memory::global && extent != nullptr && extent->kind == ExpressionKind::name;
+    if (const auto named = may_be_named ? find_extent(extent->text) : std::nullopt) {
+      dimensions.push_back({*named, *named == Extent::lanes ? lanes : 1, extent->text});
+      used_extents_.insert(*named);
+      continue;
     }
-    if (!extent) return std::nullopt;
-    dimensions.push_back({Extent::constant, *extent, std::to_string(*extent)});
+    std::optional<std::uint64_t> constant;
+    if (extent != nullptr) {
+      constant = constant_extent(*extent, memory);
+    } else if (dimensions.empty() && initial_values != 0) {
+      constant = initial_values;
+    } else {
+      const bool is_item = memory == Memory::global || memory == Memory::shared;
+      error(position, "the array '" + name + "' needs an extent",
+            "write '" + name + "[8]'" + (is_item ? ", or initial values in braces" : ""));
+    }
+    // After an error any extent will do: uses of the array must not cause further errors.
+    const std::uint64_t number = constant.value_or(1);
+    dimensions.push_back({Extent::constant, number, std::to_string(number)});
   }
   return dimensions;
 }
@@ -126,7 +138,7 @@ const Analyser::StructureInfo* Analyser::structure_info(const std::string& name,
   for (const Field& field : found->fields) {
     std::vector<Dimension>& dimensions = info.dimensions.emplace_back();
     for (const ExpressionPtr& extent : field.dimensions) {
-      const auto constant = constant_extent(*extent, "field");
+      const auto constant = constant_extent(*extent, Memory::local);
       if (!constant) return nullptr;
       dimensions.push_back({Extent::constant, *constant, std::to_string(*constant)});
     }
@@ -150,51 +162,47 @@ const Analyser::StructureInfo* Analyser::structure_info(const std::string& name,
   return &structures_.emplace(name, std::move(info)).first->second;
 }
 
-bool Analyser::check_size(Storage storage, const Variable& variable) {
+bool Analyser::check_size(Memory memory, const Variable& variable) {
   std::uint64_t limit = 0;
   std::uint64_t bytes = bytes_of(variable.type) * count_of(variable.dimensions);
-  switch (storage) {
-    case Storage::local: limit = maximum_local_bytes; break;
-    case Storage::table: limit = maximum_table_bytes; break;
-    case Storage::state:
+  switch (memory) {
+    case Memory::local: limit = maximum_local_bytes; break;
+    case Memory::table: limit = maximum_table_bytes; break;
+    case Memory::thread:
       if (program_.state.size() + count_of(variable.dimensions) <= maximum_state) return true;
       return fail(variable.position, "too many per-thread variables",
                   "each element is a register; at most " + std::to_string(maximum_state) + " are allowed");
-    case Storage::host:
+    case Memory::host:
       limit = maximum_host_bytes;
       bytes += program_.host_initial.size();
       break;
-    case Storage::shared:
+    case Memory::shared:
       limit = maximum_shared_bytes;
       for (const ModuleVariable& each : program_.variables) bytes += each.is_shared ? each.bytes : 0;
       break;
     default: return true;
   }
   if (bytes <= limit) return true;
-  const Symbol::Memory memory = storage == Storage::local    ? Symbol::Memory::local
-                                : storage == Storage::shared ? Symbol::Memory::shared
-                                : storage == Storage::host   ? Symbol::Memory::host
-                                                             : Symbol::Memory::table;
   return fail(variable.position,
               with_article(memory) + " of " + std::to_string(bytes) + " bytes is too large",
               std::to_string(limit) + " bytes is the limit" +
-                  (storage == Storage::shared ? "for all 'shared' arrays together" : "") +
+                  (memory == Memory::shared ? "for all 'shared' arrays together" : "") +
                   "; 'global' arrays may be larger");
 }
 
 /// Adds the symbol to the scope; never null.
-Symbol* Analyser::declare_variable(Storage storage, const Variable& variable) {
-  Symbol* symbol = make_variable(storage, variable);
+Symbol* Analyser::declare_variable(Memory memory, const Variable& variable) {
+  Symbol* symbol = make_variable(memory, variable);
   add_to_scope(symbol);
   return symbol;
 }
 
-Symbol* Analyser::make_variable(Storage storage, const Variable& variable) {
+Symbol* Analyser::make_variable(Memory memory, const Variable& variable) {
   const auto declare = [&](const auto& self, const Variable& each) -> Symbol* {
-    if (each.type != Type::structure) return declare_leaf(storage, each);
+    if (each.type != Type::structure) return declare_leaf(memory, each);
     Symbol* record = new_symbol(Symbol::Kind::record, each.name, Type::structure, each.position);
     record->structure = each.structure;
-    record->is_const = storage == Storage::table;
+    record->is_const = memory == Memory::table;
     record->dimensions = each.dimensions;
     const StructureInfo* info = structure_info(each.structure, each.position);
     if (info == nullptr) return record;
@@ -219,7 +227,7 @@ Symbol* Analyser::make_variable(Storage storage, const Variable& variable) {
 }
 
 Symbol* Analyser::hidden_record(const std::string& structure, const Position& position) {
-  return make_variable(Storage::local, {"", Type::structure, structure, {}, position});
+  return make_variable(Memory::local, {"", Type::structure, structure, {}, position});
 }
 
 void Analyser::set_const(Symbol& symbol) {
@@ -227,10 +235,9 @@ void Analyser::set_const(Symbol& symbol) {
   for (const auto& [name, field] : symbol.fields) set_const(*field);
 }
 
-Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
-  const bool is_scalar =
-      variable.dimensions.empty() && (storage == Storage::state || storage == Storage::local);
-  const Symbol::Kind scalar_kind = storage == Storage::state ? Symbol::Kind::state : Symbol::Kind::local;
+Symbol* Analyser::declare_leaf(Memory memory, const Variable& variable) {
+  const bool is_scalar = variable.dimensions.empty() && (memory == Memory::thread || memory == Memory::local);
+  const Symbol::Kind scalar_kind = memory == Memory::thread ? Symbol::Kind::state : Symbol::Kind::local;
   Symbol* symbol = new_symbol(is_scalar ? scalar_kind : Symbol::Kind::array, variable.name, variable.type,
                               variable.position);
   symbol->dimensions = variable.dimensions;
@@ -240,64 +247,52 @@ Symbol* Analyser::declare_leaf(Storage storage, const Variable& variable) {
     symbol->type = Type::none;
   }
   if (!is_scalar) program_.checks_bounds = true;
-  if (!check_size(storage, variable)) return symbol;
-  switch (storage) {
-    case Storage::state: {
-      symbol->memory = Symbol::Memory::thread;
+  if (!check_size(memory, variable)) return symbol;
+  symbol->memory = memory;
+  const std::uint64_t count = count_of(variable.dimensions);
+  const std::uint64_t bytes = bytes_of(variable.type) * count;
+  switch (memory) {
+    case Memory::thread:
       symbol->index = static_cast<std::uint32_t>(program_.state.size());
-      const std::uint64_t count = count_of(variable.dimensions);
       for (std::uint64_t i = 0; i < count; ++i) {
         const std::string element = is_scalar ? "" : "[" + std::to_string(i) + "]";
         program_.state.push_back({variable.name + element, storage_of(variable.type)});
       }
       break;
-    }
-    case Storage::indirect: symbol->memory = Symbol::Memory::indirect; break;
-    case Storage::local:
-      symbol->memory = Symbol::Memory::local;
-      symbol->assignments = 1;
-      break;
-    case Storage::global:
-      symbol->memory = Symbol::Memory::global;
+    case Memory::indirect: break;
+    case Memory::local: symbol->assignments = 1; break;
+    case Memory::global:
       symbol->index = static_cast<std::uint32_t>(program_.arrays.size());
       program_.arrays.push_back({variable.name, storage_of(variable.type), variable.dimensions});
       break;
-    case Storage::host:
-      symbol->memory = Symbol::Memory::host;
+    case Memory::host:
       symbol->index = static_cast<std::uint32_t>(program_.host_initial.size());
       // Each starts at a multiple of 8 bytes.
-      program_.host_initial.resize(
-          (symbol->index + bytes_of(variable.type) * count_of(variable.dimensions) + 7) / 8 * 8);
+      program_.host_initial.resize((symbol->index + bytes + 7) / 8 * 8);
       break;
-    case Storage::shared:
-    case Storage::table: {
-      const bool is_shared = storage == Storage::shared;
-      symbol->memory = is_shared ? Symbol::Memory::shared : Symbol::Memory::table;
-      symbol->is_const = !is_shared;
+    case Memory::shared:
+    case Memory::table:
+      symbol->is_const = memory == Memory::table;
       symbol->index = static_cast<std::uint32_t>(program_.variables.size());
-      ModuleVariable memory{
-          variable.name, is_shared, bytes_of(variable.type) * count_of(variable.dimensions), {}};
-      if (!is_shared) memory.initial.resize(memory.bytes);
-      program_.variables.push_back(std::move(memory));
+      program_.variables.push_back({variable.name, memory == Memory::shared, bytes, {}});
+      if (memory == Memory::table) program_.variables.back().initial.resize(bytes);
       break;
-    }
   }
   return symbol;
 }
 
-Symbol* Analyser::declare_with_dimensions(Storage storage, const Statement& statement, Declarator& declarator,
-                                          const std::string& what) {
-  const auto dimensions = constant_dimensions(declarator, what);
+Symbol* Analyser::declare_with_dimensions(Memory memory, const Statement& statement, Declarator& declarator) {
   const std::size_t before = errors.size();
-  declarator.symbol =
-      declare_variable(storage, {declarator.name, statement.type, statement.structure,
-                                 dimensions.value_or(std::vector<Dimension>{}), declarator.position});
-  return dimensions && errors.size() == before ? declarator.symbol : nullptr;
+  std::vector<Dimension> dimensions = dimensions_of(memory, declarator.name, declarator.position,
+                                                    declarator.dimensions, declarator.list.size());
+  declarator.symbol = declare_variable(memory, {declarator.name, statement.type, statement.structure,
+                                                std::move(dimensions), declarator.position});
+  return errors.size() == before ? declarator.symbol : nullptr;
 }
 
 /// An array or structure of a handler. It is zeroed, then its initialiser is assigned.
 void Analyser::declare_local(Statement& statement, Declarator& declarator) {
-  Symbol* symbol = declare_with_dimensions(Storage::local, statement, declarator, "local");
+  Symbol* symbol = declare_with_dimensions(Memory::local, statement, declarator);
   if (symbol == nullptr) return;
   if (declarator.initializer != nullptr) {
     if (symbol->kind != Symbol::Kind::record || !symbol->dimensions.empty()) {
@@ -328,7 +323,7 @@ void Analyser::assign_list(Symbol* symbol, Declarator& declarator, std::vector<E
 
 /// A constant array or structure at file scope.
 void Analyser::declare_table(Statement& statement, Declarator& declarator) {
-  Symbol* symbol = declare_with_dimensions(Storage::table, statement, declarator, "table");
+  Symbol* symbol = declare_with_dimensions(Memory::table, statement, declarator);
   if (symbol == nullptr) return;
   if (!declarator.has_list) {
     return error(declarator.position, "the table '" + declarator.name + "' has no initialiser",
