@@ -55,7 +55,6 @@ class Analyser {
   struct Context {
     /// Contexts in which the code may run; `anywhere` in helpers, which are checked at their callers.
     std::uint32_t contexts = anywhere;
-    std::string label;  ///< "ON_KERNEL_ENTRY"; empty in helpers
     Function* helper = nullptr;
     FullType result{Type::nothing, {}, Type::none, false};
     Uses* uses = nullptr;
@@ -69,9 +68,10 @@ class Analyser {
     int conditions = 0;               ///< enclosing if, loops and short-circuit operators
     int elections = 0;                ///< enclosing conditions that hold only for an elected lane
     std::vector<int> branches;        ///< unique numbers of the enclosing if arms, loop bodies and cases
-    bool on_host() const { return contexts == on_host_only || at_end(); }
+    /// False in helpers and for constants at file scope.
+    bool is_handler() const { return contexts != static_cast<std::uint32_t>(anywhere); }
+    bool on_host() const { return contexts == static_cast<std::uint32_t>(cod::on_host) || at_end(); }
     bool at_end() const { return contexts == static_cast<std::uint32_t>(cod::on_end); }
-    static constexpr std::uint32_t on_host_only = static_cast<std::uint32_t>(cod::on_host);
   };
 
   // sema.cpp
@@ -88,11 +88,11 @@ class Analyser {
   void analyse_bodies();
   void analyse_handler(Item& item);
   HandlerBody& entry_handler(const Position& position);
-  void analyse_body(HandlerBody& body, std::uint32_t contexts, const std::string& label,
-                    Statement& statement);
+  void enter(HandlerBody& body, std::uint32_t contexts);
+  void analyse_body(HandlerBody& body, std::uint32_t contexts, Statement& statement);
   void analyse_initializers();
   void analyse_initial_list(HandlerBody& body, Declarator& declarator);
-  void finish_handler(HandlerBody& body, std::uint32_t contexts, const std::string& label);
+  void finish_handler(HandlerBody& body, std::uint32_t contexts);
   bool find_recursion(Function& function);
   void make_words();
 
@@ -304,10 +304,11 @@ class Analyser {
   void check_folds();
   // sema_calls.cpp
   void print_call(Expression& expression);
-  void check_context(const ApiFunction& api, const Position& position, std::uint32_t contexts,
-                     const std::string& label, bool elected, bool conditional, const std::string& through);
+  void note_call(const ApiFunction& api, const Position& position);
+  /// `through`: the helper function that contains the call; empty if the handler does.
+  void check_context(const Uses::Call& call, std::uint32_t contexts, const std::string& through);
   void check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t contexts,
-                       const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body);
+                       std::set<ReachedFunction>& seen, HandlerBody& body);
   void add_use(const ApiFunction& api, HandlerBody& body);
   void unknown_function(const Expression& expression);
 

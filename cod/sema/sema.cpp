@@ -316,16 +316,13 @@ void Analyser::analyse_bodies() {
                          item.body->kind != StatementKind::empty;
     if (is_bare) {
       HandlerBody& body = follows_statement ? program_.handlers.back() : entry_handler(item.position);
-      analyse_body(body, 1u << static_cast<int>(TargetKind::kernel_entry), "ON_KERNEL_ENTRY", *item.body);
+      analyse_body(body, context_of(TargetKind::kernel_entry), *item.body);
     }
     follows_statement = is_bare;
   }
-  for (HandlerBody& body : program_.handlers) {
-    const auto target = static_cast<int>(body.handler.target);
-    finish_handler(body, 1u << target, std::string(name_of(body.handler.target)));
-  }
-  for (HandlerBody& body : program_.reports) finish_handler(body, cod::on_host, "ON_REPORT");
-  for (HandlerBody& body : program_.ends) finish_handler(body, cod::on_end, "ON_END");
+  for (HandlerBody& body : program_.handlers) finish_handler(body, context_of(body.handler.target));
+  for (HandlerBody& body : program_.reports) finish_handler(body, cod::on_host);
+  for (HandlerBody& body : program_.ends) finish_handler(body, cod::on_end);
 }
 
 HandlerBody& Analyser::entry_handler(const Position& position) {
@@ -354,17 +351,13 @@ void Analyser::analyse_initializers() {
     target->text = declarator->name;
     expression.operands.push_back(std::move(target));
     expression.operands.push_back(std::move(declarator->initializer));
-    analyse_body(body, 1u << static_cast<int>(TargetKind::kernel_entry), "ON_KERNEL_ENTRY", *assignment);
+    analyse_body(body, context_of(TargetKind::kernel_entry), *assignment);
     program_.synthesized.push_back(std::move(assignment));
   }
 }
 
 void Analyser::analyse_initial_list(HandlerBody& body, Declarator& declarator) {
-  constexpr auto entry = 1u << static_cast<int>(TargetKind::kernel_entry);
-  context_ = Context{};
-  context_.contexts = entry;
-  context_.label = "ON_KERNEL_ENTRY";
-  context_.uses = &body.uses;
+  enter(body, context_of(TargetKind::kernel_entry));
   auto statement = std::make_unique<Statement>();
   statement->kind = StatementKind::expression;
   statement->position = declarator.position;
@@ -383,21 +376,21 @@ void Analyser::analyse_handler(Item& item) {
     const bool is_end = body.is_end;
     std::vector<HandlerBody>& bodies = is_end ? program_.ends : program_.reports;
     bodies.push_back(std::move(body));
-    return analyse_body(bodies.back(), is_end ? cod::on_end : cod::on_host, is_end ? "ON_END" : "ON_REPORT",
-                        *item.body);
+    return analyse_body(bodies.back(), is_end ? cod::on_end : cod::on_host, *item.body);
   }
   program_.handlers.push_back(std::move(body));
   HandlerBody& kept = program_.handlers.back();
-  analyse_body(kept, 1u << static_cast<int>(kept.handler.target), std::string(name_of(kept.handler.target)),
-               *item.body);
+  analyse_body(kept, context_of(kept.handler.target), *item.body);
 }
 
-void Analyser::analyse_body(HandlerBody& body, std::uint32_t contexts, const std::string& label,
-                            Statement& code) {
+void Analyser::enter(HandlerBody& body, std::uint32_t contexts) {
   context_ = Context{};
   context_.contexts = contexts;
-  context_.label = label;
   context_.uses = &body.uses;
+}
+
+void Analyser::analyse_body(HandlerBody& body, std::uint32_t contexts, Statement& code) {
+  enter(body, contexts);
   scopes_.emplace_back();
   statement(code);
   scopes_.pop_back();
@@ -405,12 +398,12 @@ void Analyser::analyse_body(HandlerBody& body, std::uint32_t contexts, const std
 }
 
 /// Follows the helpers that the handler calls and fills in the handler's public properties.
-void Analyser::finish_handler(HandlerBody& body, std::uint32_t contexts, const std::string& label) {
+void Analyser::finish_handler(HandlerBody& body, std::uint32_t contexts) {
   std::set<ReachedFunction> seen;
   std::uint64_t nodes = body.uses.nodes;
   for (const Uses::Helper& call : body.uses.helpers) {
     nodes = std::min<std::uint64_t>(nodes + call.symbol->function->expanded_nodes, maximum_nodes * 4);
-    check_reachable(*call.symbol->function, call, contexts, label, seen, body);
+    check_reachable(*call.symbol->function, call, contexts, seen, body);
   }
   for (const Uses::Call& use : body.uses.calls) add_use(*use.api, body);
   body.handler.uses_state = body.handler.uses_state || !body.uses.states.empty();

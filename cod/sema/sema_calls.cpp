@@ -130,15 +130,8 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
     expression.operands.push_back(make_expression(ExpressionKind::call, expression.position));
     expression.operands.back()->text = "getPredicateValue";
   }
-  context_.uses->calls.push_back(
-      {&api, expression.position, context_.elections > 0, context_.conditions > 0});
-  // False for constants at file scope as well.
-  const bool is_handler = context_.helper == nullptr && !context_.label.empty();
   const std::size_t before = errors.size();
-  if (is_handler) {
-    check_context(api, expression.position, context_.contexts, context_.label, context_.elections > 0,
-                  context_.conditions > 0, "");
-  }
+  note_call(api, expression.position);
   if (errors.size() != before) return Type::none;  // not available here, whatever its arguments are
   return check_arguments(expression, api) ? call_by_arguments(expression, api) : Type::none;
 }
@@ -434,17 +427,23 @@ void Analyser::text_or_value(Expression& argument) {
 
 // ---------------------------------------------------------------- availability
 
-void Analyser::check_context(const ApiFunction& api, const Position& position, std::uint32_t contexts,
-                             const std::string& label, bool elected, bool conditional,
-                             const std::string& through) {
+void Analyser::note_call(const ApiFunction& api, const Position& position) {
+  const Uses::Call call{&api, position, context_.elections > 0, context_.conditions > 0};
+  context_.uses->calls.push_back(call);
+  if (context_.is_handler()) check_context(call, context_.contexts, "");
+}
+
+void Analyser::check_context(const Uses::Call& call, std::uint32_t contexts, const std::string& through) {
+  const ApiFunction& api = *call.api;
+  const Position& position = call.position;
   const std::string function = api.call();
   const std::string subject =
       through.empty() ? function : "'" + through + "()' calls " + function + ", which";
   if ((api.contexts & contexts) != contexts) {
-    error(position, subject + " is not available in " + label, "use it in " + contexts_text(api.contexts));
-    return;
+    return error(position, subject + " is not available in " + contexts_text(contexts),
+                 "use it in " + contexts_text(api.contexts));
   }
-  if (elected && (is_vote(api.api) || is_about_all_lanes(api.api))) {
+  if (call.elected && (is_vote(api.api) || is_about_all_lanes(api.api))) {
     const bool is_taken = is_vote(api.api);
     error(position,
           subject + (through.empty() ? " under leastActiveThreadInWarp() would see a single lane"
@@ -453,8 +452,9 @@ void Analyser::check_context(const ApiFunction& api, const Position& position, s
               " before the 'if' and store the result in a variable");
   }
   if (api.api != Api::sync_threads) return;
-  const bool is_end = contexts == 1u << static_cast<int>(TargetKind::kernel_exit);
-  if ((!is_end && contexts != 1u << static_cast<int>(TargetKind::kernel_entry)) || conditional) {
+  const bool is_safe =
+      contexts == context_of(TargetKind::kernel_entry) || contexts == context_of(TargetKind::kernel_exit);
+  if (!is_safe || call.conditional) {
     error(position, subject + " is safe only where all threads of the block execute it",
           "use it in ON_KERNEL_ENTRY or ON_KERNEL_EXIT outside of any condition");
   }
@@ -475,7 +475,7 @@ void Analyser::add_use(const ApiFunction& api, HandlerBody& body) {
 
 /// Checks that everything a helper uses is available where it is called.
 void Analyser::check_reachable(const Function& function, const Uses::Helper& call, std::uint32_t contexts,
-                               const std::string& label, std::set<ReachedFunction>& seen, HandlerBody& body) {
+                               std::set<ReachedFunction>& seen, HandlerBody& body) {
   if (!seen.emplace(&function, call.elected, call.conditional).second) return;
   const std::string& name = call.symbol->name;
   const bool is_host = (contexts & cod::in_reports) == contexts;
@@ -498,13 +498,13 @@ void Analyser::check_reachable(const Function& function, const Uses::Helper& cal
   body.handler.needs_convergence = body.handler.needs_convergence || function.uses.updates_memory;
   for (const Uses::Call& use : function.uses.calls) {
     add_use(*use.api, body);
-    check_context(*use.api, call.position, contexts, label, use.elected || call.elected,
-                  use.conditional || call.conditional, name);
+    check_context({use.api, call.position, use.elected || call.elected, use.conditional || call.conditional},
+                  contexts, name);
   }
   for (const Uses::Helper& inner : function.uses.helpers) {
     const Uses::Helper from_here{call.symbol, call.position, call.elected || inner.elected,
                                  call.conditional || inner.conditional};
-    check_reachable(*inner.symbol->function, from_here, contexts, label, seen, body);
+    check_reachable(*inner.symbol->function, from_here, contexts, seen, body);
   }
 }
 

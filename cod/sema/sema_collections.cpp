@@ -436,9 +436,7 @@ Type Analyser::collection_call(Expression& expression, const ApiFunction& api) {
 Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const std::string* field) {
   if (field != nullptr) {
     expression.api = &api;
-    context_.uses->calls.push_back({&api, expression.position, false, false});
-    if (context_.helper == nullptr && !context_.label.empty())
-      check_context(api, expression.position, context_.contexts, context_.label, false, false, "");
+    note_call(api, expression.position);
     if (!check_arguments(expression, api)) return Type::none;
   }
   const Collection* map = collection_argument(expression.operands[0], Collection::Kind::map, false, api);

@@ -25,7 +25,10 @@ constexpr bool is_one_of(Api api, std::initializer_list<Api> set) {
   return std::find(set.begin(), set.end(), api) != set.end();
 }
 
-/// Bits of ApiFunction::contexts: 1 << TargetKind, and the host.
+/// The bit of a handler in ApiFunction::contexts.
+constexpr std::uint32_t context_of(TargetKind target) { return 1u << static_cast<unsigned>(target); }
+
+/// Bits of ApiFunction::contexts: context_of() each target, and the host.
 enum Contexts : std::uint32_t {
   on_device = 0x7ff,
   on_host = 0x800,  ///< ON_REPORT
@@ -33,12 +36,12 @@ enum Contexts : std::uint32_t {
   in_reports = on_host | on_end,
   anywhere = on_device | on_host,
   everywhere = on_device | in_reports,
-  at_block_exit = 1u << static_cast<int>(TargetKind::basic_block_exit),
-  behind_instruction = 1u << static_cast<int>(TargetKind::instruction_after),
-  at_instruction = behind_instruction | 1u << static_cast<int>(TargetKind::instruction),
-  in_blocks = at_block_exit | at_instruction | 1u << static_cast<int>(TargetKind::basic_block_entry),
-  at_loop = 7u << static_cast<int>(TargetKind::loop_entry),
-  in_functions = in_blocks | at_loop | 3u << static_cast<int>(TargetKind::function_entry),
+  at_block_exit = context_of(TargetKind::basic_block_exit),
+  behind_instruction = context_of(TargetKind::instruction_after),
+  at_instruction = behind_instruction | context_of(TargetKind::instruction),
+  in_blocks = at_block_exit | at_instruction | context_of(TargetKind::basic_block_entry),
+  at_loop = context_of(TargetKind::loop_entry) * 7,
+  in_functions = in_blocks | at_loop | context_of(TargetKind::function_entry) * 3,
 };
 
 enum class ApiArguments : std::uint8_t {
