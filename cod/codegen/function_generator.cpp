@@ -139,7 +139,7 @@ llvm::Value* FunctionGenerator::helper_call(const Expression& call) {
   frames_.pop_back();
   levels_.pop_back();
   go_to(end);
-  if (contains_return(*function.item->body)) forget_jump(Jump::returns);
+  if (exits_of(*function.item->body).returns) forget_jump(Jump::returns);
   return frame.result != nullptr ? load_slot(frame.result, frame.type) : nullptr;
 }
 

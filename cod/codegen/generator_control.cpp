@@ -19,20 +19,7 @@ bool parts_lanes(const Statement& part) {
   if (part.kind == StatementKind::block) {
     return std::ranges::any_of(part.children, [](const StatementPtr& child) { return parts_lanes(*child); });
   }
-  return !is_jump(part) && lets_lanes_leave(part);
-}
-
-/// True if the loop body contains a `continue` of this loop.
-bool continues_loop(const Statement& statement) {
-  switch (statement.kind) {
-    case StatementKind::continue_loop: return true;
-    case StatementKind::while_loop:
-    case StatementKind::do_loop:
-    case StatementKind::for_loop: return false;
-    default:
-      return std::ranges::any_of(statement.children,
-                                 [](const StatementPtr& child) { return continues_loop(*child); });
-  }
+  return !is_jump(part) && exits_of(part).any();
 }
 
 /// True if it contains labels of a switch, excluding nested switches.
@@ -117,7 +104,7 @@ void FunctionGenerator::if_statement(const Statement& statement) {
   llvm::BasicBlock* otherwise = parts.size() > 1 ? new_block("else") : nullptr;
   llvm::BasicBlock* end = new_block("endif");
   const auto asks = [](const StatementPtr& part) { return asks_about_lanes(*part); };
-  if (std::ranges::any_of(parts, asks) || lets_lanes_leave(statement)) condition = join_lanes(condition);
+  if (std::ranges::any_of(parts, asks) || exits_of(statement).any()) condition = join_lanes(condition);
   branch(condition, then, otherwise != nullptr ? otherwise : end);
   if_part(*parts[0], end);
   if (otherwise != nullptr) {
@@ -136,7 +123,7 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   llvm::BasicBlock* body = new_block("loop");
   llvm::BasicBlock* step = statement.kind == StatementKind::for_loop ? new_block("step") : test;
   llvm::BasicBlock* end = new_block("endloop");
-  const bool jumps = lets_lanes_leave(repeated);
+  const bool jumps = exits_of(repeated).any();
   ir_.CreateBr(statement.kind == StatementKind::do_loop ? body : test);
   ir_.SetInsertPoint(test);
   if (statement.condition) {
@@ -150,7 +137,7 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   begin_round(statement);
   // Lanes that leave the loop during an iteration must not keep lanes that start the next one from
   // reconverging.
-  llvm::BasicBlock* round_end = continues_loop(repeated) ? new_block("endround") : nullptr;
+  llvm::BasicBlock* round_end = exits_of(repeated).continues ? new_block("endround") : nullptr;
   levels_.push_back({round_end != nullptr ? round_end : end, false});
   this->statement(repeated);
   levels_.pop_back();
@@ -168,14 +155,14 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   }
   ir_.SetInsertPoint(end);
   if (jumps) forget_jump(Jump::breaks);
-  if (lets_lanes_leave(statement)) part_from_jumping(levels_.back().end);
+  if (exits_of(statement).any()) part_from_jumping(levels_.back().end);
 }
 
 // ---------------------------------------------------------------- switch
 
 void FunctionGenerator::switch_statement(const Statement& statement) {
   const Statement& body = *statement.children[0];
-  if (depends_on_lanes() && (asks_about_lanes(body) || lets_lanes_leave(statement)) && has_plain_labels(body))
+  if (depends_on_lanes() && (asks_about_lanes(body) || exits_of(statement).any()) && has_plain_labels(body))
     return switch_in_sections(statement);
   const Type type = promote(statement.condition->type);
   llvm::Value* value = expression_as(*statement.condition, type);
@@ -188,8 +175,8 @@ void FunctionGenerator::switch_statement(const Statement& statement) {
   levels_.pop_back();
   switches_.pop_back();
   ir_.SetInsertPoint(end);
-  if (lets_lanes_leave(body)) forget_jump(Jump::breaks);
-  if (lets_lanes_leave(statement)) part_from_jumping(levels_.back().end);
+  if (exits_of(body).any()) forget_jump(Jump::breaks);
+  if (exits_of(statement).any()) part_from_jumping(levels_.back().end);
 }
 
 void FunctionGenerator::case_label(const Statement& statement) {
@@ -257,7 +244,7 @@ void FunctionGenerator::switch_in_sections(const Statement& statement) {
     ir_.SetInsertPoint(end);
   }
   forget_jump(Jump::breaks);
-  if (lets_lanes_leave(statement)) part_from_jumping(levels_.back().end);
+  if (exits_of(statement).any()) part_from_jumping(levels_.back().end);
 }
 
 }  // namespace lynxpp::cod

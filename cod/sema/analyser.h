@@ -18,8 +18,7 @@ namespace lynxpp::cod {
 bool has_effects(const Expression& expression);
 /// True if the condition holds (does not hold) only for the lane that leastActiveThreadInWarp() elects.
 bool elects(const Expression& condition, bool holds);
-struct ApiFunction;
-const ApiFunction& overload_of(const Expression& call, const ApiFunction& here);
+const ApiFunction& overload_for(const Expression& call, const ApiFunction& here);
 
 /// The result of a function that has reported an error: no type, null, false or nullopt.
 struct Failed {

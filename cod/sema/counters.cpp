@@ -270,12 +270,12 @@ class CounterFinder {
       for (const StatementPtr& child : statement.children) find_in(*child);
       return;
     }
-    if (is_election(statement) && !contains_return(statement))
+    if (is_election(statement) && !exits_of(statement).returns)
       return find_elected(*statement.children[0], false);
-    if (counts_divergences(statement) && !contains_return(statement))
+    if (counts_divergences(statement) && !exits_of(statement).returns)
       return find_elected(*statement.children[0], true);
     add_candidate(statement, false, false);
-    returned_ = contains_return(statement);
+    returned_ = exits_of(statement).returns;
   }
 
   bool counts_divergences(const Statement& statement) const {

@@ -5,20 +5,12 @@
 namespace lynxpp::cod {
 namespace {
 
-/// `in_loop`, `in_switch`: the statement contains the loop or switch that a `continue` or `break` refers to.
-bool leaves(const Statement& statement, bool in_loop, bool in_switch) {
-  switch (statement.kind) {
-    case StatementKind::return_value: return true;
-    case StatementKind::break_loop: return !in_loop && !in_switch;
-    case StatementKind::continue_loop: return !in_loop;
-    case StatementKind::while_loop:
-    case StatementKind::do_loop:
-    case StatementKind::for_loop: in_loop = true; break;
-    case StatementKind::switch_case: in_switch = true; break;
-    default: break;
-  }
-  return std::ranges::any_of(statement.children,
-                             [&](const StatementPtr& child) { return leaves(*child, in_loop, in_switch); });
+/// True if it calls such a function, directly or through helpers. Terminates because helpers are not recursive.
+bool calls_any(const Uses& uses, bool (*is_wanted)(Api)) {
+  return std::ranges::any_of(uses.calls, [&](const Uses::Call& call) { return is_wanted(call.api->api); }) ||
+         std::ranges::any_of(uses.helpers, [&](const Uses::Helper& helper) {
+           return calls_any(helper.symbol->function->uses, is_wanted);
+         });
 }
 
 bool asks(const ExpressionPtr& expression) { return expression != nullptr && asks_about_lanes(*expression); }
@@ -38,13 +30,7 @@ bool means_lanes(Api api) {
                     unique_element_count, warp_sum, warp_max, warp_min, warp_any, warp_all, sync_warp});
 }
 
-/// Terminates because helpers are not recursive.
-bool asks_about_lanes(const Uses& uses) {
-  return std::ranges::any_of(uses.calls, [](const Uses::Call& call) { return means_lanes(call.api->api); }) ||
-         std::ranges::any_of(uses.helpers, [](const Uses::Helper& helper) {
-           return asks_about_lanes(helper.symbol->function->uses);
-         });
-}
+bool asks_about_lanes(const Uses& uses) { return calls_any(uses, means_lanes); }
 
 bool asks_about_lanes(const Expression& expression) {
   if (expression.kind == ExpressionKind::call) {
@@ -66,6 +52,21 @@ bool asks_about_lanes(const Statement& statement) {
                              [](const StatementPtr& child) { return asks_about_lanes(*child); });
 }
 
-bool lets_lanes_leave(const Statement& statement) { return leaves(statement, false, false); }
+void find_lane_values(Program& program) {
+  for (HandlerBody& body : program.handlers) {
+    const auto is_access_call = [](const Uses::Call& call) { return is_about_accesses(call.api->api); };
+    const auto is_conditional = [&](const Uses::Call& call) {
+      return is_access_call(call) && call.conditional;
+    };
+    const auto calls_in_helper = [](const Uses::Helper& helper) {
+      return calls_any(helper.symbol->function->uses, is_about_accesses);
+    };
+    const auto returns = [](const Statement* statement) { return exits_of(*statement).returns; };
+    body.handler.can_use_lane_values = std::ranges::any_of(body.uses.calls, is_access_call) &&
+                                       std::ranges::none_of(body.uses.calls, is_conditional) &&
+                                       std::ranges::none_of(body.uses.helpers, calls_in_helper) &&
+                                       std::ranges::none_of(body.statements, returns);
+  }
+}
 
 }  // namespace lynxpp::cod

@@ -16,8 +16,8 @@ bool asks_about_lanes(const Uses& uses);
 bool asks_about_lanes(const Expression& expression);
 bool asks_about_lanes(const Statement& statement);
 
-/// True if a lane that reaches the statement may skip the code after it: it returns, or contains a `break` or
-/// `continue` of an enclosing loop or switch.
-bool lets_lanes_leave(const Statement& statement);
+/// Sets Handler::can_use_lane_values if all lanes of the access call firstInSector() and similar functions:
+/// not under a condition, not in a helper function, and not in a handler that a lane may leave early.
+void find_lane_values(Program& program);
 
 }  // namespace lynxpp::cod

@@ -7,7 +7,7 @@
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
 #include "cod/sema/counters.h"
-#include "cod/sema/lane_values.h"
+#include "cod/sema/lane_dependence.h"
 #include "cod/sema/word_counts.h"
 #include "cod/word_map.h"
 

@@ -122,7 +122,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
   const bool is_misspelt_label =
       named.api == Api::instruction_is && !context_.on_host() && !expression.operands.empty() &&
       expression.operands[0]->kind == ExpressionKind::name && find(expression.operands[0]->text) == nullptr;
-  const ApiFunction& api = is_misspelt_label ? named : overload_of(expression, named);
+  const ApiFunction& api = is_misspelt_label ? named : overload_for(expression, named);
   expression.api = &api;
   expression.elected = context_.elections > 0;
   if (api.api == Api::divergent_warp && expression.operands.empty()) {
@@ -175,41 +175,7 @@ Type Analyser::call_by_arguments(Expression& expression, const ApiFunction& api)
 }
 
 bool Analyser::check_arguments(Expression& expression, const ApiFunction& api) {
-  std::size_t least = 0;
-  std::size_t most = 0;
-  switch (api.arguments) {
-    case ApiArguments::none: break;
-    case ApiArguments::condition:
-    case ApiArguments::value:
-    case ApiArguments::bits:
-    case ApiArguments::floating:
-    case ApiArguments::address:
-    case ApiArguments::element:
-    case ApiArguments::array:
-    case ApiArguments::instruction:
-    case ApiArguments::block:
-    case ApiArguments::emit_arrays: least = most = 1; break;
-    case ApiArguments::instruction_labels: least = 2, most = 32; break;
-    case ApiArguments::labels: least = 1, most = 32; break;
-    case ApiArguments::position: most = 1; break;
-    case ApiArguments::unique: least = 1, most = 2; break;
-    case ApiArguments::element_value: least = most = 2; break;
-    case ApiArguments::emit: least = 2, most = 3; break;
-    case ApiArguments::emit_ratio:
-    case ApiArguments::emit_top: least = 3, most = 4; break;
-    case ApiArguments::emit_table: least = 3, most = 33; break;
-    case ApiArguments::print: least = 1, most = 32; break;
-    case ApiArguments::append: least = 2, most = 65; break;
-    case ApiArguments::record: least = 2, most = 3; break;
-    case ApiArguments::collection:
-    case ApiArguments::words: least = most = 1; break;
-    case ApiArguments::emit_words: least = 2, most = 3; break;
-    case ApiArguments::emit_ranges: least = most = 5; break;
-    case ApiArguments::fold:
-    case ApiArguments::bin:
-    case ApiArguments::kept:
-    case ApiArguments::entry: least = most = 2; break;
-  }
+  const auto [least, most] = argument_counts(api.arguments);
   const std::size_t given = expression.operands.size();
   if (given >= least && given <= most) return true;
   const std::string takes = least == most ? count_of(least, "argument")

@@ -7,20 +7,10 @@ namespace lynxpp::cod {
 
 /// Selects between two functions with this name: about the handler's site, or about an instruction by its
 /// index.
-const ApiFunction& overload_of(const Expression& call, const ApiFunction& here) {
+const ApiFunction& overload_for(const Expression& call, const ApiFunction& here) {
   const bool has_number = !call.operands.empty() && (call.operands[0]->kind != ExpressionKind::name ||
                                                      !is_label(call.operands[0]->text));
-  if (!has_number) return here;
-  switch (here.api) {
-    case Api::instruction_is: return api_of(Api::instruction_is_of);
-    case Api::source_line: return api_of(Api::source_line_of);
-    case Api::ptx_line: return api_of(Api::ptx_line_of);
-    case Api::source_id: return api_of(Api::source_id_of);
-    case Api::source_file_id: return api_of(Api::source_file_id_of);
-    case Api::opcode_id: return api_of(Api::opcode_id_of);
-    case Api::call_target_id: return api_of(Api::call_target_id_of);
-    default: return here;
-  }
+  return has_number ? overload_of(here) : here;
 }
 
 /// instructionIs(i, LABEL, …), opcode(i), blockFirstInstruction(b), …

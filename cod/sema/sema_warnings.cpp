@@ -7,20 +7,6 @@
 namespace lynxpp::cod {
 namespace {
 
-/// True if a 'break' in the statement leaves the loop whose body it is.
-bool contains_break(const Statement& statement) {
-  switch (statement.kind) {
-    case StatementKind::break_loop: return true;
-    case StatementKind::while_loop:
-    case StatementKind::do_loop:
-    case StatementKind::for_loop:
-    case StatementKind::switch_case: return false;
-    default:
-      return std::ranges::any_of(statement.children,
-                                 [](const StatementPtr& child) { return contains_break(*child); });
-  }
-}
-
 std::optional<std::uint64_t> fixed_extent(const Dimension& dimension) {
   if (dimension.extent == Extent::lanes) return 32;
   return dimension.extent == Extent::constant ? std::optional(dimension.constant) : std::nullopt;
@@ -69,8 +55,8 @@ void Analyser::warn_of_endless_loop(const Statement& loop) {
   const auto constant = loop.condition ? evaluate(*loop.condition) : std::nullopt;
   const bool is_true =
       constant && (is_floating(constant->type) ? constant->real != 0 : constant->integer != 0);
-  if ((loop.condition && !is_true) || contains_break(*loop.children[0]) || contains_return(*loop.children[0]))
-    return;
+  const Exits exits = exits_of(*loop.children[0]);
+  if ((loop.condition && !is_true) || exits.breaks || exits.returns) return;
   warn(loop.position, "this loop is infinite", "add a condition, or a 'break' or 'return'");
 }
 

@@ -55,9 +55,18 @@ const ApiFunction* find_api(std::string_view name) {
   return found == std::end(functions) ? nullptr : &*found;
 }
 
-const ApiFunction& api_of(Api api) {
-  return *std::find_if(std::begin(functions), std::end(functions),
-                       [&](const ApiFunction& each) { return each.api == api; });
+const ApiFunction& overload_of(const ApiFunction& first) {
+  const auto found = std::find_if(&first + 1, std::end(functions),
+                                  [&](const ApiFunction& each) { return each.name == first.name; });
+  return found == std::end(functions) ? first : *found;
+}
+
+std::pair<std::size_t, std::size_t> argument_counts(ApiArguments arguments) {
+  static constexpr std::pair<std::size_t, std::size_t> counts[] = {
+#define LYNXPP_ARGUMENTS(kind, least, most) {least, most},
+#include "cod/syntax/api_arguments.def"
+  };
+  return counts[static_cast<std::size_t>(arguments)];
 }
 
 std::optional<Extent> find_extent(std::string_view name) {

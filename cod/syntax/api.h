@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cod/handler.h"
@@ -45,37 +47,8 @@ enum Contexts : std::uint32_t {
 };
 
 enum class ApiArguments : std::uint8_t {
-  none,
-  condition,
-  value,
-  bits,
-  floating,
-  address,
-  unique,
-  element,
-  element_value,
-  array,
-  instruction,
-  instruction_labels,
-  block,
-  labels,
-  position,
-  emit,
-  print,
-  append,
-  record,
-  kept,
-  collection,
-  bin,
-  entry,
-  emit_top,
-  emit_ratio,
-  emit_table,
-  fold,
-  words,
-  emit_words,
-  emit_arrays,
-  emit_ranges,
+#define LYNXPP_ARGUMENTS(kind, least, most) kind,
+#include "cod/syntax/api_arguments.def"
 };
 
 struct ApiFunction {
@@ -92,7 +65,10 @@ struct ApiFunction {
 
 /// Null if no function has this name; the first one of several overloads.
 const ApiFunction* find_api(std::string_view name);
-const ApiFunction& api_of(Api api);
+/// The second function with this name; `first` itself if it is the only one.
+const ApiFunction& overload_of(const ApiFunction& first);
+/// The least and the greatest number of arguments.
+std::pair<std::size_t, std::size_t> argument_counts(ApiArguments arguments);
 
 /// "BASIC_BLOCKS" ▶ Extent::basic_blocks.
 std::optional<Extent> find_extent(std::string_view name);

@@ -44,10 +44,20 @@ ExpressionPtr clone(const Expression& expression) {
   return result;
 }
 
-bool contains_return(const Statement& statement) {
-  return statement.kind == StatementKind::return_value ||
-         std::ranges::any_of(statement.children,
-                             [](const StatementPtr& child) { return contains_return(*child); });
+Exits exits_of(const Statement& statement) {
+  using enum StatementKind;
+  const StatementKind kind = statement.kind;
+  Exits exits{kind == return_value, kind == break_loop, kind == continue_loop};
+  for (const StatementPtr& child : statement.children) {
+    const Exits inner = exits_of(*child);
+    exits.returns |= inner.returns;
+    exits.breaks |= inner.breaks;
+    exits.continues |= inner.continues;
+  }
+  const bool is_loop = kind == while_loop || kind == do_loop || kind == for_loop;
+  if (is_loop) exits.continues = false;
+  if (is_loop || kind == switch_case) exits.breaks = false;
+  return exits;
 }
 
 SourceLocation location_of(const std::vector<SourceFile>& files, const Position& position) {

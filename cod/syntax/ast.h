@@ -197,8 +197,15 @@ struct Statement {
 };
 using StatementPtr = std::unique_ptr<Statement>;
 
-/// True if the statement or a nested one returns.
-bool contains_return(const Statement& statement);
+/// The jumps in a statement to code after it or outside of it.
+struct Exits {
+  bool returns = false;
+  bool breaks = false;     ///< of an enclosing loop or switch
+  bool continues = false;  ///< of an enclosing loop
+  /// True if a lane that reaches the statement may skip the code after it.
+  bool any() const { return returns || breaks || continues; }
+};
+Exits exits_of(const Statement& statement);
 
 struct Label {
   std::string name;
