@@ -57,7 +57,6 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
     return;
   }
   argument.symbol = symbol;
-  argument.type = symbol->type;
   program_.checks_bounds = true;
   if (api.api == Api::count_words) program_.arrays[symbol->index].counts_words = true;
 }

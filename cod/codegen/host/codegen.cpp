@@ -127,126 +127,35 @@ class HostGenerator final : public FunctionGenerator {
     return call_runtime(&host_find_entry, {pointer_to(&map), lead_of(map, index), slot});
   }
 
-  llvm::Value* collection_call(const Expression& call) {
-    if (call.api->arguments == ApiArguments::bin) {
-      llvm::Value* bin = expression_as(*call.operands[1], Type::u64);
-      return call_runtime(&host_bin_bound, {pointer_to(&call), bin});
-    }
-    const Expression& counter = *call.operands[0];
-    const Collection& collection = *counter.symbol->collection;
-    const bool is_total = counter.operands.size() != collection.leading.size();
-    llvm::Value* lead = is_total ? i64(all_of_them) : lead_of(collection, counter);
-    if (call.api->arguments == ApiArguments::collection)
-      return call_runtime(&host_collection_value, {pointer_to(&call), lead});
-    llvm::Value* number = expression_as(*call.operands[1], Type::u64);
-    llvm::Value* bits = call_runtime(&host_entry, {pointer_to(&call), lead, number});
-    if (!is_floating(call.type)) return convert(bits, Type::u64, call.type);
-    return convert(ir_.CreateBitCast(bits, ir_.getDoubleTy()), Type::f64, call.type);
-  }
-
   /// Unreachable: sema rejects per-thread variables in ON_REPORT.
   llvm::AllocaInst* state_slot(const Symbol& state, bool) override {
     return new_slot(llvm_type(state.type), state.name);
   }
 
   llvm::Value* call_api(const Expression& call) override {
-    switch (call.api->arguments) {
-      case ApiArguments::emit: emit(call); return nullptr;
-      case ApiArguments::emit_top: {
-        llvm::Value* unit = unit_of(call, 3);
-        call_runtime(&host_emit_collection, {pointer_to(&call), text_of(*call.operands[0]), unit,
-                                             expression_as(*call.operands[2], Type::u64)});
-        return nullptr;
-      }
-      case ApiArguments::bits:
-      case ApiArguments::floating: return floating_call(call);
-      case ApiArguments::collection:
-      case ApiArguments::bin:
-      case ApiArguments::entry: return collection_call(call);
-      case ApiArguments::print: print(call); return nullptr;
-      case ApiArguments::fold: return nullptr;  // Program::folds
-      case ApiArguments::emit_ratio: emit_ratio(call); return nullptr;
-      case ApiArguments::emit_table: call_runtime(&host_emit_table, {pointer_to(&call)}); return nullptr;
-      case ApiArguments::emit_ranges: call_runtime(&host_emit_ranges, {pointer_to(&call)}); return nullptr;
-      case ApiArguments::emit_words: {
-        llvm::Value* unit = unit_of(call, 2);
-        call_runtime(&host_emit_words, {pointer_to(&call), text_of(*call.operands[0]), unit});
-        return nullptr;
-      }
-      case ApiArguments::emit_arrays:
-        call_runtime(&host_emit_arrays, {text_of(*call.operands[0])});
-        return nullptr;
-      case ApiArguments::array: {
-        llvm::Value* bits = call_runtime(&host_reduce, {pointer_to(&call)});
-        return call.type == Type::f64 ? ir_.CreateBitCast(bits, ir_.getDoubleTy()) : bits;
-      }
-      case ApiArguments::instruction:
-      case ApiArguments::instruction_labels:
-      case ApiArguments::block: return site_call(call);
-      default: break;
+    const ApiArguments kind = call.api->arguments;
+    if (kind == ApiArguments::bits || kind == ApiArguments::floating) return floating_call(call);
+    if (kind == ApiArguments::fold) return nullptr;  // Program::folds
+    llvm::Type* wide = ir_.getInt64Ty();
+    llvm::AllocaInst* arguments = new_slot(llvm::ArrayType::get(wide, call.operands.size()), "arguments");
+    for (std::size_t i = 0; i < call.operands.size(); ++i)
+      ir_.CreateStore(argument(*call.operands[i]), ir_.CreateConstGEP1_64(wide, arguments, i));
+    llvm::Value* bits = call_runtime(&host_call, {pointer_to(&call), arguments});
+    if (is_floating(call.type))
+      return convert(ir_.CreateBitCast(bits, ir_.getDoubleTy()), Type::f64, call.type);
+    return convert(bits, Type::u64, call.type);
+  }
+
+  /// See HostCall::arguments.
+  llvm::Value* argument(const Expression& value) {
+    if (value.kind == ExpressionKind::string) return number_of(&value.text);
+    if (value.type == Type::text) return expression(value);
+    const Collection* collection = value.symbol != nullptr ? value.symbol->collection : nullptr;
+    if (collection != nullptr && value.symbol == collection->counter) {
+      const bool is_total = value.operands.size() != collection->leading.size();
+      return is_total ? i64(all_of_them) : lead_of(*collection, value);
     }
-    if (call.type == Type::text)
-      return call_runtime(&host_launch_text, {i64(static_cast<std::uint64_t>(call.api->api))});
-    llvm::Value* value = call_runtime(&host_launch_value, {i64(static_cast<std::uint64_t>(call.api->api))});
-    return convert(value, Type::u64, call.type);
-  }
-
-  llvm::Value* site_call(const Expression& call) {
-    llvm::Value* index = expression_as(*call.operands[0], Type::u64);
-    if (call.type == Type::text) return call_runtime(&host_site_text, {pointer_to(&call), index});
-    llvm::Value* value = call_runtime(&host_site_value, {pointer_to(&call), index});
-    return convert(value, Type::u64, call.type);
-  }
-
-  /// The address of a std::string.
-  llvm::Value* text_of(const Expression& text) {
-    return text.kind == ExpressionKind::string ? number_of(&text.text) : expression(text);
-  }
-
-  /// The optional argument at `index`; null if it is omitted.
-  llvm::Value* unit_of(const Expression& call, std::size_t index) {
-    return call.operands.size() > index ? text_of(*call.operands[index]) : i64(0);
-  }
-
-  void emit(const Expression& call) {
-    llvm::Value* name = text_of(*call.operands[0]);
-    llvm::Value* unit = unit_of(call, 2);
-    const Expression& value = *call.operands[1];
-    const Symbol* symbol = value.kind == ExpressionKind::name ? value.symbol : nullptr;
-    if (symbol != nullptr && symbol->collection != nullptr) {
-      call_runtime(&host_emit_collection, {pointer_to(&call), name, unit, i64(all_of_them)});
-    } else if (symbol != nullptr && symbol->kind == Symbol::Kind::record && !symbol->dimensions.empty()) {
-      call_runtime(&host_emit_record, {pointer_to(&call), name, unit});
-    } else if (symbol != nullptr && symbol->kind == Symbol::Kind::array) {
-      call_runtime(&host_emit_array, {pointer_to(&call), name, unit});
-    } else {
-      llvm::Value* bits = bits_of_value(expression(value), value.type);
-      call_runtime(&host_emit_value, {pointer_to(&call), name, unit, bits});
-    }
-  }
-
-  void emit_ratio(const Expression& call) {
-    llvm::Value* name = text_of(*call.operands[0]);
-    llvm::Value* unit = unit_of(call, 3);
-    const auto bits = [&](std::size_t i) {
-      const Expression& value = *call.operands[i];
-      return bits_of_value(expression(value), value.type);
-    };
-    llvm::Value* numerator = bits(1);
-    call_runtime(&host_emit_ratio, {pointer_to(&call), name, unit, numerator, bits(2)});
-  }
-
-  void print(const Expression& call) {
-    const std::size_t count = call.operands.size() - 1;
-    llvm::AllocaInst* values =
-        new_slot(llvm::ArrayType::get(ir_.getInt64Ty(), std::max<std::size_t>(count, 1)), "values");
-    for (std::size_t i = 0; i < count; ++i) {
-      const Expression& argument = *call.operands[i + 1];
-      llvm::Value* bits = argument.type == Type::text ? text_of(argument)
-                                                      : bits_of_value(expression(argument), argument.type);
-      ir_.CreateStore(bits, ir_.CreateConstGEP1_64(ir_.getInt64Ty(), values, i));
-    }
-    call_runtime(&host_print, {pointer_to(&call), values});
+    return is_arithmetic(value.type) ? bits_of_value(expression(value), value.type) : i64(0);
   }
 
   llvm::Value* run_ = nullptr;

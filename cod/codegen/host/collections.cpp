@@ -8,8 +8,6 @@
 namespace lynxpp::cod {
 namespace {
 
-using Values = decltype(Emitted::values);
-
 std::uint64_t value_in(const HostRun& run, const Symbol& array, std::uint64_t index) {
   std::uint64_t value = 0;
   std::memcpy(&value, run.launch.arrays[array.index].data() + index * sizeof value, sizeof value);
@@ -113,48 +111,6 @@ std::uint64_t total_of(HostRun& run, const Collection& collection, std::uint64_t
   return total;
 }
 
-Values as_type(const std::vector<std::uint64_t>& bits, Type type) {
-  if (is_floating(type)) {
-    std::vector<double> values;
-    for (const std::uint64_t each : bits) values.push_back(std::bit_cast<double>(each));
-    return values;
-  }
-  if (!is_signed(type)) return bits;
-  return std::vector<std::int64_t>(bits.begin(), bits.end());
-}
-
-/// Emits columns of one length as a table.
-class Table {
- public:
-  /// `left_out`: number of rows that the columns omit.
-  Table(HostRun& run, const std::string& name, const std::string& unit, std::uint64_t left_out)
-      : run_(run), name_(run.take_name(name)), unit_(unit), left_out_(left_out) {}
-
-  /// `has_unit`: the values have the table's unit. `naming`: names of its values.
-  void column(const std::string& name, Type type, const std::vector<std::uint64_t>& bits, bool has_unit,
-              Folding folding, const Collection::Naming& naming = {}) {
-    Emitted emitted;
-    emitted.name = name.empty() ? name_ : name_ + "." + name;
-    emitted.table = name_;
-    emitted.dimensions = {bits.size()};
-    emitted.values = as_type(bits, type);
-    if (has_unit) emitted.unit = unit_;
-    emitted.folding = folding;
-    emitted.left_out = left_out_;
-    if (naming.function != nullptr) {
-      for (const std::uint64_t number : bits)
-        emitted.texts.push_back(name_of_number(run_.launch, naming.function->api, number));
-    }
-    run_.emit(std::move(emitted));
-  }
-
- private:
-  HostRun& run_;
-  std::string name_;
-  const std::string& unit_;
-  std::uint64_t left_out_;
-};
-
 /// The slots that the rows of the table show, and the leading index of each.
 struct Rows {
   std::vector<std::uint64_t> slots;
@@ -190,7 +146,19 @@ Rows rows_of(HostRun& run, const Collection& collection, std::uint64_t most) {
 void emit_table(HostRun& run, const Collection& collection, const std::string& name, const std::string& unit,
                 std::uint64_t most) {
   const Rows rows = rows_of(run, collection, most);
-  Table table(run, name, unit, rows.left_out);
+  Emitted row;
+  row.table = run.take_name(name);
+  row.dimensions = {rows.slots.size()};
+  row.left_out = rows.left_out;
+  const auto emit = [&](const std::string& column, Type type, std::vector<std::uint64_t> bits,
+                        const std::string& own_unit, Folding folding, const Collection::Naming& naming) {
+    Emitted each = row;
+    if (naming.function != nullptr) {
+      for (const std::uint64_t number : bits)
+        each.texts.push_back(name_of_number(run.launch, naming.function->api, number));
+    }
+    run.emit_column(std::move(each), column, values_of(std::move(bits), type), own_unit, folding);
+  };
   const bool is_map = collection.kind == Collection::Kind::map;
   std::uint64_t inner = leads(run, collection);
   for (const Dimension& dimension : collection.leading) {
@@ -198,13 +166,13 @@ void emit_table(HostRun& run, const Collection& collection, const std::string& n
     inner /= extent;
     std::vector<std::uint64_t> column;
     for (const std::uint64_t lead : rows.leads) column.push_back(lead / inner % extent);
-    table.column(dimension.name, Type::u64, column, false, is_map ? Folding::key : Folding::same);
+    emit(dimension.name, Type::u64, std::move(column), "", is_map ? Folding::key : Folding::same, {});
   }
   for (std::size_t i = 0; i < collection.key.size(); ++i) {
     std::vector<std::uint64_t> column;
     for (const std::uint64_t slot : rows.slots) column.push_back(key_field(run, collection, slot, i));
     const Collection::KeyField& key = collection.key[i];
-    table.column(key.name.empty() ? "key" : key.name, key.type, column, false, Folding::key, key.naming);
+    emit(key.name.empty() ? "key" : key.name, key.type, std::move(column), "", Folding::key, key.naming);
   }
   for (std::size_t i = 0; i < collection.leaves.size(); ++i) {
     const Symbol& leaf = *collection.leaves[i];
@@ -212,9 +180,11 @@ void emit_table(HostRun& run, const Collection& collection, const std::string& n
     for (const std::uint64_t slot : rows.slots) column.push_back(wide_bits(run, leaf, slot));
     const bool is_record = leaf.name.size() > collection.name.size();
     const std::string own = is_record ? leaf.name.substr(collection.name.size() + 1) : "value";
-    const Collection::Naming naming = is_map ? Collection::Naming{} : collection.namings[i];
-    const Folding folding = naming.function != nullptr ? Folding::same : Folding::by_name;
-    table.column(own, leaf.type, column, true, is_map ? folding_of(leaf) : folding, naming);
+    const Collection::Naming& naming = collection.namings[i];
+    const Folding folding = is_map                       ? folding_of(leaf)
+                            : naming.function != nullptr ? Folding::same
+                                                         : Folding::by_name;
+    emit(own, leaf.type, std::move(column), unit, folding, naming);
   }
 }
 
@@ -251,48 +221,30 @@ std::uint64_t host_find_entry(HostRun* run, const Collection* map, std::uint64_t
   return found == entries.by_key.end() ? ~std::uint64_t{0} : found->second;
 }
 
-std::uint64_t host_collection_value(HostRun* run, const Expression* call, std::uint64_t lead) {
-  const Collection& collection = *call->operands[0]->symbol->collection;
-  switch (call->api->api) {
-    case Api::length: return total_of(*run, collection, lead, length_of);
-    case Api::dropped: return total_of(*run, collection, lead, dropped_of);
-    case Api::overflow:
-      return total_of(*run, collection, lead,
-                      [](HostRun& each, const Collection& histogram, std::uint64_t i) {
-                        return value_in(each, *histogram.overflow, i);
-                      });
-    default: break;
-  }
-  return total_of(*run, collection, lead, [](HostRun& each, const Collection& histogram, std::uint64_t i) {
-    return value_in(each, *histogram.counter, i);
-  });
+std::uint64_t collection_value(const HostCall& call) {
+  const Collection& collection = *call.symbol(0).collection;
+  const auto total = [&](auto value) { return total_of(call.run, collection, call.arguments[0], value); };
+  if (call.api() == Api::length) return total(length_of);
+  if (call.api() == Api::dropped) return total(dropped_of);
+  const Symbol& counter = call.api() == Api::overflow ? *collection.overflow : *collection.counter;
+  return total([&](HostRun& run, const Collection&, std::uint64_t i) { return value_in(run, counter, i); });
 }
 
-std::uint64_t host_bin_bound(HostRun* run, const Expression* call, std::uint64_t bin) {
-  const Collection& histogram = *call->symbol->collection;
-  if (bin >= histogram.capacity) {
-    host_out_of_range(run, call);
-    return 0;
-  }
-  const bool is_end = call->api->api == Api::bin_to;
-  return static_cast<std::uint64_t>(histogram.bin_bound(bin + (is_end ? 1 : 0)));
+std::uint64_t bin_bound(const HostCall& call) {
+  const Collection& histogram = *call.expression.symbol->collection;
+  const std::uint64_t bin = call.arguments[1];
+  if (bin >= histogram.capacity) return host_out_of_range(&call.run, &call.expression), 0;
+  return static_cast<std::uint64_t>(histogram.bin_bound(bin + (call.api() == Api::bin_to ? 1 : 0)));
 }
 
-std::uint64_t host_entry(HostRun* run, const Expression* call, std::uint64_t lead, std::uint64_t number) {
-  const Collection& map = *call->operands[0]->symbol->collection;
-  const std::vector<std::uint64_t>& entries = entries_of(*run, map, lead);
-  if (number >= entries.size()) {
-    host_out_of_range(run, call);
-    return 0;
-  }
-  if (call->api->api == Api::entry_key) return key_field(*run, map, entries[number], call->value);
-  return wide_bits(*run, *map.leaves[call->value], entries[number]);
-}
-
-void host_emit_collection(HostRun* run, const Expression* call, const std::string* name,
-                          const std::string* unit, std::uint64_t most) {
-  emit_collection(*run, *call->operands[1]->symbol->collection, *name,
-                  unit != nullptr ? *unit : std::string(), most);
+std::uint64_t map_entry(const HostCall& call) {
+  const Collection& map = *call.symbol(0).collection;
+  const std::vector<std::uint64_t>& entries = entries_of(call.run, map, call.arguments[0]);
+  const std::uint64_t number = call.arguments[1];
+  const std::uint64_t part = call.expression.value;
+  if (number >= entries.size()) return host_out_of_range(&call.run, &call.expression), 0;
+  if (call.api() == Api::entry_key) return key_field(call.run, map, entries[number], part);
+  return wide_bits(call.run, *map.leaves[part], entries[number]);
 }
 
 void emit_collection(HostRun& run, const Collection& collection, const std::string& name,

@@ -52,13 +52,13 @@ std::uint64_t element(const HostRun& run, const Symbol& array, std::uint64_t ind
 
 class Ranges {
  public:
-  Ranges(HostRun& run, const Expression& call)
-      : run_(run),
-        closed_(*call.operands[1]->symbol->collection),
-        open_(*call.operands[2]->symbol),
-        left_(*call.operands[3]->symbol),
-        last_(*call.operands[4]->symbol),
-        tallies_(run.launch.shared_arrays.size()) {}
+  explicit Ranges(const HostCall& call)
+      : run_(call.run),
+        closed_(*call.symbol(1).collection),
+        open_(call.symbol(2)),
+        left_(call.symbol(3)),
+        last_(call.symbol(4)),
+        tallies_(call.run.launch.shared_arrays.size()) {}
 
   void collect() {
     for (const std::uint64_t slot : entry_slots(run_, closed_)) {
@@ -109,15 +109,6 @@ class Ranges {
     records_[{array, range.block, range.begin, end, ending}].add(range.accesses);
   }
 
-  void emit_column(Emitted row, const char* column, std::vector<std::uint64_t> values,
-                   const std::string& unit, Folding folding) {
-    row.name = row.table + "." + column;
-    row.values = std::move(values);
-    row.unit = unit;
-    row.folding = folding;
-    run_.emit(std::move(row));
-  }
-
   template <typename Value>
   std::vector<std::uint64_t> of_arrays(Value value) const {
     std::vector<std::uint64_t> values;
@@ -140,25 +131,26 @@ class Ranges {
       return of_arrays([ending](const ArrayTally& each) { return each.ended[ending]; });
     };
     const auto ranges = of_arrays([](const ArrayTally& each) { return each.of_ranges.words; });
-    emit_column(row, "words", words, "words", Folding::mean);
-    emit_column(row, "records", of_arrays([](const ArrayTally& each) { return each.records; }), "ranges",
-                Folding::sum);
-    emit_column(row, "ranges", ranges, "ranges of a word", Folding::sum);
-    emit_column(row, "stored", ended(stored), "ranges of a word", Folding::sum);
-    emit_column(row, "overwritten", ended(overwritten), "ranges of a word", Folding::sum);
-    emit_column(row, "open_at_exit", ended(open_at_exit), "ranges of a word", Folding::sum);
+    run_.emit_column(row, "words", words, "words", Folding::mean);
+    run_.emit_column(row, "records", of_arrays([](const ArrayTally& each) { return each.records; }), "ranges",
+                     Folding::sum);
+    run_.emit_column(row, "ranges", ranges, "ranges of a word", Folding::sum);
+    run_.emit_column(row, "stored", ended(stored), "ranges of a word", Folding::sum);
+    run_.emit_column(row, "overwritten", ended(overwritten), "ranges of a word", Folding::sum);
+    run_.emit_column(row, "open_at_exit", ended(open_at_exit), "ranges of a word", Folding::sum);
     const auto accesses = of_arrays([](const ArrayTally& each) { return each.of_ranges.accesses; });
-    emit_column(row, "accesses", accesses, "accesses", Folding::sum);
+    run_.emit_column(row, "accesses", accesses, "accesses", Folding::sum);
     Emitted mean = row;
     mean.denominators = ranges;
-    emit_column(mean, "mean", accesses, "accesses per word and range", Folding::by_name);
+    run_.emit_column(mean, "mean", accesses, "accesses per word and range", Folding::by_name);
     const auto least = of_arrays(
         [](const ArrayTally& each) { return each.of_ranges.words == 0 ? 0 : each.of_ranges.least; });
-    emit_column(row, "least", least, "accesses", Folding::least);
-    emit_column(row, "greatest", of_arrays([](const ArrayTally& each) { return each.of_ranges.greatest; }),
-                "accesses", Folding::greatest);
-    emit_column(row, "outside", of_arrays([](const ArrayTally& each) { return each.outside; }), "accesses",
-                Folding::sum);
+    run_.emit_column(row, "least", least, "accesses", Folding::least);
+    run_.emit_column(row, "greatest",
+                     of_arrays([](const ArrayTally& each) { return each.of_ranges.greatest; }), "accesses",
+                     Folding::greatest);
+    run_.emit_column(row, "outside", of_arrays([](const ArrayTally& each) { return each.outside; }),
+                     "accesses", Folding::sum);
   }
 
   template <typename Value>
@@ -173,7 +165,7 @@ class Ranges {
     row.table = run_.take_name(name + "_records");
     row.dimensions = {records_.size()};
     const auto column = [&](const char* of, const std::string& unit, auto value) {
-      emit_column(row, of, of_records(value), unit, Folding::by_name);
+      run_.emit_column(row, of, of_records(value), unit, Folding::by_name);
     };
     column("array", "id", [](const RecordKey& key, const Tally&) { return key.array; });
     column("block", "id", [](const RecordKey& key, const Tally&) { return key.block; });
@@ -186,8 +178,9 @@ class Ranges {
     column("greatest", "accesses", [](const RecordKey&, const Tally& tally) { return tally.greatest; });
     Emitted mean = row;
     mean.denominators = of_records([](const RecordKey&, const Tally& tally) { return tally.words; });
-    emit_column(mean, "mean", of_records([](const RecordKey&, const Tally& tally) { return tally.accesses; }),
-                "accesses per word", Folding::by_name);
+    run_.emit_column(mean, "mean",
+                     of_records([](const RecordKey&, const Tally& tally) { return tally.accesses; }),
+                     "accesses per word", Folding::by_name);
   }
 
   HostRun& run_;
@@ -200,10 +193,10 @@ class Ranges {
 
 }  // namespace
 
-void host_emit_ranges(HostRun* run, const Expression* call) {
-  Ranges ranges(*run, *call);
+void emit_ranges(const HostCall& call) {
+  Ranges ranges(call);
   ranges.collect();
-  ranges.emit(call->operands[0]->text);
+  ranges.emit(call.text(0));
 }
 
 }  // namespace lynxpp::cod

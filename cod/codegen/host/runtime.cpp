@@ -66,17 +66,10 @@ std::string first_free(const std::string& name, std::set<std::string>& taken) {
   return free;
 }
 
-/// One value of the type, from its bits as a long, an unsigned long or a double.
-decltype(Emitted::values) number_of(Type type, std::uint64_t bits) {
-  if (is_floating(type)) return std::vector<double>{std::bit_cast<double>(bits)};
-  if (is_signed(type)) return std::vector<std::int64_t>{static_cast<std::int64_t>(bits)};
-  return std::vector<std::uint64_t>{bits};
-}
-
-Emitted named(const std::string& name, const std::string* unit) {
+Emitted named(const std::string& name, const std::string& unit) {
   Emitted emitted;
   emitted.name = name;
-  if (unit != nullptr) emitted.unit = *unit;
+  emitted.unit = unit;
   return emitted;
 }
 
@@ -105,6 +98,15 @@ void HostRun::emit(Emitted emitted) {
   declare_fold(program, emitted);
   emitted.name = first_free(emitted.name, emitted_names);
   launch.emit(std::move(emitted));
+}
+
+void HostRun::emit_column(Emitted row, const std::string& column, decltype(Emitted::values) values,
+                          const std::string& unit, Folding folding) {
+  row.name = row.table + "." + column;
+  row.values = std::move(values);
+  row.unit = unit;
+  row.folding = folding;
+  emit(std::move(row));
 }
 
 void HostRun::add_mishap(const Position* place, const char* message) {
@@ -181,32 +183,6 @@ void* host_array(HostRun* run, std::uint64_t array) {
   return run->elements_of(static_cast<std::uint32_t>(array));
 }
 
-std::uint64_t host_launch_value(HostRun* run, std::uint64_t api) {
-  const LaunchView& launch = run->launch;
-  switch (static_cast<Api>(api)) {
-    case Api::grid_dim_x: return launch.grid[0];
-    case Api::grid_dim_y: return launch.grid[1];
-    case Api::grid_dim_z: return launch.grid[2];
-    case Api::block_dim_x: return launch.block[0];
-    case Api::block_dim_y: return launch.block[1];
-    case Api::block_dim_z: return launch.block[2];
-    case Api::block_dim: return std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-    case Api::grid_dim: return run->extents.blocks;
-    case Api::warp_count: return run->extents.warps;
-    case Api::basic_block_count: return launch.basic_blocks;
-    case Api::instruction_count: return launch.instructions;
-    case Api::clock_rate: return launch.clock_khz;
-    case Api::multiprocessor_count: return launch.multiprocessors;
-    case Api::compute_capability: return launch.compute_capability;
-    case Api::launch_index: return launch.launch;
-    default: return 0;
-  }
-}
-
-const std::string* host_launch_text(HostRun* run, std::uint64_t api) {
-  return static_cast<Api>(api) == Api::kernel_name ? &run->kernel_name : &run->device_name;
-}
-
 void* host_variable(HostRun* run, std::uint64_t offset) { return run->host + offset; }
 
 void host_out_of_range(HostRun* run, const Expression* place) {
@@ -221,19 +197,12 @@ void host_division_by_zero(HostRun* run, const Expression* place) {
   run->add_mishap(place, "division by zero; the result was taken as 0");
 }
 
-void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
-                     std::uint64_t bits) {
-  Emitted emitted = named(run->take_name(*name), unit);
-  emitted.values = number_of(call->operands[1]->type, bits);
-  run->emit(std::move(emitted));
-}
-
-void host_emit_ratio(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
-                     std::uint64_t numerator, std::uint64_t denominator) {
-  Emitted emitted = named(run->take_name(*name), unit);
-  emitted.values = number_of(call->operands[1]->type, numerator);
-  emitted.denominators = number_of(call->operands[2]->type, denominator);
-  run->emit(std::move(emitted));
+decltype(Emitted::values) values_of(std::vector<std::uint64_t> bits, Type type) {
+  if (is_signed(type) && !is_floating(type)) return std::vector<std::int64_t>(bits.begin(), bits.end());
+  if (!is_floating(type)) return bits;
+  std::vector<double> values;
+  for (const std::uint64_t each : bits) values.push_back(std::bit_cast<double>(each));
+  return values;
 }
 
 namespace {
@@ -289,67 +258,136 @@ void emit_elements(HostRun& run, const Elements& elements, const std::vector<Dim
 }
 
 void emit_column(HostRun& run, const Symbol& leaf, const std::string& table, const std::string& column,
-                 const std::string* unit) {
+                 const std::string& unit) {
   Emitted emitted = named(table + "." + column, unit);
   emitted.table = table;
   emit_elements(run, elements_of(run, leaf), leaf.dimensions, std::move(emitted));
 }
 
-}  // namespace
-
-void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
-  const GlobalArray& array = run.program.arrays[index];
-  const Elements elements{run.elements_of(index), run.counts[index], array.type, false, {}};
-  emit_elements(run, elements, array.dimensions, named(run.take_name(name), &unit));
-}
-
-void host_emit_record(HostRun* run, const Expression* call, const std::string* name,
-                      const std::string* unit) {
-  const std::string table = run->take_name(*name);
+/// An array of structures: its fields become the columns of a table.
+void emit_record(const HostCall& call) {
+  const std::string table = call.run.take_name(call.text(0));
   const auto emit = [&](const auto& self, const Symbol& record, const std::string& prefix) -> void {
     for (const auto& [field, symbol] : record.fields) {
       if (symbol->kind == Symbol::Kind::record) {
         self(self, *symbol, prefix + field + ".");
       } else {
-        emit_column(*run, *symbol, table, prefix + field, unit);
+        emit_column(call.run, *symbol, table, prefix + field, call.unit(2));
       }
     }
   };
-  emit(emit, *call->operands[1]->symbol, "");
+  emit(emit, call.symbol(1), "");
 }
 
-void host_emit_table(HostRun* run, const Expression* call) {
-  const std::string table = run->take_name(call->operands[0]->text);
-  for (std::size_t i = 1; i + 1 < call->operands.size(); i += 2)
-    emit_column(*run, *call->operands[i + 1]->symbol, table, call->operands[i]->text, nullptr);
+void emit(const HostCall& call) {
+  HostRun& run = call.run;
+  const Expression& value = *call.expression.operands[1];
+  const Symbol* symbol = value.kind == ExpressionKind::name ? value.symbol : nullptr;
+  if (symbol != nullptr && symbol->collection != nullptr)
+    return emit_collection(run, *symbol->collection, call.text(0), call.unit(2), all_of_them);
+  if (symbol != nullptr && symbol->kind == Symbol::Kind::record && !symbol->dimensions.empty())
+    return emit_record(call);
+  Emitted emitted = named(run.take_name(call.text(0)), call.unit(2));
+  if (symbol != nullptr && symbol->kind == Symbol::Kind::array)
+    return emit_elements(run, elements_of(run, *symbol), symbol->dimensions, std::move(emitted));
+  emitted.values = values_of({call.arguments[1]}, value.type);
+  run.emit(std::move(emitted));
 }
 
-void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
-  const Symbol& symbol = *call->operands[1]->symbol;
-  emit_elements(*run, elements_of(*run, symbol), symbol.dimensions, named(run->take_name(*name), unit));
+void emit_ratio(const HostCall& call) {
+  Emitted emitted = named(call.run.take_name(call.text(0)), call.unit(3));
+  emitted.values = values_of({call.arguments[1]}, call.expression.operands[1]->type);
+  emitted.denominators = values_of({call.arguments[2]}, call.expression.operands[2]->type);
+  call.run.emit(std::move(emitted));
 }
 
-std::uint64_t host_reduce(HostRun* run, const Expression* call) {
-  const Elements elements = elements_of(*run, *call->operands[0]->symbol);
+void emit_table(const HostCall& call) {
+  const std::string table = call.run.take_name(call.text(0));
+  for (std::size_t i = 1; i + 1 < call.expression.operands.size(); i += 2)
+    emit_column(call.run, call.symbol(i + 1), table, call.text(i), "");
+}
+
+std::uint64_t reduce(const HostCall& call) {
+  const Elements elements = elements_of(call.run, call.symbol(0));
   return with_type(elements.type, [&](auto element) {
-    return reduce<decltype(element)>(call->api->api, elements.data, elements.count);
+    return reduce<decltype(element)>(call.api(), elements.data, elements.count);
   });
 }
 
-void host_print(HostRun* run, const Expression* call, const std::uint64_t* values) {
+void print(const HostCall& call) {
   std::vector<FormatPiece> pieces;
   std::string unknown;
-  if (!run->launch.print || !parse_format(call->operands[0]->text, pieces, unknown)) return;
+  if (!call.run.launch.print || !parse_format(call.text(0), pieces, unknown)) return;
   std::string text;
-  std::size_t argument = 0;
+  std::size_t i = 0;
   for (const FormatPiece& piece : pieces) {
     if (piece.kind == FormatPiece::Kind::text) {
       text += piece.text;
       continue;
     }
-    text += format_value(piece, *values++, call->operands[++argument]->type);
+    ++i;
+    text += format_value(piece, call.arguments[i], call.expression.operands[i]->type);
   }
-  run->launch.print(text);
+  call.run.launch.print(text);
+}
+
+std::uint64_t launch_value(const HostRun& run, Api api) {
+  const LaunchView& launch = run.launch;
+  switch (api) {
+    case Api::grid_dim_x: return launch.grid[0];
+    case Api::grid_dim_y: return launch.grid[1];
+    case Api::grid_dim_z: return launch.grid[2];
+    case Api::block_dim_x: return launch.block[0];
+    case Api::block_dim_y: return launch.block[1];
+    case Api::block_dim_z: return launch.block[2];
+    case Api::block_dim: return std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+    case Api::grid_dim: return run.extents.blocks;
+    case Api::warp_count: return run.extents.warps;
+    case Api::basic_block_count: return launch.basic_blocks;
+    case Api::instruction_count: return launch.instructions;
+    case Api::clock_rate: return launch.clock_khz;
+    case Api::multiprocessor_count: return launch.multiprocessors;
+    case Api::compute_capability: return launch.compute_capability;
+    case Api::launch_index: return launch.launch;
+    case Api::kernel_name: return std::bit_cast<std::uint64_t>(&run.kernel_name);
+    case Api::device_name: return std::bit_cast<std::uint64_t>(&run.device_name);
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+std::uint64_t host_call(HostRun* run, const Expression* expression, const std::uint64_t* arguments) {
+  const HostCall call{*run, *expression, arguments};
+  switch (expression->api->arguments) {
+    case ApiArguments::array: return reduce(call);
+    case ApiArguments::collection: return collection_value(call);
+    case ApiArguments::bin: return bin_bound(call);
+    case ApiArguments::entry: return map_entry(call);
+    case ApiArguments::instruction:
+    case ApiArguments::instruction_labels:
+    case ApiArguments::block:
+      return expression->type == Type::text ? std::bit_cast<std::uint64_t>(&site_text(call))
+                                            : site_value(call);
+    case ApiArguments::emit: emit(call); break;
+    case ApiArguments::emit_top:
+      emit_collection(*run, *call.symbol(1).collection, call.text(0), call.unit(3), arguments[2]);
+      break;
+    case ApiArguments::emit_ratio: emit_ratio(call); break;
+    case ApiArguments::emit_table: emit_table(call); break;
+    case ApiArguments::emit_words: emit_words(call); break;
+    case ApiArguments::emit_arrays: emit_arrays(call); break;
+    case ApiArguments::emit_ranges: emit_ranges(call); break;
+    case ApiArguments::print: print(call); break;
+    default: return launch_value(*run, expression->api->api);
+  }
+  return 0;
+}
+
+void emit_array(HostRun& run, std::uint32_t index, const std::string& name, const std::string& unit) {
+  const GlobalArray& array = run.program.arrays[index];
+  const Elements elements{run.elements_of(index), run.counts[index], array.type, false, {}};
+  emit_elements(run, elements, array.dimensions, named(run.take_name(name), unit));
 }
 
 }  // namespace lynxpp::cod

@@ -1,6 +1,7 @@
-// Functions that native code of ON_REPORT calls, by address. Plain functions without LLVM types.
+// The functions of the language in ON_REPORT, and what else its native code calls by address. No LLVM types.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -58,6 +59,9 @@ struct HostRun {
   std::string take_name(const std::string& name);
   /// Passes the result on, with its name made unique in the same way.
   void emit(Emitted emitted);
+  /// Emits a column of the table that `row` describes.
+  void emit_column(Emitted row, const std::string& column, decltype(Emitted::values) values,
+                   const std::string& unit, Folding folding);
   void add_mishap(const Position* place, const char* message);
   void add_mishap(const Expression* place, const char* message) { add_mishap(&place->position, message); }
 };
@@ -67,48 +71,53 @@ LaunchExtents extents_of(const LaunchView& launch);
 /// Checks that the sizes of the launch's arrays match its extents.
 Status check_arrays(const Program& program, const LaunchView& launch, HostRun& run);
 
-// ---- called by generated code; `call` is the expression in ON_REPORT
+// ---- called by generated code
+/// Calls a function of the language; `arguments` as in HostCall. Returns a number in the same representation, or
+/// the address of a std::string.
+std::uint64_t host_call(HostRun* run, const Expression* call, const std::uint64_t* arguments);
 std::uint64_t host_extent(HostRun* run, std::uint64_t extent);
 void* host_array(HostRun* run, std::uint64_t array);
-std::uint64_t host_launch_value(HostRun* run, std::uint64_t api);
-const std::string* host_launch_text(HostRun* run, std::uint64_t api);
 void* host_variable(HostRun* run, std::uint64_t offset);
-/// Emits an array, or an array of structures, whose fields become the columns of a table.
-void host_emit_record(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
-/// The bits are in the representation of host_emit_value().
-void host_emit_ratio(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
-                     std::uint64_t numerator, std::uint64_t denominator);
-void host_emit_table(HostRun* run, const Expression* call);
-/// Emits, for an array of words, the accesses to each of the program's arrays in that memory.
-void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
-/// Emits a table with the location of each of the program's arrays.
-void host_emit_arrays(HostRun* run, const std::string* name);
-/// Emits, for live ranges of words of shared memory, a table of the program's arrays and a table of records.
-void host_emit_ranges(HostRun* run, const Expression* call);
 void host_out_of_range(HostRun* run, const Expression* place);
 void host_endless_loop(HostRun* run, const Position* place);
 void host_division_by_zero(HostRun* run, const Expression* place);
-/// `unit` may be null.
-void host_emit_value(HostRun* run, const Expression* call, const std::string* name, const std::string* unit,
-                     std::uint64_t bits);
-void host_emit_array(HostRun* run, const Expression* call, const std::string* name, const std::string* unit);
-/// The result of a site table function for instruction or block `index`; for texts the address of a
-/// std::string.
-std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_t index);
-const std::string* host_site_text(HostRun* run, const Expression* call, std::uint64_t index);
-/// The text of a value that `api` returned on the device: sourceId() and similar functions, allocationId().
-std::string name_of_number(const LaunchView& launch, Api api, std::uint64_t number);
-std::uint64_t host_reduce(HostRun* run, const Expression* call);
-void host_print(HostRun* run, const Expression* call, const std::uint64_t* values);
-
-// ---- traces, histograms, maps (collections.cpp); `lead` is the row-major leading index
+/// Returns the slot of a key in a map, or all ones; `lead` is the row-major leading index.
 std::uint64_t host_find_entry(HostRun* run, const Collection* map, std::uint64_t lead,
                               const std::uint64_t* words);
-std::uint64_t host_collection_value(HostRun* run, const Expression* call, std::uint64_t lead);
-std::uint64_t host_bin_bound(HostRun* run, const Expression* call, std::uint64_t bin);
-std::uint64_t host_entry(HostRun* run, const Expression* call, std::uint64_t lead, std::uint64_t number);
-void host_emit_collection(HostRun* run, const Expression* call, const std::string* name,
-                          const std::string* unit, std::uint64_t most);
+
+/// A call of a function of the language, with the values of its arguments.
+struct HostCall {
+  HostRun& run;
+  const Expression& expression;
+  /// One per operand: a long, an unsigned long or a double; a text: the address of a std::string; an access to a
+  /// trace, histogram or map: the row-major leading index, or all_of_them; another name: 0.
+  const std::uint64_t* arguments;
+
+  Api api() const { return expression.api->api; }
+  const Symbol& symbol(std::size_t i) const { return *expression.operands[i]->symbol; }
+  const std::string& text(std::size_t i) const { return *std::bit_cast<const std::string*>(arguments[i]); }
+  /// The optional text at `i`; empty if it is omitted.
+  std::string unit(std::size_t i) const { return i < expression.operands.size() ? text(i) : std::string(); }
+};
+
+/// Emits, for an array of words, the accesses to each of the program's arrays in that memory.
+void emit_words(const HostCall& call);
+/// Emits a table with the location of each of the program's arrays.
+void emit_arrays(const HostCall& call);
+/// Emits, for live ranges of words of shared memory, a table of the program's arrays and a table of records.
+void emit_ranges(const HostCall& call);
+/// The result of a site table function for an instruction or block.
+std::uint64_t site_value(const HostCall& call);
+const std::string& site_text(const HostCall& call);
+/// The text of a value that `api` returned on the device: sourceId() and similar functions, allocationId().
+std::string name_of_number(const LaunchView& launch, Api api, std::uint64_t number);
+/// Values of the type from their bits as long, unsigned long or double.
+decltype(Emitted::values) values_of(std::vector<std::uint64_t> bits, Type type);
+
+// ---- traces, histograms, maps (collections.cpp)
+std::uint64_t collection_value(const HostCall& call);  ///< length(), dropped(), underflow(), overflow()
+std::uint64_t bin_bound(const HostCall& call);
+std::uint64_t map_entry(const HostCall& call);
 /// Trace and map: at most `most` valid entries, as columns of a table; histogram: the bins.
 void emit_collection(HostRun& run, const Collection& collection, const std::string& name,
                      const std::string& unit, std::uint64_t most);

@@ -8,20 +8,22 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Returns the entry of an instruction; null, with a mishap, if the index is out of range.
-const SiteTable::Instruction* find_instruction(HostRun& run, const Expression* call, std::uint64_t index) {
-  const SiteTable* sites = run.launch.sites;
+/// Returns the instruction that the first argument selects; null, with a mishap, if it is out of range.
+const SiteTable::Instruction* find_instruction(const HostCall& call) {
+  const SiteTable* sites = call.run.launch.sites;
+  const std::uint64_t index = call.arguments[0];
   if (sites != nullptr && index < sites->instructions.size()) return &sites->instructions[index];
-  run.add_mishap(call, "no instruction has this index; the result was taken as 0");
+  call.run.add_mishap(&call.expression, "no instruction has this index; the result was taken as 0");
   return nullptr;
 }
 
 /// The first instruction of a block; for the index after the last block, the number of instructions.
-std::uint64_t first_of_block(HostRun& run, const Expression* call, std::uint64_t block) {
-  const SiteTable* sites = run.launch.sites;
+std::uint64_t first_of_block(const HostCall& call) {
+  const SiteTable* sites = call.run.launch.sites;
+  const std::uint64_t block = call.arguments[0];
   if (sites != nullptr && block < sites->blocks.size()) return sites->blocks[block].first_instruction;
   if (sites != nullptr && block == sites->blocks.size()) return sites->instructions.size();
-  run.add_mishap(call, "no basic block has this index; the result was taken as 0");
+  call.run.add_mishap(&call.expression, "no basic block has this index; the result was taken as 0");
   return 0;
 }
 
@@ -73,41 +75,35 @@ std::string instruction_name(const SiteTable& sites, Api api, std::uint64_t id) 
 
 }  // namespace
 
-std::uint64_t host_site_value(HostRun* run, const Expression* call, std::uint64_t index) {
-  if (call->api->arguments == ApiArguments::block) return first_of_block(*run, call, index);
-  const SiteTable::Instruction* instruction = find_instruction(*run, call, index);
+std::uint64_t site_value(const HostCall& call) {
+  if (call.expression.api->arguments == ApiArguments::block) return first_of_block(call);
+  const SiteTable::Instruction* instruction = find_instruction(call);
   if (instruction == nullptr) return 0;
-  switch (call->api->api) {
-    case Api::instruction_is_of: return unpack(call->value).choose(instruction->labels) ? 1 : 0;
+  switch (call.api()) {
+    case Api::instruction_is_of: return unpack(call.expression.value).choose(instruction->labels) ? 1 : 0;
     case Api::instruction_block: return instruction->block;
     case Api::source_line_of: return instruction->line;
     case Api::ptx_line_of: return instruction->ptx_line;
-    case Api::opcode_id_of:
-    case Api::source_id_of:
-    case Api::source_file_id_of:
-    case Api::call_target_id_of: return first_of_group(*run, call->api->api, index);
-    default: return 0;
+    default: return first_of_group(call.run, call.api(), call.arguments[0]);
   }
 }
 
-const std::string* host_site_text(HostRun* run, const Expression* call, std::uint64_t index) {
+const std::string& site_text(const HostCall& call) {
   static const std::string unknown;
-  if (call->api->api == Api::allocation_name)
-    return &run->texts.emplace_back(allocation_name(run->launch, index));
-  const SiteTable::Instruction* instruction = find_instruction(*run, call, index);
-  if (instruction == nullptr) return &unknown;
-  const SiteTable& sites = *run->launch.sites;
-  switch (call->api->api) {
-    case Api::opcode: return &sites.opcode_of(*instruction);
-    case Api::function_name: return &sites.function_of(*instruction);
+  HostRun& run = call.run;
+  if (call.api() == Api::allocation_name)
+    return run.texts.emplace_back(allocation_name(run.launch, call.arguments[0]));
+  const SiteTable::Instruction* instruction = find_instruction(call);
+  if (instruction == nullptr) return unknown;
+  const SiteTable& sites = *run.launch.sites;
+  switch (call.api()) {
+    case Api::opcode: return sites.opcode_of(*instruction);
+    case Api::function_name: return sites.function_of(*instruction);
     case Api::call_target: {
-      const auto callee = sites.callees.find(static_cast<std::uint32_t>(index));
-      if (callee == sites.callees.end()) return &unknown;
-      return &run->texts.emplace_back(demangle(callee->second));
+      const auto callee = sites.callees.find(static_cast<std::uint32_t>(call.arguments[0]));
+      return callee == sites.callees.end() ? unknown : run.texts.emplace_back(demangle(callee->second));
     }
-    case Api::source_file:
-      return instruction->file == SiteTable::unknown ? &unknown : &sites.files[instruction->file];
-    default: return &unknown;
+    default: return instruction->file == SiteTable::unknown ? unknown : sites.files[instruction->file];
   }
 }
 

@@ -173,31 +173,23 @@ void add_array(const Words& counts, const MemoryArray& array, Columns& columns, 
 }
 
 /// Emits the columns of the table that `row` describes.
-void emit_table(HostRun* run, const Emitted& row, const Columns& columns, const std::string& counted) {
-  const auto emit = [&](const char* column, const std::vector<std::uint64_t>& values, const std::string& unit,
-                        Folding folding) {
-    Emitted emitted = row;
-    emitted.name = row.table + "." + column;
-    emitted.values = values;
-    if (std::string_view(column) == "mean") emitted.denominators = columns.words;
-    emitted.unit = unit;
-    emitted.folding = folding;
-    run->emit(std::move(emitted));
-  };
+void emit_table(HostRun& run, const Emitted& row, const Columns& columns, const std::string& counted) {
+  Emitted mean = row;
+  mean.denominators = columns.words;
   // Across launches a row still describes one array: sizes are averaged, accesses added.
-  emit("words", columns.words, "words", Folding::mean);
-  emit("accesses", columns.accesses, counted, Folding::sum);
-  emit("mean", columns.accesses, counted + " per word", Folding::by_name);
-  emit("least", columns.least, counted, Folding::least);
-  emit("greatest", columns.greatest, counted, Folding::greatest);
-  emit("never", columns.never, "words", Folding::mean);
-  emit("once", columns.once, "words", Folding::mean);
-  emit("reused", columns.reused, "words", Folding::mean);
+  run.emit_column(row, "words", columns.words, "words", Folding::mean);
+  run.emit_column(row, "accesses", columns.accesses, counted, Folding::sum);
+  run.emit_column(mean, "mean", columns.accesses, counted + " per word", Folding::by_name);
+  run.emit_column(row, "least", columns.least, counted, Folding::least);
+  run.emit_column(row, "greatest", columns.greatest, counted, Folding::greatest);
+  run.emit_column(row, "never", columns.never, "words", Folding::mean);
+  run.emit_column(row, "once", columns.once, "words", Folding::mean);
+  run.emit_column(row, "reused", columns.reused, "words", Folding::mean);
 }
 
 /// Emits the data of charts, one row per array: counts over the array, its layout, and the distribution of
 /// counts.
-void emit_pictures(HostRun* run, const Emitted& row, const Columns& columns, const std::string& counted,
+void emit_pictures(HostRun& run, const Emitted& row, const Columns& columns, const std::string& counted,
                    bool has_layout) {
   const auto picture = [&](const char* suffix, std::uint64_t width, const std::vector<std::uint64_t>& values,
                            Folding folding) {
@@ -212,46 +204,47 @@ void emit_pictures(HostRun* run, const Emitted& row, const Columns& columns, con
   };
   Emitted heat = picture("_heat", cells, columns.heat, Folding::sum);
   heat.unit = counted;
-  run->emit(std::move(heat));
-  if (has_layout) run->emit(picture("_layout", layout_numbers, columns.layout, Folding::same));
+  run.emit(std::move(heat));
+  if (has_layout) run.emit(picture("_layout", layout_numbers, columns.layout, Folding::same));
   Emitted distribution = picture("_distribution", bins, columns.bins_of_counts, Folding::sum);
   distribution.unit = "words";
   for (std::uint64_t bin = 0; bin <= bins; ++bin) distribution.bounds.push_back(std::int64_t{1} << bin);
   distribution.underflow = columns.never;
   distribution.overflow = columns.beyond;
-  run->emit(std::move(distribution));
+  run.emit(std::move(distribution));
 }
 
 }  // namespace
 
-void host_emit_words(HostRun* run, const Expression* call, const std::string* name, const std::string* unit) {
-  const Symbol& symbol = *call->operands[1]->symbol;
+void emit_words(const HostCall& call) {
+  HostRun& run = call.run;
+  const Symbol& symbol = call.symbol(1);
   const bool is_shared = symbol.dimensions[0].extent == Extent::shared_words;
-  const std::vector<MemoryArray>& arrays = is_shared ? run->launch.shared_arrays : run->launch.device_arrays;
-  const std::optional<std::span<const ElementRun>> runs = run->runs_of(symbol.index);
-  const Words counts{runs, runs ? nullptr : run->elements_of(symbol.index), run->counts[symbol.index],
+  const std::vector<MemoryArray>& arrays = is_shared ? run.launch.shared_arrays : run.launch.device_arrays;
+  const std::optional<std::span<const ElementRun>> runs = run.runs_of(symbol.index);
+  const Words counts{runs, runs ? nullptr : run.elements_of(symbol.index), run.counts[symbol.index],
                      bytes_of(symbol.type) == 8};
-  const std::string table = run->take_name(*name);
+  Emitted row;
+  row.table = run.take_name(call.text(0));
   if (arrays.empty()) return;
   Columns columns;
-  Emitted row;
   for (const MemoryArray& array : arrays) {
     add_array(counts, array, columns, !is_shared);
     row.labels.push_back(array.name);
   }
   row.dimensions = {arrays.size()};
   row.dimension_names = {"arrays"};
-  row.table = table;
-  const std::string counted = unit == nullptr ? "accesses" : *unit;
+  const std::string counted = call.expression.operands.size() > 2 ? call.text(2) : "accesses";
   emit_table(run, row, columns, counted);
   emit_pictures(run, row, columns, counted, !is_shared);
 }
 
-void host_emit_arrays(HostRun* run, const std::string* name) {
-  const std::string table = run->take_name(*name);
-  const std::vector<LocatedArray>& arrays = run->launch.located_arrays;
-  if (arrays.empty()) return;
+void emit_arrays(const HostCall& call) {
+  HostRun& run = call.run;
   Emitted row;
+  row.table = run.take_name(call.text(0));
+  const std::vector<LocatedArray>& arrays = run.launch.located_arrays;
+  if (arrays.empty()) return;
   std::vector<std::uint64_t> addresses, bytes, shared;
   for (const LocatedArray& array : arrays) {
     row.labels.push_back(array.name);
@@ -261,18 +254,9 @@ void host_emit_arrays(HostRun* run, const std::string* name) {
   }
   row.dimensions = {arrays.size()};
   row.dimension_names = {"arrays"};
-  row.table = table;
-  const auto emit = [&](const char* column, std::vector<std::uint64_t>& values, const char* unit) {
-    Emitted emitted = row;
-    emitted.name = table + "." + column;
-    emitted.values = std::move(values);
-    emitted.unit = unit;
-    emitted.folding = Folding::same;
-    run->emit(std::move(emitted));
-  };
-  emit("address", addresses, "address");
-  emit("bytes", bytes, "bytes");
-  emit("shared", shared, "");
+  run.emit_column(row, "address", addresses, "address", Folding::same);
+  run.emit_column(row, "bytes", bytes, "bytes", Folding::same);
+  run.emit_column(row, "shared", shared, "", Folding::same);
 }
 
 }  // namespace lynxpp::cod
