@@ -115,6 +115,10 @@ class FunctionGenerator {
   /// Runs `inside` if the element exists, else out_of_range() if `counted`. Leaves the builder after both.
   template <typename Inside>
   void when_in_range(const Element& element, const Expression& place, bool counted, Inside inside);
+  /// The same for a value of this type, which is zero if the element does not exist.
+  template <typename Inside>
+  llvm::Value* value_in_range(const Element& element, const Expression& place, bool counted, llvm::Type* type,
+                              Inside inside);
 
   // ---- statements
   void statement(const Statement& statement);
@@ -232,6 +236,16 @@ void FunctionGenerator::when(llvm::Value* condition, Inside inside) {
   branch(condition, then, end);
   inside();
   go_to(end);
+}
+
+template <typename Inside>
+llvm::Value* FunctionGenerator::value_in_range(const Element& element, const Expression& place, bool counted,
+                                               llvm::Type* type, Inside inside) {
+  if (element.in_range == nullptr) return inside();
+  llvm::AllocaInst* slot = new_slot(type, "element");
+  ir_.CreateStore(llvm::Constant::getNullValue(type), slot);
+  when_in_range(element, place, counted, [&] { ir_.CreateStore(inside(), slot); });
+  return ir_.CreateLoad(type, slot);
 }
 
 template <typename Inside>

@@ -206,14 +206,18 @@ llvm::Value* FunctionGenerator::conditional(const Expression& expression) {
   llvm::BasicBlock* end = new_block("chosen");
   if (asks_about_lanes(*expression.operands[1]) || asks_about_lanes(*expression.operands[2]))
     condition = join_lanes(condition);
-  llvm::AllocaInst* slot = new_slot(storage_type(expression), "choice");
   branch(condition, then, otherwise);
-  store_slot(slot, expression_as(*expression.operands[1], expression.type), expression.type);
+  llvm::Value* left = expression_as(*expression.operands[1], expression.type);
+  llvm::BasicBlock* left_end = ir_.GetInsertBlock();
   ir_.CreateBr(end);
   ir_.SetInsertPoint(otherwise);
-  store_slot(slot, expression_as(*expression.operands[2], expression.type), expression.type);
+  llvm::Value* right = expression_as(*expression.operands[2], expression.type);
+  llvm::BasicBlock* right_end = ir_.GetInsertBlock();
   go_to(end);
-  return load_slot(slot, expression.type);
+  llvm::PHINode* result = ir_.CreatePHI(left->getType(), 2);
+  result->addIncoming(left, left_end);
+  result->addIncoming(right, right_end);
+  return result;
 }
 
 /// The value that `expression` assigns to a target with the value `old`.
@@ -419,17 +423,8 @@ std::vector<llvm::Value*> FunctionGenerator::key_words(const Expression& index, 
 
 llvm::Value* FunctionGenerator::load(const Element& element, const Expression& place, bool counted) {
   llvm::Type* type = storage_type(element.type);
-  llvm::AllocaInst* slot = nullptr;
-  if (element.in_range != nullptr) {
-    slot = new_slot(type, "element");
-    ir_.CreateStore(llvm::Constant::getNullValue(type), slot);
-  }
-  llvm::Value* value = nullptr;
-  when_in_range(element, place, counted, [&] {
-    value = ir_.CreateLoad(type, element.address);
-    if (slot != nullptr) ir_.CreateStore(value, slot);
-  });
-  if (slot != nullptr) value = ir_.CreateLoad(type, slot);
+  llvm::Value* value =
+      value_in_range(element, place, counted, type, [&] { return ir_.CreateLoad(type, element.address); });
   return element.type == Type::boolean ? ir_.CreateIsNotNull(value) : value;
 }
 

@@ -89,16 +89,13 @@ llvm::Value* DeviceGenerator::atomic_call(const Expression& call) {
 
 llvm::Value* DeviceGenerator::old_of_atomic(const char* operation, const Element& element,
                                             const Expression& place, llvm::Value* value) {
-  llvm::AllocaInst* slot = new_slot(llvm_type(element.type), "old");
-  ir_.CreateStore(zero(element.type), slot);
-  when_in_range(element, place, true, [&] {
+  llvm::Type* type = llvm_type(element.type);
+  return value_in_range(element, place, true, type, [&] {
     llvm::Value* address = ir_.CreatePtrToInt(element.address, ir_.getInt64Ty());
-    llvm::Value* old = assembly("atom." + std::string(space_of(element.memory)) +
-                                    operation_of(operation, element.type) + " $0, [$1], $2;",
-                                llvm_type(element.type), {address, value}, Effect::memory);
-    ir_.CreateStore(old, slot);
+    return assembly("atom." + std::string(space_of(element.memory)) + operation_of(operation, element.type) +
+                        " $0, [$1], $2;",
+                    type, {address, value}, Effect::memory);
   });
-  return ir_.CreateLoad(llvm_type(element.type), slot);
 }
 
 namespace {

@@ -300,6 +300,12 @@ llvm::Value* DeviceGenerator::lowest_lane(llvm::Value* mask) {
   return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, ir_.getTrue());
 }
 
+llvm::Value* DeviceGenerator::highest_lane(llvm::Value* mask, llvm::Value* otherwise) {
+  llvm::Value* is_empty = ir_.CreateIsNull(mask);
+  llvm::Value* zeros = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, mask, ir_.getFalse());
+  return ir_.CreateSelect(is_empty, otherwise, ir_.CreateSub(i32(31), zeros));
+}
+
 llvm::Value* DeviceGenerator::is_lowest_of(llvm::Value* mask) {
   llvm::Value* lower = ir_.CreateAnd(mask, lower_lanes());
   return ir_.CreateIsNull(lower);

@@ -119,8 +119,9 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* lane_id();      ///< i32
   llvm::Value* lower_lanes();  ///< mask of the lanes below this one
   llvm::Value* population_count(llvm::Value* mask);
-  llvm::Value* lowest_lane(llvm::Value* mask);   ///< its index; undefined for 0
-  llvm::Value* is_lowest_of(llvm::Value* mask);  ///< i1
+  llvm::Value* lowest_lane(llvm::Value* mask);                           ///< its index; undefined for 0
+  llvm::Value* highest_lane(llvm::Value* mask, llvm::Value* otherwise);  ///< its index; `otherwise` for 0
+  llvm::Value* is_lowest_of(llvm::Value* mask);                          ///< i1
 
   // collections.cpp
   struct Bin {
@@ -258,8 +259,8 @@ class DeviceGenerator final : public FunctionGenerator {
     llvm::Value* carry_address = nullptr;
   };
   WordCounter counter_of(const Symbol& array, llvm::Value* element);
-  void add_with_carry(const WordCounter& counter);
-  void add_saturating(const WordCounter& counter);
+  void add_watching_wraps(const WordCounter& counter);
+  llvm::Value* limited(llvm::Value* addend, llvm::Value* count, llvm::BasicBlock* full);
   void add_plainly(const WordCounter& counter);
   void add_in_word(const WordCounter& counter);
 

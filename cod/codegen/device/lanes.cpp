@@ -17,11 +17,8 @@ namespace lynxpp::cod {
 /// positive. At most the length of a sector, also if there is no such lane.
 DeviceGenerator::LaneDistance DeviceGenerator::distance_from(llvm::Value* lower, llvm::Value* address,
                                                              llvm::Value* mask) {
-  llvm::Value* lane = lane_id();
+  llvm::Value* neighbour = highest_lane(lower, lane_id());
   llvm::Value* is_lowest = ir_.CreateIsNull(lower);
-  llvm::Value* highest =
-      ir_.CreateSub(i32(31), ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, ir_.getFalse()));
-  llvm::Value* neighbour = ir_.CreateSelect(is_lowest, lane, highest);
   llvm::Value* distance = ir_.CreateSub(address, shuffled(address, neighbour, mask));
   llvm::Value* ascends = ir_.CreateICmpSGE(distance, i64(0));
   llvm::Value* limited = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, distance, i64(sector_bytes));

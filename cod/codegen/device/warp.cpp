@@ -90,15 +90,10 @@ llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {
 /// lanes where a new value begins count. match.any, which costs several times as much, handles all other
 /// cases.
 llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* mask, llvm::Value* group) {
-  llvm::Type* word = ir_.getInt32Ty();
   llvm::Value* lane = lane_id();
-  llvm::Value* below = lower_lanes();
-  llvm::Value* lower = ir_.CreateAnd(ir_.CreateAnd(mask, below), group);
+  llvm::Value* lower = ir_.CreateAnd(ir_.CreateAnd(mask, lower_lanes()), group);
   llvm::Value* is_first = ir_.CreateIsNull(lower);
-  llvm::Value* highest =
-      ir_.CreateSub(i32(31), ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, lower, ir_.getFalse()));
-  llvm::Value* neighbour = ir_.CreateSelect(is_first, lane, highest);
-  llvm::Value* before = shuffled(value, neighbour, mask);
+  llvm::Value* before = shuffled(value, highest_lane(lower, lane), mask);
   llvm::Value* ascends = ir_.CreateOr(is_first, ir_.CreateICmpULE(before, value));
   llvm::Value* begins = ir_.CreateOr(is_first, ir_.CreateICmpNE(before, value));
   llvm::Value* all_ascend = ir_.CreateICmpEQ(vote(ascends, mask), mask);
@@ -111,7 +106,7 @@ llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* 
     require(70, 60);
     const bool is_wide = value->getType()->isIntegerTy(64);
     llvm::Value* same = assembly(std::string("match.any.sync.b") + (is_wide ? "64" : "32") + " $0, $1, $2;",
-                                 word, {value, mask}, Effect::convergent);
+                                 ir_.getInt32Ty(), {value, mask}, Effect::convergent);
     leads = ir_.CreateIsNull(ir_.CreateAnd(same, lower));
   } else {
     leads = first_by_elimination(mask, value, group);

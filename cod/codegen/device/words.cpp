@@ -116,10 +116,8 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
                                     int_type, {counter.address}, Effect::memory);
       continue_if(ir_.CreateICmpULT(count, llvm::ConstantInt::get(int_type, scheme_.threshold)), done);
     }
-    if (counter.carry_address != nullptr) {
-      add_with_carry(counter);
-    } else if (wide_counters_ && counter.bits == 32) {
-      add_saturating(counter);
+    if (counter.carry_address != nullptr || (wide_counters_ && counter.bits == 32)) {
+      add_watching_wraps(counter);
     } else {
       memory_instruction("red." + std::string(counter.space) + ".add." + type + " [$0], $1;",
                          {counter.address, ir_.CreateZExtOrTrunc(executions(), int_type)});
@@ -132,25 +130,17 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
   go_to(end);
 }
 
-/// The thread that wraps the 32-bit counter adds 2^32 in device memory, where the block adds the rest.
-void DeviceGenerator::add_with_carry(const WordCounter& counter) {
-  llvm::Value* added = executions();
-  llvm::Value* before = assembly("atom.shared.add.u32 $0, [$1], $2;", ir_.getInt32Ty(),
-                                 {counter.address, added}, Effect::memory);
-  when(ir_.CreateICmpULT(ir_.CreateAdd(before, added), before), [&] {
-    memory_instruction("red.global.add.u64 [$0], $1;", {counter.carry_address, i64(std::uint64_t{1} << 32)});
-  });
-}
-
-/// Each thread that wraps the counter sets it to its maximum. It stays there, because later additions wrap as
-/// well.
-void DeviceGenerator::add_saturating(const WordCounter& counter) {
+/// A thread that wraps the 32-bit counter adds 2^32 in device memory, where the block adds the rest. Without a
+/// carry, it sets the counter to its maximum. It stays there, because later additions wrap as well.
+void DeviceGenerator::add_watching_wraps(const WordCounter& counter) {
   const std::string space = counter.space;
   llvm::Value* added = executions();
   llvm::Value* before = assembly("atom." + space + ".add.u32 $0, [$1], $2;", ir_.getInt32Ty(),
                                  {counter.address, added}, Effect::memory);
   when(ir_.CreateICmpULT(ir_.CreateAdd(before, added), before), [&] {
-    memory_instruction("red." + space + ".max.u32 [$0], $1;", {counter.address, i32(~std::uint32_t{0})});
+    if (counter.carry_address == nullptr)
+      return memory_instruction("red." + space + ".max.u32 [$0], $1;", {counter.address, i32(~0u)});
+    memory_instruction("red.global.add.u64 [$0], $1;", {counter.carry_address, i64(std::uint64_t{1} << 32)});
   });
 }
 
@@ -162,14 +152,17 @@ void DeviceGenerator::add_plainly(const WordCounter& counter) {
       assembly("ld.volatile." + place + " $0, [$1];", type, {counter.address}, Effect::memory);
   llvm::Value* added = ir_.CreateZExtOrTrunc(executions(), type);
   llvm::BasicBlock* end = new_block("stored");
-  if (scheme_.threshold != 0) {
-    llvm::Value* threshold = llvm::ConstantInt::get(type, scheme_.threshold);
-    continue_if(ir_.CreateICmpULT(count, threshold), end);
-    llvm::Value* room = ir_.CreateSub(threshold, count);
-    added = ir_.CreateSelect(ir_.CreateICmpULT(added, room), added, room);
-  }
+  if (scheme_.threshold != 0) added = limited(added, count, end);
   memory_instruction("st.volatile." + place + " [$0], $1;", {counter.address, ir_.CreateAdd(count, added)});
   go_to(end);
+}
+
+/// The addend that does not lead beyond the threshold. Branches to `full` if the count is there already.
+llvm::Value* DeviceGenerator::limited(llvm::Value* addend, llvm::Value* count, llvm::BasicBlock* full) {
+  llvm::Value* threshold = llvm::ConstantInt::get(count->getType(), scheme_.threshold);
+  continue_if(ir_.CreateICmpULT(count, threshold), full);
+  llvm::Value* room = ir_.CreateSub(threshold, count);
+  return ir_.CreateSelect(ir_.CreateICmpULT(addend, room), addend, room);
 }
 
 /// Atomic additions to less than a word do not exist, and one to the word would carry into the next counter.
@@ -180,19 +173,14 @@ void DeviceGenerator::add_in_word(const WordCounter& counter) {
   llvm::Value* byte = ir_.CreateAnd(ir_.CreateTrunc(counter.address, type), i32(3));
   llvm::Value* shift = ir_.CreateShl(byte, 3);
   llvm::Value* field = i32((1u << counter.bits) - 1);
-  llvm::Value* threshold = i32(scheme_.threshold);
   llvm::AllocaInst* slot = new_slot(type, "seen");
   ir_.CreateStore(assembly("ld.volatile.shared.u32 $0, [$1];", type, {word_address}, Effect::memory), slot);
   llvm::BasicBlock* attempt = new_block("attempt");
-  llvm::BasicBlock* below = new_block("below");
   llvm::BasicBlock* end = new_block("swapped");
   go_to(attempt);
   llvm::Value* seen = ir_.CreateLoad(type, slot);
   llvm::Value* count = ir_.CreateAnd(ir_.CreateLShr(seen, shift), field);
-  branch(ir_.CreateICmpULT(count, threshold), below, end);
-  llvm::Value* room = ir_.CreateSub(threshold, count);
-  llvm::Value* added = executions();
-  added = ir_.CreateSelect(ir_.CreateICmpULT(added, room), added, room);
+  llvm::Value* added = limited(executions(), count, end);
   // No carry: the sum stays below the threshold, which fits in the field.
   llvm::Value* swapped = ir_.CreateAdd(seen, ir_.CreateShl(added, shift));
   llvm::Value* found =
