@@ -1,11 +1,11 @@
 #include "cod/declared_by_use.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "cod/syntax/api.h"
 #include "cod/syntax/parser.h"
 
 namespace lynxpp::cod {
@@ -18,17 +18,11 @@ constexpr const char* histogram_bins = "62";
 
 /// The extent that a function's result indexes; empty if none.
 std::string extent_of(const Expression& index) {
-  static const std::map<std::string, std::string> extents{{"basicBlockId", "BASIC_BLOCKS"},
-                                                          {"instructionId", "INSTRUCTIONS"},
-                                                          {"blockId", "BLOCKS"},
-                                                          {"blockIdx", "BLOCKS"},
-                                                          {"warpId", "WARPS"},
-                                                          {"globalThreadId", "THREADS"},
-                                                          {"smId", "SMS"},
-                                                          {"laneId", "LANES"},
-                                                          {"blockThreadId", "THREADS_PER_BLOCK"}};
-  const auto found = index.kind == ExpressionKind::call ? extents.find(index.text) : extents.end();
-  return found == extents.end() ? std::string() : found->second;
+  const ApiFunction* api = index.kind == ExpressionKind::call ? find_api(index.text) : nullptr;
+  if (api == nullptr) return {};
+  if (api->api == Api::block_thread_id) return "THREADS_PER_BLOCK";
+  const Extent extent = indexed_extent(api->api);
+  return extent == Extent::constant ? std::string() : std::string(name_of(extent));
 }
 
 bool is_floating_value(const Expression& value) {
@@ -137,11 +131,11 @@ class UndeclaredNames {
     if (is_update) changed(target, value, value != nullptr && is_negative_value(*value));
   }
 
-  /// Returns the base name of `target` and its indices; null if it is declared or not a name.
-  const Expression* undeclared(const Expression& target, std::vector<const Expression*>& indices) const {
+  /// Returns the base name of `target` and the extents of its indices; null if it is declared or not a name.
+  const Expression* undeclared(const Expression& target, std::vector<std::string>& extents) const {
     const Expression* base = &target;
     while (base->kind == ExpressionKind::index && base->operands.size() == 2) {
-      indices.insert(indices.begin(), base->operands[1].get());
+      extents.insert(extents.begin(), extent_of(*base->operands[1]));
       base = base->operands[0].get();
     }
     const bool is_new = base->kind == ExpressionKind::name && !declared_.contains(base->text);
@@ -156,23 +150,22 @@ class UndeclaredNames {
   }
 
   void changed(const Expression& target, const Expression* value, bool takes_away) {
-    std::vector<const Expression*> indices;
-    const Expression* name = undeclared(target, indices);
-    if (name == nullptr) return;
     std::vector<std::string> extents;
-    for (const Expression* index : indices) extents.push_back(extent_of(*index));
+    const Expression* name = undeclared(target, extents);
+    if (name == nullptr) return;
+    const std::size_t indices = extents.size();
     const bool has_key = !extents.empty() && extents.back().empty();
     if (has_key) extents.pop_back();
     if (!check(*name, extents)) return;
     bool is_first = false;
     Use& use = use_of(*name,
-                      has_key           ? Storage::map
-                      : indices.empty() ? Storage::element
-                                        : Storage::array,
+                      has_key        ? Storage::map
+                      : indices == 0 ? Storage::element
+                                     : Storage::array,
                       is_first);
     if (is_first) {
       use.extents = std::move(extents);
-    } else if (use.storage == Storage::array && indices.size() == use.extents.size() &&
+    } else if (use.storage == Storage::array && indices == use.extents.size() &&
                (has_key || extents != use.extents)) {
       // Indexed in different ways: all they have in common is that they are numbers.
       use.storage = Storage::map;
@@ -183,11 +176,9 @@ class UndeclaredNames {
   }
 
   void collected(const Expression& target, Storage storage, const Expression& call) {
-    std::vector<const Expression*> indices;
-    const Expression* name = undeclared(target, indices);
-    if (name == nullptr) return;
     std::vector<std::string> extents;
-    for (const Expression* index : indices) extents.push_back(extent_of(*index));
+    const Expression* name = undeclared(target, extents);
+    if (name == nullptr) return;
     if (!check(*name, extents)) return;
     bool is_first = false;
     Use& use = use_of(*name, storage, is_first);
@@ -212,8 +203,8 @@ class UndeclaredNames {
   }
 
   void least(const Expression& target) {
-    std::vector<const Expression*> indices;
-    const Expression* name = undeclared(target, indices);
+    std::vector<std::string> extents;
+    const Expression* name = undeclared(target, extents);
     if (name == nullptr) return;
     fail(*name, "the minimum of '" + name->text + "' would always be its initial value, 0",
          "use record(&" + name->text + ", value) to collect a histogram of the values");

@@ -98,6 +98,7 @@ class FunctionGenerator {
   llvm::Value* expression_as(const Expression& expression, Type type);
   llvm::Value* truth(const Expression& expression);  ///< i1
   llvm::Value* convert(llvm::Value* value, Type from, Type to);
+  llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, Type type);  ///< i1
   llvm::Type* llvm_type(Type type);
   /// asFloat(), isNan() and similar functions.
   llvm::Value* floating_call(const Expression& call);
@@ -202,7 +203,6 @@ class FunctionGenerator {
                           const Expression& place);
   llvm::Value* shift(Operator op, llvm::Value* left, llvm::Value* right, Type left_type, Type right_type);
   llvm::Value* divide(Operator op, llvm::Value* left, llvm::Value* right, Type type, const Expression& place);
-  llvm::Value* compare(Operator op, llvm::Value* left, llvm::Value* right, Type type);
   llvm::Value* combine(Operator op, llvm::Value* left, Type left_type, llvm::Value* right, Type right_type,
                        Type result, const Expression& place);
   llvm::AllocaInst* slot_of(const Symbol& symbol, bool assigned);

@@ -279,27 +279,13 @@ llvm::Value* FunctionGenerator::element_assignment(const Expression& expression)
 // ---------------------------------------------------------------- arithmetic
 
 llvm::Value* FunctionGenerator::compare(Operator op, llvm::Value* left, llvm::Value* right, Type type) {
-  using Predicate = llvm::CmpInst::Predicate;
-  const bool is_signed_type = is_signed(type);
-  Predicate integer = Predicate::ICMP_NE;
-  Predicate floating = Predicate::FCMP_UNE;
-  switch (op) {
-    case Operator::less:
-      integer = is_signed_type ? Predicate::ICMP_SLT : Predicate::ICMP_ULT, floating = Predicate::FCMP_OLT;
-      break;
-    case Operator::greater:
-      integer = is_signed_type ? Predicate::ICMP_SGT : Predicate::ICMP_UGT, floating = Predicate::FCMP_OGT;
-      break;
-    case Operator::less_equal:
-      integer = is_signed_type ? Predicate::ICMP_SLE : Predicate::ICMP_ULE, floating = Predicate::FCMP_OLE;
-      break;
-    case Operator::greater_equal:
-      integer = is_signed_type ? Predicate::ICMP_SGE : Predicate::ICMP_UGE, floating = Predicate::FCMP_OGE;
-      break;
-    case Operator::equal: integer = Predicate::ICMP_EQ, floating = Predicate::FCMP_OEQ; break;
-    default: break;
-  }
-  return is_floating(type) ? ir_.CreateFCmp(floating, left, right) : ir_.CreateICmp(integer, left, right);
+  using enum llvm::CmpInst::Predicate;
+  /// By operator, from Operator::less: of signed, unsigned and floating-point values.
+  static constexpr llvm::CmpInst::Predicate predicates[][3] = {
+      {ICMP_SLT, ICMP_ULT, FCMP_OLT}, {ICMP_SGT, ICMP_UGT, FCMP_OGT}, {ICMP_SLE, ICMP_ULE, FCMP_OLE},
+      {ICMP_SGE, ICMP_UGE, FCMP_OGE}, {ICMP_EQ, ICMP_EQ, FCMP_OEQ},   {ICMP_NE, ICMP_NE, FCMP_UNE}};
+  const auto& row = predicates[static_cast<int>(op) - static_cast<int>(Operator::less)];
+  return ir_.CreateCmp(row[is_floating(type) ? 2 : is_signed(type) ? 0 : 1], left, right);
 }
 
 llvm::Value* FunctionGenerator::arithmetic(Operator op, llvm::Value* left, llvm::Value* right, Type type,

@@ -58,11 +58,13 @@ class Analyser {
     FullType result{Type::nothing, {}, Type::none, false};
     Uses* uses = nullptr;
     int loops = 0;
-    int switches = 0;                          ///< number of enclosing switches
-    std::size_t switch_scope = 0;              ///< index of the innermost switch's scope
-    std::set<std::uint64_t>* cases = nullptr;  ///< case values of the innermost switch so far
-    bool has_default = false;
-    Type switched = Type::none;       ///< type of the switch condition
+    struct Switch {
+      Type type = Type::none;         ///< of the condition
+      std::size_t scope = 0;          ///< index in scopes_
+      std::set<std::uint64_t> cases;  ///< values so far
+      bool has_default = false;
+    };
+    Switch* innermost = nullptr;      ///< the innermost switch
     std::set<const Symbol*> counted;  ///< arrays that all lanes have assigned to in this handler
     int conditions = 0;               ///< enclosing if, loops and short-circuit operators
     int elections = 0;                ///< enclosing conditions that hold only for an elected lane
@@ -113,6 +115,8 @@ class Analyser {
   void forget_initial_values();
   void break_or_continue(const Statement& statement);
   void declaration(Statement& statement);
+  /// Analyses a statement that is executed under a condition, by an elected lane if `election` is 1.
+  void branch(Statement& statement, int election);
   void if_statement(Statement& statement);
   void loop_statement(Statement& statement);
   void return_statement(Statement& statement);

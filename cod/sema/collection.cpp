@@ -46,12 +46,16 @@ std::optional<TraceStream> Collection::stream() const {
   for (const Symbol* leaf : leaves) {
     const std::uint32_t bytes = bytes_of(leaf->type);
     const std::uint32_t offset = aligned(end, bytes);
-    const bool is_field = leaf->name.size() > name.size();
-    stream.fields.push_back({is_field ? leaf->name.substr(name.size() + 1) : "value", leaf->index, offset});
+    const std::string field = field_name(*leaf);
+    stream.fields.push_back({field.empty() ? "value" : field, leaf->index, offset});
     end = offset + bytes;
   }
   stream.entry_bytes = aligned(end, sizeof(std::uint64_t));
   return stream;
+}
+
+std::string Collection::field_name(const Symbol& leaf) const {
+  return leaf.name.size() > name.size() ? leaf.name.substr(name.size() + 1) : std::string();
 }
 
 std::int64_t Collection::bin_bound(std::uint64_t bin) const {

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 namespace lynxpp::cod {
 namespace {
@@ -55,23 +56,19 @@ bool parse_conversion(const std::string& format, std::size_t& at, FormatPiece& p
   if (!parse_length(format, at, piece.bytes) || at >= format.size()) return false;
   const char conversion = format[at++];
   piece.source = format.substr(begin, at - begin);
-  if (conversion == 'd' || conversion == 'i') {
-    piece.kind = FormatPiece::Kind::integer;
-  } else if (std::string_view("uxXo").find(conversion) != std::string_view::npos) {
-    piece.kind = FormatPiece::Kind::unsigned_integer;
-  } else if (std::string_view("fFeEgG").find(conversion) != std::string_view::npos) {
-    piece.kind = FormatPiece::Kind::floating;
-    piece.text = flags + conversion;
+  static constexpr std::pair<std::string_view, FormatPiece::Kind> kinds[] = {
+      {"di", FormatPiece::Kind::integer},
+      {"uxXo", FormatPiece::Kind::unsigned_integer},
+      {"fFeEgG", FormatPiece::Kind::floating},
+      {"s", FormatPiece::Kind::string}};
+  for (const auto& [letters, kind] : kinds) {
+    if (letters.find(conversion) == std::string_view::npos) continue;
+    const bool has_length = kind == FormatPiece::Kind::integer || kind == FormatPiece::Kind::unsigned_integer;
+    piece.kind = kind;
+    piece.text = flags + (has_length ? "ll" : "") + conversion;
     return true;
-  } else if (conversion == 's') {
-    piece.kind = FormatPiece::Kind::string;
-    piece.text = flags + conversion;
-    return true;
-  } else {
-    return false;
   }
-  piece.text = flags + "ll" + conversion;
-  return true;
+  return false;
 }
 
 }  // namespace

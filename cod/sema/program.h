@@ -61,6 +61,8 @@ struct Collection {
   bool has_zero_slot() const { return key_bits() == 64; }
   /// nullopt if the trace cannot be streamed.
   std::optional<TraceStream> stream() const;
+  /// The name of a leaf as a field of an element; empty if the element is a number.
+  std::string field_name(const Symbol& leaf) const;
   /// Lower bound of bin `bin`. Precondition: bin <= capacity.
   std::int64_t bin_bound(std::uint64_t bin) const;
 };

@@ -448,11 +448,8 @@ Type Analyser::entry_call(Expression& expression, const ApiFunction& api, const 
   if (api.api == Api::entry_key) {
     for (const Collection::KeyField& part : map->key) names.push_back(part.name), types.push_back(part.type);
   } else {
-    for (const Symbol* leaf : map->leaves) {
-      const bool is_record = leaf->name.size() > map->name.size();
-      names.push_back(is_record ? leaf->name.substr(map->name.size() + 1) : "");
-      types.push_back(leaf->type);
-    }
+    for (const Symbol* leaf : map->leaves)
+      names.push_back(map->field_name(*leaf)), types.push_back(leaf->type);
   }
   const bool is_number_itself = names.size() == 1 && names[0].empty();
   if (field == nullptr && !is_number_itself) return Type::structure;

@@ -1,5 +1,6 @@
 // Statements of handlers and helper functions.
 #include <algorithm>
+#include <utility>
 
 #include "cod/sema/analyser.h"
 #include "cod/sema/constant.h"
@@ -68,7 +69,7 @@ void Analyser::warn_of_unused_value(const Expression& expression) {
 
 void Analyser::break_or_continue(const Statement& statement) {
   const bool is_break = statement.kind == StatementKind::break_loop;
-  if (context_.loops > 0 || (is_break && context_.switches > 0)) return;
+  if (context_.loops > 0 || (is_break && context_.innermost != nullptr)) return;
   error(statement.position,
         is_break ? "'break' is outside of any loop or switch" : "'continue' is outside of any loop",
         is_break ? "to leave the handler, write 'return;'" : "");
@@ -77,61 +78,40 @@ void Analyser::break_or_continue(const Statement& statement) {
 void Analyser::switch_statement(Statement& statement) {
   const Type type = value(*statement.condition);
   require_integer(*statement.condition, type, "a switch");
-  std::set<std::uint64_t> values;
-  std::set<std::uint64_t>* outer_cases = context_.cases;
-  const bool outer_default = context_.has_default;
-  const Type outer_type = context_.switched;
-  context_.cases = &values;
-  context_.has_default = false;
-  context_.switched = is_integer(type) ? promote(type) : Type::i64;
-  const std::size_t outer_scope = context_.switch_scope;
-  context_.switch_scope = scopes_.size();
-  ++context_.switches;
-  ++context_.conditions;
-  context_.branches.push_back(++branches_);
-  scopes_.emplace_back();
-  this->statement(*statement.children[0]);
-  scopes_.pop_back();
-  context_.switch_scope = outer_scope;
-  context_.branches.pop_back();
-  --context_.conditions;
-  --context_.switches;
-  context_.cases = outer_cases;
-  context_.has_default = outer_default;
-  context_.switched = outer_type;
+  Context::Switch own{is_integer(type) ? promote(type) : Type::i64, scopes_.size(), {}, false};
+  Context::Switch* const outer = std::exchange(context_.innermost, &own);
+  branch(*statement.children[0], 0);
+  context_.innermost = outer;
 }
 
 /// A jump to a case skips the declarations before it: on this path the variables are 0 instead of
 /// initialised.
 void Analyser::forget_initial_values() {
-  for (std::size_t i = context_.switch_scope; i < scopes_.size(); ++i) {
+  for (std::size_t i = context_.innermost->scope; i < scopes_.size(); ++i) {
     for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;
   }
 }
 
 void Analyser::case_label(Statement& statement) {
-  if (context_.cases != nullptr) {
+  Context::Switch* const here = context_.innermost;
+  if (here != nullptr) {
     forget_initial_values();
     context_.branches.back() = ++branches_;
-  }
-  const std::string word = statement.condition ? "'case'" : "'default'";
-  if (context_.cases == nullptr) {
-    error(statement.position, word + " is outside of any switch");
-  } else if (!statement.condition) {
-    if (context_.has_default) error(statement.position, "this switch has more than one 'default'");
-    context_.has_default = true;
+    if (!statement.condition && std::exchange(here->has_default, true))
+      error(statement.position, "this switch has more than one 'default'");
+  } else {
+    error(statement.position,
+          std::string(statement.condition ? "'case'" : "'default'") + " is outside of any switch");
   }
   if (statement.condition) {
     const std::size_t before = errors.size();
     const Type type = value(*statement.condition);
     const auto constant = errors.size() == before ? evaluate(*statement.condition) : std::nullopt;
-    if (constant && is_integer(type)) {
-      const Constant converted =
-          convert(*constant, context_.switched == Type::none ? type : context_.switched);
-      if (context_.cases != nullptr && !context_.cases->insert(converted.integer).second)
-        error(statement.condition->position, "duplicate case value");
-    } else if (type != Type::none) {
-      error(statement.condition->position, "a case value must be a compile-time integer constant");
+    if (!constant || !is_integer(type)) {
+      if (type != Type::none)
+        error(statement.condition->position, "a case value must be a compile-time integer constant");
+    } else if (here != nullptr && !here->cases.insert(convert(*constant, here->type).integer).second) {
+      error(statement.condition->position, "duplicate case value");
     }
   }
   this->statement(*statement.children[0]);
@@ -179,20 +159,22 @@ void Analyser::declaration(Statement& statement) {
 
 void Analyser::condition(Expression& expression) { static_cast<void>(operand(expression)); }
 
+void Analyser::branch(Statement& statement, int election) {
+  ++context_.conditions;
+  context_.elections += election;
+  scopes_.emplace_back();
+  context_.branches.push_back(++branches_);
+  this->statement(statement);
+  context_.branches.pop_back();
+  scopes_.pop_back();
+  context_.elections -= election;
+  --context_.conditions;
+}
+
 void Analyser::if_statement(Statement& statement) {
   condition(*statement.condition);
-  ++context_.conditions;
-  for (std::size_t i = 0; i < statement.children.size(); ++i) {
-    const int election = elects(*statement.condition, i == 0) ? 1 : 0;
-    context_.elections += election;
-    scopes_.emplace_back();
-    context_.branches.push_back(++branches_);
-    this->statement(*statement.children[i]);
-    context_.branches.pop_back();
-    scopes_.pop_back();
-    context_.elections -= election;
-  }
-  --context_.conditions;
+  for (std::size_t i = 0; i < statement.children.size(); ++i)
+    branch(*statement.children[i], elects(*statement.condition, i == 0) ? 1 : 0);
 }
 
 void Analyser::loop_statement(Statement& statement) {
@@ -205,12 +187,8 @@ void Analyser::loop_statement(Statement& statement) {
   const int election = is_tested_first && statement.condition && elects(*statement.condition, true) ? 1 : 0;
   context_.elections += election;
   if (statement.expression) static_cast<void>(expression(*statement.expression));
-  scopes_.emplace_back();
-  context_.branches.push_back(++branches_);
-  this->statement(*statement.children[0]);
-  context_.branches.pop_back();
-  scopes_.pop_back();
   context_.elections -= election;
+  branch(*statement.children[0], election);
   --context_.conditions;
   --context_.loops;
   scopes_.pop_back();

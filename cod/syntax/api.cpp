@@ -81,6 +81,20 @@ std::string_view name_of(Extent extent) {
   return "constant";
 }
 
+Extent indexed_extent(Api api) {
+  switch (api) {
+    case Api::basic_block_id: return Extent::basic_blocks;
+    case Api::instruction_id: return Extent::instructions;
+    case Api::block_id:
+    case Api::block_idx: return Extent::blocks;
+    case Api::warp_id: return Extent::warps;
+    case Api::global_thread_id: return Extent::threads;
+    case Api::sm_id: return Extent::sms;
+    case Api::lane_id: return Extent::lanes;
+    default: return Extent::constant;
+  }
+}
+
 std::optional<std::uint64_t> find_limit(std::string_view name) {
   const auto found = find_named(limits, name);
   return found == limits.end() ? std::nullopt : std::optional(found->value);

@@ -74,6 +74,9 @@ std::pair<std::size_t, std::size_t> argument_counts(ApiArguments arguments);
 std::optional<Extent> find_extent(std::string_view name);
 std::string_view name_of(Extent extent);
 
+/// The extent that the function's results index; Extent::constant if none.
+Extent indexed_extent(Api api);
+
 /// "WARPS_PER_BLOCK" ▶ 32: an upper bound, a constant of type unsigned long.
 std::optional<std::uint64_t> find_limit(std::string_view name);
 

@@ -25,23 +25,6 @@ char constraint_of(const llvm::Type& type) {
   return type.isIntegerTy(64) || type.isPointerTy() ? 'l' : 'r';
 }
 
-bool counts_up_to(Api api, Extent extent) {
-  switch (extent) {
-    case Extent::threads: return api == Api::global_thread_id;
-    case Extent::blocks: return api == Api::block_id || api == Api::block_idx;
-    case Extent::warps: return api == Api::warp_id;
-    case Extent::lanes: return api == Api::lane_id;
-    case Extent::basic_blocks: return api == Api::basic_block_id;
-    case Extent::instructions: return api == Api::instruction_id;
-    case Extent::sms:
-    case Extent::shared_words:
-    case Extent::device_words:
-    case Extent::lynx:
-    case Extent::constant: break;
-  }
-  return false;
-}
-
 }  // namespace
 
 void DeviceGenerator::require(int sm, int ptx) {
@@ -217,7 +200,10 @@ llvm::Value* DeviceGenerator::extent_value(Extent extent) {
 }
 
 bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& dimension) {
-  if (index.api != nullptr) return counts_up_to(index.api->api, dimension.extent);
+  // SMS is only an estimate of the greatest smId().
+  if (index.api != nullptr)
+    return dimension.extent != Extent::constant && dimension.extent != Extent::sms &&
+           indexed_extent(index.api->api) == dimension.extent;
   const Expression* value = only_value(index);
   if (value == nullptr) return false;
   const Type type = index.symbol->type;
@@ -320,20 +306,11 @@ llvm::Value* DeviceGenerator::thread_call(Api api) {
     case Api::block_idx: return block_id();
     case Api::block_dim: return block_threads();
     case Api::grid_dim: return blocks();
-    case Api::thread_index_x: return special_register(Register::nvvm_read_ptx_sreg_tid_x);
-    case Api::thread_index_y: return special_register(Register::nvvm_read_ptx_sreg_tid_y);
-    case Api::thread_index_z: return special_register(Register::nvvm_read_ptx_sreg_tid_z);
-    case Api::block_index_x: return special_register(Register::nvvm_read_ptx_sreg_ctaid_x);
-    case Api::block_index_y: return special_register(Register::nvvm_read_ptx_sreg_ctaid_y);
-    case Api::block_index_z: return special_register(Register::nvvm_read_ptx_sreg_ctaid_z);
-    case Api::block_dim_x: return special_register(Register::nvvm_read_ptx_sreg_ntid_x);
-    case Api::block_dim_y: return special_register(Register::nvvm_read_ptx_sreg_ntid_y);
-    case Api::block_dim_z: return special_register(Register::nvvm_read_ptx_sreg_ntid_z);
-    case Api::grid_dim_x: return special_register(Register::nvvm_read_ptx_sreg_nctaid_x);
-    case Api::grid_dim_y: return special_register(Register::nvvm_read_ptx_sreg_nctaid_y);
-    case Api::grid_dim_z: return special_register(Register::nvvm_read_ptx_sreg_nctaid_z);
-    case Api::lane_id: return special_register(Register::nvvm_read_ptx_sreg_laneid);
-    case Api::sm_id: return special_register(Register::nvvm_read_ptx_sreg_smid);
+#define LYNXPP_API_REGISTER(name, identifier, result, contexts, uniform, special) \
+  case Api::identifier:                                                           \
+    return special_register(Register::nvvm_read_ptx_sreg_##special);
+#define LYNXPP_API(name, identifier, result, arguments, contexts, uniform)
+#include "cod/syntax/api.def"
     case Api::warp_id: {
       llvm::Value* in_block = wide(ir_.CreateLShr(block_thread_id(), 5));
       return ir_.CreateAdd(ir_.CreateMul(block_id(), warps_per_block()), in_block);
@@ -353,22 +330,18 @@ llvm::Value* DeviceGenerator::warp_call(const Expression& call) {
     case Api::least_active_thread_in_warp:
       return ir_.CreateZExt(is_lowest_of(active_mask()), ir_.getInt32Ty());
     case Api::ballot:
-    case Api::divergent_warp: {
-      llvm::Value* condition = truth(*call.operands[0]);
-      llvm::Value* mask = active_mask();
-      llvm::Value* votes = vote(condition, mask);
-      if (call.api->api == Api::ballot) return votes;
-      llvm::Value* some = ir_.CreateIsNotNull(votes);
-      llvm::Value* not_all = ir_.CreateICmpNE(votes, mask);
-      return ir_.CreateZExt(ir_.CreateAnd(some, not_all), ir_.getInt32Ty());
-    }
+    case Api::divergent_warp:
     case Api::warp_any:
     case Api::warp_all: {
       llvm::Value* condition = truth(*call.operands[0]);
       llvm::Value* mask = active_mask();
       llvm::Value* votes = vote(condition, mask);
-      llvm::Value* holds =
-          call.api->api == Api::warp_all ? ir_.CreateICmpEQ(votes, mask) : ir_.CreateIsNotNull(votes);
+      if (call.api->api == Api::ballot) return votes;
+      llvm::Value* some = ir_.CreateIsNotNull(votes);
+      llvm::Value* holds = call.api->api == Api::warp_any ? some
+                           : call.api->api == Api::warp_all
+                               ? ir_.CreateICmpEQ(votes, mask)
+                               : ir_.CreateAnd(some, ir_.CreateICmpNE(votes, mask));
       return ir_.CreateZExt(holds, ir_.getInt32Ty());
     }
     case Api::address_in_space: return address_in_space();

@@ -62,19 +62,11 @@ llvm::Value* DeviceGenerator::extreme_by_gathering(llvm::Value* mask, llvm::Valu
   llvm::Type* const own = value->getType();
   llvm::Type* bits_type = ir_.getIntNTy(own->getPrimitiveSizeInBits());
   llvm::Value* bits = ir_.CreateBitCast(value, bits_type);
-  return gathered(mask, bits, value,
-                  [&](llvm::Value* best, llvm::Value* other_bits, llvm::Value*) -> llvm::Value* {
-                    llvm::Value* other = ir_.CreateBitCast(other_bits, own);
-                    llvm::Value* better = nullptr;
-                    if (is_floating(type)) {
-                      better = is_max ? ir_.CreateFCmpOGT(other, best) : ir_.CreateFCmpOLT(other, best);
-                    } else if (is_signed(type)) {
-                      better = is_max ? ir_.CreateICmpSGT(other, best) : ir_.CreateICmpSLT(other, best);
-                    } else {
-                      better = is_max ? ir_.CreateICmpUGT(other, best) : ir_.CreateICmpULT(other, best);
-                    }
-                    return ir_.CreateSelect(better, other, best);
-                  });
+  return gathered(mask, bits, value, [&](llvm::Value* best, llvm::Value* other_bits, llvm::Value*) {
+    llvm::Value* other = ir_.CreateBitCast(other_bits, own);
+    llvm::Value* better = compare(is_max ? Operator::greater : Operator::less, other, best, type);
+    return ir_.CreateSelect(better, other, best);
+  });
 }
 
 llvm::Value* DeviceGenerator::warp_value_call(const Expression& call) {

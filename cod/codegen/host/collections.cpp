@@ -178,13 +178,12 @@ void emit_table(HostRun& run, const Collection& collection, const std::string& n
     const Symbol& leaf = *collection.leaves[i];
     std::vector<std::uint64_t> column;
     for (const std::uint64_t slot : rows.slots) column.push_back(wide_bits(run, leaf, slot));
-    const bool is_record = leaf.name.size() > collection.name.size();
-    const std::string own = is_record ? leaf.name.substr(collection.name.size() + 1) : "value";
+    const std::string field = collection.field_name(leaf);
     const Collection::Naming& naming = collection.namings[i];
     const Folding folding = is_map                       ? folding_of(leaf)
                             : naming.function != nullptr ? Folding::same
                                                          : Folding::by_name;
-    emit(own, leaf.type, std::move(column), unit, folding, naming);
+    emit(field.empty() ? "value" : field, leaf.type, std::move(column), unit, folding, naming);
   }
 }
 
