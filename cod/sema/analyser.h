@@ -104,9 +104,8 @@ class Analyser {
   bool resolve_label_with_arguments(const Label& label, HandlerBody& body);
   bool resolve_sampling(const Label& label, HandlerBody& body);
   std::optional<std::uint64_t> positive_argument(const Label& label, std::size_t index);
-  const std::string* string_argument(const Label& label, std::size_t index);
+  const std::string* string_argument(const Label& label);
   std::optional<NamePattern> name_pattern(const Label& label, const std::string& pattern);
-  void check_filter_target(const Label& label, const HandlerBody& body);
 
   // sema_statements.cpp
   void statement(Statement& statement);
@@ -302,6 +301,8 @@ class Analyser {
   void emit_table_call(Expression& expression);
   void emit_record(Expression& result, Symbol* record);
   void emitted_text(Expression& argument, const std::string& what);
+  /// Reports an error unless the argument is a non-empty string literal.
+  void literal_text(const Expression& argument, const std::string& what, const std::string& hint);
   void note_emitted(const Expression& name, bool is_table = false);
   void fold_call(Expression& expression);
   void check_folds();

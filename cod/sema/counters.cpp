@@ -33,9 +33,18 @@ bool has_known_extents(const Symbol& array) {
   return true;
 }
 
+/// A statement that may become a SiteCounter or a Tally.
+template <typename Counted>
+struct Candidate {
+  Counted counted;
+  const Symbol* array = nullptr;
+  Statement* statement = nullptr;
+};
+
 /// Reads the array and the indices of `array[…][…]`.
-bool read_element(const Expression& element, SiteCounter& counter, const Symbol*& array) {
-  array = element.symbol;
+template <typename Counted>
+bool read_element(const Expression& element, Candidate<Counted>& candidate) {
+  const Symbol* array = candidate.array = element.symbol;
   const bool fits = element.kind == ExpressionKind::index && array != nullptr &&
                     array->kind == Symbol::Kind::array && array->collection == nullptr &&
                     array->memory == Symbol::Memory::global && is_integer(array->type) &&
@@ -46,9 +55,9 @@ bool read_element(const Expression& element, SiteCounter& counter, const Symbol*
   for (std::size_t i = 0; i < element.operands.size(); ++i) {
     const std::optional<CounterIndex> index = index_of(*element.operands[i], array->dimensions[i]);
     if (!index) return false;
-    counter.indices.push_back(*index);
+    candidate.counted.indices.push_back(*index);
   }
-  counter.array = array->index;
+  candidate.counted.array = array->index;
   return true;
 }
 
@@ -172,21 +181,21 @@ class CounterFinder {
       const bool has_sites = body.handler.target == TargetKind::basic_block_entry ||
                              body.handler.target == TargetKind::basic_block_exit ||
                              body.handler.target == TargetKind::instruction;
-      if (!has_sites || body.sampling.blocks > 1 || body.sampling.warps > 1) continue;
+      if (!has_sites || body.is_sampled()) continue;
       handler_ = i;
       returned_ = false;
       for (Statement* statement : body.statements) find_in(*statement);
     }
     find_tallies();
     find_touched();
-    for (Candidate& candidate : candidates_) {
+    for (Candidate<SiteCounter>& candidate : candidates_) {
       if (touched_.contains(candidate.array)) continue;
       candidate.statement->is_counted = true;
-      program_.counters.push_back(std::move(candidate.counter));
+      program_.counters.push_back(std::move(candidate.counted));
     }
-    for (TallyCandidate& candidate : tallies_) {
+    for (Candidate<Tally>& candidate : tallies_) {
       if (touched_.contains(candidate.array)) continue;
-      program_.tallies.push_back(std::move(candidate.tally));
+      program_.tallies.push_back(std::move(candidate.counted));
       candidate.statement->tally = static_cast<std::uint32_t>(program_.tallies.size());
     }
     for (HandlerBody& body : program_.handlers) {
@@ -204,26 +213,13 @@ class CounterFinder {
     const bool is_of_banks = asks_all_lanes_for_banks(body.uses) &&
                              all([&](const Statement* each) { return measures_banks(*each); });
     if (is_of_banks) return Handler::Measures::banks;
-    const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
     const bool is_of_sectors =
-        !is_sampled && all([&](const Statement* each) { return measures_sectors(*each, false); });
+        !body.is_sampled() && all([&](const Statement* each) { return measures_sectors(*each, false); });
     return is_of_sectors ? Handler::Measures::sectors : Handler::Measures::anything;
   }
 
-  struct Candidate {
-    SiteCounter counter;
-    const Symbol* array = nullptr;
-    Statement* statement = nullptr;
-  };
-
-  struct TallyCandidate {
-    Tally tally;
-    const Symbol* array = nullptr;
-    Statement* statement = nullptr;
-  };
-
   void find_tallies() {
-    for (const Candidate& candidate : candidates_) known_.insert(candidate.statement);
+    for (const Candidate<SiteCounter>& candidate : candidates_) known_.insert(candidate.statement);
     for (std::uint32_t i = 0; i < program_.handlers.size(); ++i) {
       HandlerBody& body = program_.handlers[i];
       if (body.handler.target != TargetKind::instruction) continue;
@@ -238,19 +234,16 @@ class CounterFinder {
     const Expression& call = *statement.expression;
     const bool adds = is_call_of(call, Api::atomic_add);
     if (!adds && !is_call_of(call, Api::atomic_increment)) return;
-    SiteCounter counter;
-    TallyCandidate candidate;
-    if (!read_element(*call.operands[0], counter, candidate.array)) return;
-    candidate.tally.adds_one = !adds;
-    if (adds && !read_tally(*call.operands[1], candidate.tally)) return;
+    Candidate<Tally> candidate;
+    Tally& tally = candidate.counted;
+    if (!read_element(*call.operands[0], candidate)) return;
+    tally.adds_one = !adds;
+    if (adds && !read_tally(*call.operands[1], tally)) return;
     const ApiFunction* source = adds ? source_of(*call.operands[1]) : nullptr;
-    candidate.tally.is_wide_only = source != nullptr && source->api == Api::bank_groups_spared;
-    candidate.tally.is_paced =
-        candidate.tally.is_wide_only || (source != nullptr && source->api == Api::bank_conflicts);
+    tally.is_wide_only = source != nullptr && source->api == Api::bank_groups_spared;
+    tally.is_paced = tally.is_wide_only || (source != nullptr && source->api == Api::bank_conflicts);
+    tally.handler = handler_;
     candidate.statement = &statement;
-    candidate.tally.handler = handler_;
-    candidate.tally.array = counter.array;
-    candidate.tally.indices = std::move(counter.indices);
     tallies_.push_back(std::move(candidate));
     known_.insert(&statement);
   }
@@ -298,38 +291,39 @@ class CounterFinder {
     const bool is_sum = update.kind == ExpressionKind::assign && update.op == Operator::add;
     const bool has_addend = is_sum || is_call_of(update, Api::atomic_add);
     if (!has_addend && !is_call_of(update, Api::atomic_increment)) return;
-    Candidate candidate;
+    Candidate<SiteCounter> candidate;
+    SiteCounter& counter = candidate.counted;
     candidate.statement = &statement;
-    candidate.counter.handler = handler_;
-    candidate.counter.counts_warps = is_elected;
-    candidate.counter.counts_divergences = is_divergence;
-    candidate.counter.location = program_.locate(statement.position);
-    if (!read_element(*update.operands[0], candidate.counter, candidate.array)) return;
-    if (has_addend && !read_addend(*update.operands[1], candidate.array->type, candidate.counter)) return;
+    counter.handler = handler_;
+    counter.counts_warps = is_elected;
+    counter.counts_divergences = is_divergence;
+    counter.location = program_.locate(statement.position);
+    if (!read_element(*update.operands[0], candidate)) return;
+    if (has_addend && !read_addend(*update.operands[1], candidate.array->type, counter)) return;
     candidates_.push_back(std::move(candidate));
   }
 
   /// Collects the arrays that device code refers to outside of the candidates.
   void find_touched() {
     for (const HandlerBody& body : program_.handlers) {
-      for (const Statement* statement : body.statements) visit(*statement, known_);
+      for (const Statement* statement : body.statements) visit(*statement);
     }
-    for (const auto& function : program_.functions) visit(*function->item->body, known_);
-    for (const TallyCandidate& candidate : tallies_) {
+    for (const auto& function : program_.functions) visit(*function->item->body);
+    for (const Candidate<Tally>& candidate : tallies_) {
       const auto& operands = candidate.statement->expression->operands;
       if (operands.size() > 1) visit(*operands[1]);
     }
   }
 
-  void visit(const Statement& statement, const std::set<const Statement*>& skipped) {
-    if (skipped.contains(&statement)) return;
+  void visit(const Statement& statement) {
+    if (known_.contains(&statement)) return;
     if (statement.condition) visit(*statement.condition);
     if (statement.expression) visit(*statement.expression);
     for (const Declarator& declarator : statement.declarators) {
       if (declarator.initializer) visit(*declarator.initializer);
       for (const ExpressionPtr& each : declarator.assignments) visit(*each);
     }
-    for (const StatementPtr& child : statement.children) visit(*child, skipped);
+    for (const StatementPtr& child : statement.children) visit(*child);
   }
 
   void visit(const Expression& expression) {
@@ -408,8 +402,8 @@ class CounterFinder {
   Program& program_;
   std::uint32_t handler_ = 0;
   bool returned_ = false;  ///< some lanes may have left the handler
-  std::vector<Candidate> candidates_;
-  std::vector<TallyCandidate> tallies_;
+  std::vector<Candidate<SiteCounter>> candidates_;
+  std::vector<Candidate<Tally>> tallies_;
   std::set<const Statement*> known_;  ///< statements of both lists
   std::set<const Symbol*> touched_;
 };

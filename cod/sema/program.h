@@ -147,6 +147,8 @@ struct HandlerBody {
   Sampling sampling;    ///< of thread blocks and warps
   std::vector<Statement*> statements;
   Uses uses;
+
+  bool is_sampled() const { return sampling.blocks > 1 || sampling.warps > 1; }
 };
 
 struct Program {

@@ -27,9 +27,7 @@ bool is_trace_of_ranges(const Collection* trace) {
 void Analyser::emit_ranges_call(Expression& expression) {
   Expression& name = *expression.operands[0];
   note_emitted(name);
-  if (name.kind != ExpressionKind::string || name.text.empty())
-    error(name.position, "the name of a result must be a non-empty string",
-          "write 'emitRanges(\"arrays\", closed, open, left, last)'");
+  literal_text(name, "the name of a result", "write 'emitRanges(\"arrays\", closed, open, left, last)'");
   Expression& closed = *expression.operands[1];
   if (!is_trace_of_ranges(emitted_collection(closed)))
     error(closed.position, "emitRanges() needs a trace of ranges",

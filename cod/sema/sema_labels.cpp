@@ -4,6 +4,20 @@
 #include "cod/sema/constant.h"
 
 namespace lynxpp::cod {
+namespace {
+
+/// A use of a label whose first argument is a string; empty for other labels.
+std::string example_of(const std::string& label) {
+  static const std::map<std::string, std::string> examples{{"KERNEL", "KERNEL(\"matmul.*\")"},
+                                                           {"CALL_TARGET", "CALL_TARGET(\"malloc|free\")"},
+                                                           {"OPCODE", "OPCODE(\"ld.global.*\")"},
+                                                           {"RESULT", "RESULT(\"f32\")"},
+                                                           {"SOURCE", "SOURCE(\"kernel.cu\", 10, 20)"}};
+  const auto found = examples.find(label);
+  return found == examples.end() ? std::string() : found->second;
+}
+
+}  // namespace
 
 bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_report) {
   bool has_target = false;
@@ -41,60 +55,41 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
   }
   program_.uses_transfer_labels |= body.handler.filter.transfers != 0;
   for (const Label& label : item.labels) {
-    if (label.name == "OPCODE" || label.name == "SOURCE" || label.name == "CALL_TARGET" ||
-        label.name == "RESULT")
-      check_filter_target(label, body);
+    const bool is_filter = label.name != "KERNEL" && !example_of(label.name).empty();
+    if (is_filter && !is_instruction(body.handler.target))
+      error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
+            "write 'ON_INSTRUCTION: " + label.name + "(...): { ... }'");
   }
   return is_known;
 }
 
-void Analyser::check_filter_target(const Label& label, const HandlerBody& body) {
-  if (is_instruction(body.handler.target)) return;
-  error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
-        "write 'ON_INSTRUCTION: " + label.name + "(...): { ... }'");
-}
-
 bool Analyser::resolve_label_with_arguments(const Label& label, HandlerBody& body) {
+  if (example_of(label.name).empty()) return resolve_sampling(label, body);
   InstructionFilter& filter = body.handler.filter;
-  if (label.name == "KERNEL") {
-    if (const std::string* pattern = string_argument(label, 0)) {
-      if (auto parsed = name_pattern(label, *pattern)) body.handler.kernels.push_back(std::move(*parsed));
-    }
-    return true;
-  }
-  if (label.name == "CALL_TARGET") {
-    if (const std::string* pattern = string_argument(label, 0)) {
-      if (auto parsed = name_pattern(label, *pattern)) filter.call_targets.push_back(std::move(*parsed));
-    }
-    return true;
-  }
-  if (label.name == "OPCODE") {
-    if (const std::string* pattern = string_argument(label, 0)) filter.opcodes.push_back(*pattern);
-    return true;
-  }
-  if (label.name == "RESULT") {
-    const std::string* name = string_argument(label, 0);
-    const ptx::DataType type = name != nullptr ? ptx::parse_data_type(*name) : ptx::DataType::none;
-    if (name != nullptr && (type == ptx::DataType::none || type == ptx::DataType::opaque)) {
-      error(label.arguments[0]->position, "'" + *name + "' is not a result type",
-            "expected a PTX type: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", \"s32\", …");
-    }
-    filter.results.push_back(type);
-    return true;
-  }
+  const std::string* text = string_argument(label);
   if (label.name == "SOURCE") {
-    InstructionFilter::SourceLines lines;
-    if (const std::string* file = string_argument(label, 0)) lines.file = *file;
     const auto first = positive_argument(label, 1);
     const auto last = label.arguments.size() > 2 ? positive_argument(label, 2) : first;
     if (!first || !last) return true;
-    lines.first = static_cast<std::uint32_t>(*first);
-    lines.last = static_cast<std::uint32_t>(*last);
-    if (lines.last < lines.first) error(label.position, "the last line is before the first");
-    filter.sources.push_back(std::move(lines));
-    return true;
+    if (*last < *first) error(label.position, "the last line is before the first");
+    filter.sources.push_back({text != nullptr ? *text : std::string(), static_cast<std::uint32_t>(*first),
+                              static_cast<std::uint32_t>(*last)});
   }
-  return resolve_sampling(label, body);
+  if (text == nullptr) return true;
+  if (label.name == "KERNEL" || label.name == "CALL_TARGET") {
+    std::vector<NamePattern>& patterns = label.name == "KERNEL" ? body.handler.kernels : filter.call_targets;
+    if (auto parsed = name_pattern(label, *text)) patterns.push_back(std::move(*parsed));
+  } else if (label.name == "OPCODE") {
+    filter.opcodes.push_back(*text);
+  } else if (label.name == "RESULT") {
+    const ptx::DataType type = ptx::parse_data_type(*text);
+    if (type == ptx::DataType::none || type == ptx::DataType::opaque) {
+      error(label.arguments[0]->position, "'" + *text + "' is not a result type",
+            "expected a PTX type: \"f32\", \"f64\", \"f16\", \"f16x2\", \"bf16\", \"bf16x2\", \"s32\", …");
+    }
+    filter.results.push_back(type);
+  }
+  return true;
 }
 
 bool Analyser::resolve_sampling(const Label& label, HandlerBody& body) {
@@ -115,17 +110,11 @@ bool Analyser::resolve_sampling(const Label& label, HandlerBody& body) {
   return true;
 }
 
-const std::string* Analyser::string_argument(const Label& label, std::size_t index) {
-  const bool is_string = label.arguments.size() > index &&
-                         label.arguments[index]->kind == ExpressionKind::string &&
-                         !label.arguments[index]->text.empty();
-  if (is_string) return &label.arguments[index]->text;
-  const std::string example = label.name == "KERNEL"        ? "KERNEL(\"matmul.*\")"
-                              : label.name == "CALL_TARGET" ? "CALL_TARGET(\"malloc|free\")"
-                              : label.name == "OPCODE"      ? "OPCODE(\"ld.global.*\")"
-                              : label.name == "RESULT"      ? "RESULT(\"f32\")"
-                                                            : "SOURCE(\"kernel.cu\", 10, 20)";
-  return fail(label.position, label.name + " needs a string", "write '" + example + ":'");
+const std::string* Analyser::string_argument(const Label& label) {
+  const bool is_string = !label.arguments.empty() && label.arguments[0]->kind == ExpressionKind::string &&
+                         !label.arguments[0]->text.empty();
+  if (is_string) return &label.arguments[0]->text;
+  return fail(label.position, label.name + " needs a string", "write '" + example_of(label.name) + ":'");
 }
 
 std::optional<std::uint64_t> Analyser::positive_argument(const Label& label, std::size_t index) {

@@ -8,8 +8,12 @@ namespace lynxpp::cod {
 void Analyser::emitted_text(Expression& argument, const std::string& what) {
   if (argument.kind == ExpressionKind::string && !argument.text.empty()) return;
   if (argument.kind != ExpressionKind::string && this->expression(argument) == Type::text) return;
-  error(argument.position, what + " must be a non-empty string",
-        "write 'emit(\"cycles\", value, \"cycles\")'");
+  literal_text(argument, what, "write 'emit(\"cycles\", value, \"cycles\")'");
+}
+
+void Analyser::literal_text(const Expression& argument, const std::string& what, const std::string& hint) {
+  if (argument.kind != ExpressionKind::string || argument.text.empty())
+    error(argument.position, what + " must be a non-empty string", hint);
 }
 
 /// Rejects a name that is certainly already emitted when this call is reached: by an earlier call all of
@@ -47,14 +51,12 @@ void Analyser::emit_table_call(Expression& expression) {
     error(expression.position, "each column of a table needs a name and an array", hint);
   Expression& name = *expression.operands[0];
   note_emitted(name, true);
-  if (name.kind != ExpressionKind::string || name.text.empty())
-    error(name.position, "the name of a table must be a non-empty string", hint);
+  literal_text(name, "the name of a table", hint);
   const Symbol* first = nullptr;
   for (std::size_t i = 1; i + 1 < expression.operands.size(); i += 2) {
     const Expression& column = *expression.operands[i];
     Expression& array = *expression.operands[i + 1];
-    if (column.kind != ExpressionKind::string || column.text.empty())
-      error(column.position, "the name of a column must be a non-empty string", hint);
+    literal_text(column, "the name of a column", hint);
     const std::size_t before = errors.size();
     array.symbol = array_argument(array);
     if (array.symbol == nullptr) {

@@ -29,8 +29,7 @@ bool only_counts(const Statement& statement, std::vector<std::uint32_t>& arrays)
 
 void find_counted_words(Program& program) {
   for (HandlerBody& body : program.handlers) {
-    const bool is_sampled = body.sampling.blocks > 1 || body.sampling.warps > 1;
-    if (body.handler.target != TargetKind::instruction || is_sampled) continue;
+    if (body.handler.target != TargetKind::instruction || body.is_sampled()) continue;
     std::vector<std::uint32_t> arrays;
     const bool only = std::ranges::all_of(
         body.statements, [&](const Statement* statement) { return only_counts(*statement, arrays); });
@@ -64,15 +63,9 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
 /// emitWords(name, array, unit)
 void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
   note_emitted(*expression.operands[0]);
-  for (std::size_t i = 0; i < expression.operands.size(); ++i) {
-    if (i == 1) continue;
-    const Expression& text = *expression.operands[i];
-    if (text.kind != ExpressionKind::string || text.text.empty())
-      error(text.position,
-            i == 0 ? "the name of a result must be a non-empty string"
-                   : "the unit of a result must be a non-empty string",
-            "write 'emitWords(\"accesses\", accesses)'");
-  }
+  const std::string hint = "write 'emitWords(\"accesses\", accesses)'";
+  literal_text(*expression.operands[0], "the name of a result", hint);
+  if (expression.operands.size() > 2) literal_text(*expression.operands[2], "the unit of a result", hint);
   Expression& array = *expression.operands[1];
   words_argument(array, api);
   if (array.symbol != nullptr) static_cast<void>(use_launch_data(array.symbol->name, array.position));

@@ -49,7 +49,7 @@ bool DeviceGenerator::is_uniform(const Expression& expression) const {
       return value != nullptr && is_uniform(*value);
     }
     case ExpressionKind::call:
-      if (expression.api != nullptr && expression.api->api == Api::access_size && has_lane_sizes_)
+      if (expression.api != nullptr && expression.api->api == Api::access_size && target_.has_lane_sizes)
         return false;
       return expression.api != nullptr && expression.api->uniform;
     case ExpressionKind::binary:
@@ -142,7 +142,7 @@ void DeviceGenerator::add_to_tally(const Statement& statement) {
   const std::string high = std::string(site_prefix) + std::string(high_tally_value) + std::to_string(index);
   llvm::Type* nothing = ir_.getVoidTy();
   const std::string add = "add.u32 " + low + ", " + low + ", ";
-  if (wide_counters_) {
+  if (target_.wide_counters) {
     llvm::Value* addend = adds_one ? i64(1) : expression_as(*operands[1], Type::u64);
     assembly("add.u64 " + low + ", " + low + ", $0;", nothing, {addend}, Effect::volatile_read);
   } else if (adds_one) {
@@ -263,7 +263,7 @@ void DeviceGenerator::reduce_to_memory(const char* operation, const Element& ele
 void DeviceGenerator::add_where_lanes_may_conflict(const Element& element, llvm::Value* addend,
                                                    bool uniform_addend) {
   // Without redux.sync, summing takes one step per lane, which may cost more than it saves.
-  if (sm_ < 80 && !uniform_addend) return reduce_to_memory("add", element, addend);
+  if (target_.sm < 80 && !uniform_addend) return reduce_to_memory("add", element, addend);
   llvm::Value* mask = active_mask_here();
   llvm::Value* leader = lowest_lane(mask);
   llvm::Value* address = ir_.CreatePtrToInt(element.address, ir_.getInt64Ty());
@@ -293,7 +293,7 @@ void DeviceGenerator::aggregated_add(const Element& element, llvm::Value* mask, 
 }
 
 llvm::Value* DeviceGenerator::sum_over(llvm::Value* mask, llvm::Value* addend) {
-  if (sm_ < 80) return sum_by_shuffles(mask, addend);
+  if (target_.sm < 80) return sum_by_shuffles(mask, addend);
   require(80, 70);
   return sum_by_redux(mask, addend);
 }

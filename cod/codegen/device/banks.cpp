@@ -42,7 +42,6 @@ llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* o
 /// access, but at least a word. Accesses are aligned, so two lanes use the same bank if and only if their
 /// units do.
 DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
-  const auto constant = [&](std::uint32_t value) { return i32(value); };
   const auto by_size = [&](const BankAccess& access, llvm::Value* widest, llvm::Value* wide,
                            llvm::Value* narrow) {
     return ir_.CreateSelect(access.is_widest, widest, ir_.CreateSelect(access.is_wide, wide, narrow));
@@ -50,23 +49,23 @@ DeviceGenerator::BankAccess DeviceGenerator::bank_access() {
   BankAccess access;
   llvm::Value* size = site_value(SiteValue::access_size);
   llvm::Value* kind = site_value(SiteValue::access_kind);
-  access.is_wide = ir_.CreateICmpUGT(size, constant(4));
-  access.is_widest = ir_.CreateICmpUGT(size, constant(8));
-  access.is_atomic = ir_.CreateICmpEQ(kind, constant(2));
-  access.is_load = ir_.CreateICmpEQ(kind, constant(0));
+  access.is_wide = ir_.CreateICmpUGT(size, i32(4));
+  access.is_widest = ir_.CreateICmpUGT(size, i32(8));
+  access.is_atomic = ir_.CreateICmpEQ(kind, i32(2));
+  access.is_load = ir_.CreateICmpEQ(kind, i32(0));
   access.mask = active_mask();
   access.lane = lane_id();
   access.address = relative_address_ != nullptr
                        ? relative_address_
                        : ir_.CreateTrunc(site_value(SiteValue::memory_address), ir_.getInt32Ty());
-  llvm::Value* shift = by_size(access, constant(4), constant(3), constant(2));
+  llvm::Value* shift = by_size(access, i32(4), i32(3), i32(2));
   access.unit = ir_.CreateLShr(access.address, shift);
-  llvm::Value* bank_bits = by_size(access, constant(7), constant(15), constant(31));
+  llvm::Value* bank_bits = by_size(access, i32(7), i32(15), i32(31));
   access.bank = ir_.CreateAnd(access.unit, bank_bits);
-  access.first_lane = ir_.CreateAnd(access.lane, ir_.CreateXor(bank_bits, constant(31)));
-  access.group = by_size(access, ir_.CreateShl(constant(0xff), access.first_lane),
-                         ir_.CreateShl(constant(0xffff), access.first_lane), constant(all_lanes));
-  access.group_starts = by_size(access, constant(0x01010101), constant(0x00010001), constant(1));
+  access.first_lane = ir_.CreateAnd(access.lane, ir_.CreateXor(bank_bits, i32(31)));
+  access.group = by_size(access, ir_.CreateShl(i32(0xff), access.first_lane),
+                         ir_.CreateShl(i32(0xffff), access.first_lane), i32(all_lanes));
+  access.group_starts = by_size(access, i32(0x01010101), i32(0x00010001), i32(1));
   return access;
 }
 
@@ -77,7 +76,7 @@ llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
   llvm::Value* word =
       ir_.CreateSelect(is_part, ir_.CreateAnd(access.address, i32(~(word_bytes - 1))), access.address);
   llvm::Value* least = nullptr;
-  if (sm_ >= reductions_from) {
+  if (target_.sm >= reductions_from) {
     least = extreme_over(access.mask, word, Api::warp_min, Type::u32);
   } else {
     least = shuffled(word, lowest_lane(access.mask), access.mask);
@@ -90,7 +89,7 @@ llvm::Value* DeviceGenerator::leaves_row(const BankAccess& access) {
 /// False if all 32 lanes are active and each has its own bank within its group: then no lanes conflict, no
 /// two lanes read the same unit, and no group is spared.
 llvm::Value* DeviceGenerator::may_meet(const BankAccess& access) {
-  if (sm_ < reductions_from) return ir_.getTrue();
+  if (target_.sm < reductions_from) return ir_.getTrue();
   llvm::Value* place = ir_.CreateOr(access.bank, access.first_lane);
   llvm::Value* taken = any_lanes_bits(ir_.CreateShl(i32(1), place), access.mask);
   return ir_.CreateICmpNE(taken, i32(all_lanes));
@@ -98,7 +97,7 @@ llvm::Value* DeviceGenerator::may_meet(const BankAccess& access) {
 
 /// The bits that are set in any lane of the mask.
 llvm::Value* DeviceGenerator::any_lanes_bits(llvm::Value* bits, llvm::Value* mask) {
-  if (sm_ >= reductions_from) {
+  if (target_.sm >= reductions_from) {
     require(80, 70);
     return assembly("redux.sync.or.b32 $0, $1, $2;", ir_.getInt32Ty(), {bits, mask}, Effect::convergent);
   }
@@ -153,10 +152,9 @@ llvm::Value* DeviceGenerator::lanes_at_bank(const BankAccess& access) {
 DeviceGenerator::BankCounts DeviceGenerator::counts_of_served(const BankAccess& access, llvm::Value* served) {
   llvm::Value* bits = ir_.CreateLShr(i32(all_lanes), ir_.CreateSub(i32(32), served));
   llvm::Value* fronts = any_lanes_bits(ir_.CreateShl(bits, access.first_lane), access.mask);
-  const auto count = [&](llvm::Value* value) { return population_count(value); };
-  llvm::Value* made = count(fronts);
-  llvm::Value* groups = count(ir_.CreateAnd(fronts, access.group_starts));
-  llvm::Value* spared = ir_.CreateSub(count(access.group_starts), groups);
+  llvm::Value* made = population_count(fronts);
+  llvm::Value* groups = population_count(ir_.CreateAnd(fronts, access.group_starts));
+  llvm::Value* spared = ir_.CreateSub(population_count(access.group_starts), groups);
   return {ir_.CreateSub(made, groups), ir_.CreateSelect(access.is_wide, spared, i32(0))};
 }
 

@@ -185,7 +185,8 @@ void DeviceGenerator::begin_body() {
   if (sampling_.blocks > 1) run_every(sampling_.blocks, block_id());
   if (sampling_.warps > 1) run_every(sampling_.warps, thread_call(Api::warp_id));
   // Exits the handler if there is nothing to add.
-  if (measures_banks_) banks_here_.counts = uses_lane_values_ ? hoisted_bank_counts() : measure_banks(exit_);
+  if (measures_banks_)
+    banks_here_.counts = target_.lane_values ? hoisted_bank_counts() : measure_banks(exit_);
 }
 
 /// Runs the code that follows only if `number` is divisible by `every`.

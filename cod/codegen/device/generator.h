@@ -27,13 +27,8 @@ inline constexpr std::uint32_t all_lanes = 0xffffffffu;
 class DeviceGenerator final : public FunctionGenerator {
  public:
   DeviceGenerator(llvm::Module& module, const Program& program, const DeviceTarget& target)
-      : FunctionGenerator(module, program), sm_(target.sm) {
+      : FunctionGenerator(module, program), target_(target) {
     skips_counted_ = !target.plain_counters;
-    wide_counters_ = target.wide_counters;
-    uses_lane_values_ = target.lane_values;
-    scheme_ = target.words;
-    streams_traces_ = target.streams_traces;
-    has_lane_sizes_ = target.has_lane_sizes;
   }
 
   void generate(const HandlerBody& body);
@@ -312,12 +307,7 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* least_distance(llvm::Value* mask, llvm::Value* address);
   llvm::Value* address_from_leader();
 
-  int sm_;
-  bool wide_counters_ = false;
-  bool uses_lane_values_ = false;
-  bool streams_traces_ = false;
-  bool has_lane_sizes_ = false;
-  WordScheme scheme_;
+  const DeviceTarget target_;
   std::optional<SiteValue> lane_value_;      ///< the value that the routine computes
   llvm::Value* relative_address_ = nullptr;  ///< i32: replaces the address when banks are counted
   int minimum_sm_ = 0;

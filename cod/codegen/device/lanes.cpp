@@ -44,7 +44,7 @@ llvm::Value* DeviceGenerator::sector_threshold() {
     leave_if(condition, end, other);
   };
   end_where(all_ascend, near.limited);
-  if (sm_ >= 70) {
+  if (target_.sm >= 70) {
     // A warp that covers several rows of a thread block often has the same addresses in each.
     require(70, 60);
     llvm::Value* same =

@@ -37,7 +37,7 @@ llvm::Value* DeviceGenerator::active_mask() {
 /// Computed once for all functions about banks in a basic block.
 const DeviceGenerator::BankCounts& DeviceGenerator::bank_counts() {
   if (!measures_banks_ && banks_here_.block != ir_.GetInsertBlock()) {
-    const BankCounts counts = uses_lane_values_ ? hoisted_bank_counts() : measure_banks(nullptr);
+    const BankCounts counts = target_.lane_values ? hoisted_bank_counts() : measure_banks(nullptr);
     banks_here_ = {ir_.GetInsertBlock(), counts};
   }
   return banks_here_.counts;

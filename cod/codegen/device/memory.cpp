@@ -5,7 +5,7 @@
 namespace lynxpp::cod {
 
 llvm::Value* DeviceGenerator::first_in_sector() {
-  if (uses_lane_values_) {
+  if (target_.lane_values) {
     llvm::Value* address = ir_.CreateTrunc(site_value(SiteValue::memory_address), ir_.getInt32Ty());
     llvm::Value* in_sector = ir_.CreateAnd(address, i32(sector_bytes - 1));
     llvm::Value* is_first = ir_.CreateICmpULT(in_sector, site_value(SiteValue::sector_threshold));

@@ -24,13 +24,13 @@ constexpr std::uint64_t nothing_seen = ~std::uint64_t{0};
 }  // namespace
 
 std::optional<TraceStream> DeviceGenerator::streamed(const Collection& trace) const {
-  return streams_traces_ ? trace.stream() : std::nullopt;
+  return target_.streams_traces ? trace.stream() : std::nullopt;
 }
 
 llvm::Value* DeviceGenerator::load_of_stream(llvm::Value* address, std::uint64_t offset,
                                              Freshness freshness) {
   std::string opcode = "ld.global.u64";
-  if (freshness == Freshness::passes_by && sm_ >= 70) {
+  if (freshness == Freshness::passes_by && target_.sm >= 70) {
     require(70, 74);
     opcode = "ld.global.L1::no_allocate.u64";
   } else if (freshness != Freshness::constant) {
@@ -144,7 +144,7 @@ DeviceGenerator::Seen DeviceGenerator::look_at_host(llvm::Value* counter, llvm::
   const Seen usual = load_both(Freshness::passes_by);
   ir_.CreateBr(seen);
   ir_.SetInsertPoint(certain);
-  if (sm_ >= 70) memory_instruction("nanosleep.u32 1000;", {});
+  if (target_.sm >= 70) memory_instruction("nanosleep.u32 1000;", {});
   const Seen fresh = load_both(Freshness::anew);
   go_to(seen);
   const auto either = [&](llvm::Value* first, llvm::Value* second) {

@@ -45,7 +45,7 @@ llvm::Value* DeviceGenerator::floating_sum(llvm::Value* mask, llvm::Value* value
 llvm::Value* DeviceGenerator::extreme_over(llvm::Value* mask, llvm::Value* value, Api api, Type type) {
   const bool is_max = api == Api::warp_max;
   llvm::Type* const own = value->getType();
-  if (sm_ >= 80 && own->isIntegerTy(32)) {
+  if (target_.sm >= 80 && own->isIntegerTy(32)) {
     require(80, 70);
     const std::string operation = std::string(is_max ? "max" : "min") + (is_signed(type) ? ".s32" : ".u32");
     return assembly("redux.sync." + operation + " $0, $1, $2;", own, {value, mask}, Effect::convergent);
@@ -94,7 +94,7 @@ llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* 
   llvm::BasicBlock* end = new_block("told_apart");
   leave_if(all_ascend, end, slow);
   llvm::Value* leads = nullptr;
-  if (sm_ >= 70) {
+  if (target_.sm >= 70) {
     require(70, 60);
     const bool is_wide = value->getType()->isIntegerTy(64);
     llvm::Value* same = assembly(std::string("match.any.sync.b") + (is_wide ? "64" : "32") + " $0, $1, $2;",

@@ -24,7 +24,7 @@ void DeviceGenerator::count_words(const Expression& call) {
   llvm::BasicBlock* end = new_block("counted");
   llvm::AllocaInst* slot = new_slot(wide_type, "word");
   branch(counts, begin, end);
-  if (scheme_.sample > 1) continue_if(is_sampled(), end);
+  if (target_.words.sample > 1) continue_if(is_sampled(), end);
   llvm::Value* address = is_shared ? address_in_shared_window() : site_value(SiteValue::memory_address);
   ir_.CreateStore(ir_.CreateLShr(address, word_bytes_log2), slot);
   llvm::Value* last_byte = ir_.CreateAdd(address, ir_.CreateSub(size, i64(1)));
@@ -65,7 +65,8 @@ llvm::Value* DeviceGenerator::is_sampled() {
   llvm::Value* thread = ir_.CreateAdd(block_thread_id(), ir_.CreateMul(special("%ctaid.x"), i32(0x9e3779b9)));
   thread = ir_.CreateAdd(thread, ir_.CreateMul(special("%ctaid.y"), i32(0x85ebca6b)));
   thread = ir_.CreateAdd(thread, ir_.CreateMul(special("%ctaid.z"), i32(0xc2b2ae35)));
-  llvm::Value* mixed = ir_.CreateMul(ir_.CreateXor(thread, i32(scheme_.seed * 0x27d4eb2du)), i32(0x9e3779b1));
+  llvm::Value* mixed =
+      ir_.CreateMul(ir_.CreateXor(thread, i32(target_.words.seed * 0x27d4eb2du)), i32(0x9e3779b1));
   mixed = ir_.CreateXor(mixed, ir_.CreateLShr(mixed, 15));
   mixed = ir_.CreateOr(ir_.CreateMul(mixed, i32(0x85ebca77)), i32(1));
   llvm::Value* is_new = ir_.CreateIsNull(before);
@@ -74,24 +75,25 @@ llvm::Value* DeviceGenerator::is_sampled() {
   state = ir_.CreateXor(state, ir_.CreateLShr(state, 17));
   state = ir_.CreateXor(state, ir_.CreateShl(state, 5));
   write_state(place, state, Type::u32);
-  return ir_.CreateICmpULT(state, i32(0xffffffffu / scheme_.sample));
+  return ir_.CreateICmpULT(state, i32(0xffffffffu / target_.words.sample));
 }
 
 llvm::Value* DeviceGenerator::executions() {
-  if (scheme_.analysis != WordScheme::Analysis::invariants) return i32(1);
+  if (target_.words.analysis != WordScheme::Analysis::invariants) return i32(1);
   return site_value(SiteValue::executions);
 }
 
 DeviceGenerator::WordCounter DeviceGenerator::counter_of(const Symbol& array, llvm::Value* element) {
-  const bool is_in_block = scheme_.shared_bits != 0 && array.dimensions[0].extent == Extent::shared_words;
+  const bool is_in_block =
+      target_.words.shared_bits != 0 && array.dimensions[0].extent == Extent::shared_words;
   if (!is_in_block) return {element_address(array, element), 8 * bytes_of(array.type)};
   const std::string variable = std::string(memory_prefix) + std::to_string(program_.variables.size());
   llvm::Value* dynamic = assembly("mov.b64 $0, " + variable + ";", ir_.getInt64Ty(), {}, Effect::none);
   llvm::Value* first =
       ir_.CreateAdd(dynamic, word(Word::Kind::shared_counters, array.index, Extent::constant));
-  llvm::Value* distance = ir_.CreateMul(element, i64(scheme_.shared_bits / 8));
+  llvm::Value* distance = ir_.CreateMul(element, i64(target_.words.shared_bits / 8));
   const bool carries = bytes_of(array.type) == sizeof(std::uint64_t);
-  return {ir_.CreateAdd(first, distance), scheme_.shared_bits, "shared",
+  return {ir_.CreateAdd(first, distance), target_.words.shared_bits, "shared",
           carries ? element_address(array, element) : nullptr};
 }
 
@@ -103,7 +105,7 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
   llvm::Value* extent = extent_value(array.dimensions[0].extent);
   branch(ir_.CreateICmpULT(element, extent), inside, outside);
   const WordCounter counter = counter_of(array, element);
-  if (scheme_.is_plain) {
+  if (target_.words.is_plain) {
     add_plainly(counter);
   } else if (counter.bits < 32) {
     add_in_word(counter);
@@ -111,12 +113,12 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
     const std::string type = counter.bits == 64 ? "u64" : "u32";
     llvm::Type* int_type = ir_.getIntNTy(counter.bits);
     llvm::BasicBlock* done = new_block("done");
-    if (scheme_.threshold != 0) {
+    if (target_.words.threshold != 0) {
       llvm::Value* count = assembly("ld.volatile." + std::string(counter.space) + "." + type + " $0, [$1];",
                                     int_type, {counter.address}, Effect::memory);
-      continue_if(ir_.CreateICmpULT(count, llvm::ConstantInt::get(int_type, scheme_.threshold)), done);
+      continue_if(ir_.CreateICmpULT(count, llvm::ConstantInt::get(int_type, target_.words.threshold)), done);
     }
-    if (counter.carry_address != nullptr || (wide_counters_ && counter.bits == 32)) {
+    if (counter.carry_address != nullptr || (target_.wide_counters && counter.bits == 32)) {
       add_watching_wraps(counter);
     } else {
       memory_instruction("red." + std::string(counter.space) + ".add." + type + " [$0], $1;",
@@ -152,14 +154,14 @@ void DeviceGenerator::add_plainly(const WordCounter& counter) {
       assembly("ld.volatile." + place + " $0, [$1];", type, {counter.address}, Effect::memory);
   llvm::Value* added = ir_.CreateZExtOrTrunc(executions(), type);
   llvm::BasicBlock* end = new_block("stored");
-  if (scheme_.threshold != 0) added = limited(added, count, end);
+  if (target_.words.threshold != 0) added = limited(added, count, end);
   memory_instruction("st.volatile." + place + " [$0], $1;", {counter.address, ir_.CreateAdd(count, added)});
   go_to(end);
 }
 
 /// The addend that does not lead beyond the threshold. Branches to `full` if the count is there already.
 llvm::Value* DeviceGenerator::limited(llvm::Value* addend, llvm::Value* count, llvm::BasicBlock* full) {
-  llvm::Value* threshold = llvm::ConstantInt::get(count->getType(), scheme_.threshold);
+  llvm::Value* threshold = llvm::ConstantInt::get(count->getType(), target_.words.threshold);
   continue_if(ir_.CreateICmpULT(count, threshold), full);
   llvm::Value* room = ir_.CreateSub(threshold, count);
   return ir_.CreateSelect(ir_.CreateICmpULT(addend, room), addend, room);
