@@ -14,6 +14,12 @@ llvm::AllocaInst* FunctionGenerator::new_slot(llvm::Type* type, const std::strin
   return entry.CreateAlloca(type, nullptr, name);
 }
 
+llvm::AllocaInst* FunctionGenerator::new_zero_slot(llvm::Type* type, const std::string& name) {
+  llvm::AllocaInst* slot = new_slot(type, name);
+  llvm::IRBuilder<>(entry_).CreateStore(llvm::Constant::getNullValue(type), slot);
+  return slot;
+}
+
 /// A bool is stored as a byte, so that pointers to it are pointers to bytes.
 llvm::Value* FunctionGenerator::load_slot(llvm::AllocaInst* slot, Type type) {
   llvm::Value* value = ir_.CreateLoad(slot->getAllocatedType(), slot);
@@ -153,8 +159,8 @@ llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned
     return state_slot(symbol, assigned);
   llvm::AllocaInst*& slot = slots_[&symbol];
   if (slot != nullptr) return slot;
-  llvm::IRBuilder<> entry(entry_);
   if (symbol.kind == Symbol::Kind::array) {
+    llvm::IRBuilder<> entry(entry_);
     std::uint64_t count = 1;
     for (const Dimension& dimension : symbol.dimensions) count *= dimension.constant;
     auto* type = llvm::ArrayType::get(storage_type(symbol.type), count);
@@ -162,8 +168,7 @@ llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned
     entry.CreateMemSet(slot, entry.getInt8(0), module_.getDataLayout().getTypeAllocSize(type),
                        slot->getAlign());
   } else {
-    slot = new_slot(storage_type(symbol), symbol.name);
-    entry.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
+    slot = new_zero_slot(storage_type(symbol), symbol.name);
   }
   return slot;
 }

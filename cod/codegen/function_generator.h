@@ -125,6 +125,8 @@ class FunctionGenerator {
   void statement(const Statement& statement);
   llvm::BasicBlock* new_block(const char* name);
   llvm::AllocaInst* new_slot(llvm::Type* type, const std::string& name);
+  /// A slot that is zero at the start of the function.
+  llvm::AllocaInst* new_zero_slot(llvm::Type* type, const std::string& name);
   llvm::Value* load_slot(llvm::AllocaInst* slot, Type type);
   void store_slot(llvm::AllocaInst* slot, llvm::Value* value, Type type);
   llvm::Constant* zero(Type type);

@@ -46,10 +46,7 @@ bool has_plain_labels(const Statement& body) {
 // ---------------------------------------------------------------- jumps
 
 llvm::AllocaInst* FunctionGenerator::jump_slot() {
-  if (jump_ == nullptr) {
-    jump_ = new_slot(ir_.getInt8Ty(), "jump");
-    llvm::IRBuilder<>(entry_).CreateStore(ir_.getInt8(0), jump_);
-  }
+  if (jump_ == nullptr) jump_ = new_zero_slot(ir_.getInt8Ty(), "jump");
   return jump_;
 }
 

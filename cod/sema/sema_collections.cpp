@@ -1,5 +1,6 @@
 // Traces, histograms and maps: declarations, and the functions on them.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "cod/sema/analyser.h"
@@ -54,13 +55,11 @@ void Analyser::declare_collection(const Item& item) {
   const StorageClause& clause = item.storage;
   auto owned = std::make_unique<Collection>();
   Collection& collection = *owned;
-  if (clause.kind == "trace") {
-    collection.kind = Collection::Kind::trace;
-  } else if (clause.kind == "histogram") {
-    collection.kind = Collection::Kind::histogram;
-  } else if (clause.kind == "map") {
-    collection.kind = Collection::Kind::map;
-  } else {
+  using enum Collection::Kind;
+  const std::array kinds{trace, histogram, map};
+  const auto kind =
+      std::ranges::find(kinds, clause.kind, [](Collection::Kind each) { return name_of(each); });
+  if (kind == kinds.end()) {
     std::vector<std::string> words{"trace",   "histogram", "map",     "const",   "unsigned",
                                    "signed",  "char",      "short",   "int",     "long",
                                    "struct",  "float",     "double",  "size_t",  "bool",
@@ -69,6 +68,7 @@ void Analyser::declare_collection(const Item& item) {
     return error(clause.position, "'" + clause.kind + "' is neither a type nor a kind of storage",
                  suggestion(clause.kind, words));
   }
+  collection.kind = *kind;
   collection.name = item.name;
   const std::string hint = "for example, write '" + example_of(collection.kind, item.name) + "'";
   const bool wants_type = collection.kind != Collection::Kind::histogram;

@@ -243,8 +243,7 @@ Type Analyser::step(Expression& expression) {
   expression.yields_old = expression.kind == ExpressionKind::postfix;
   expression.kind = ExpressionKind::assign;
   expression.op = expression.op == Operator::increment ? Operator::add : Operator::subtract;
-  expression.operands.push_back(make_expression(ExpressionKind::integer, expression.position, Type::i32));
-  expression.operands.back()->value = 1;
+  expression.operands.push_back(make_integer(1, Type::i32, expression.position));
   return type;
 }
 

@@ -32,7 +32,7 @@ Symbol* Analyser::resolve(Expression& expression, Lvalue& lvalue, bool column) {
     // The target of a pointer; arrays decay to pointers to their first element.
     if (symbol != nullptr && symbol->target != nullptr && lvalue.indices.empty()) symbol = symbol->target;
     if (is_dereference) {
-      lvalue.indices.push_back(unsigned_literal(0));
+      lvalue.indices.push_back(make_integer(0));
       return symbol;
     }
     Collection* collection = symbol != nullptr ? symbol->collection : nullptr;

@@ -135,7 +135,7 @@ void Analyser::decay(Expression& expression) {
   const Position position = expression.position;
   ExpressionPtr element = make_expression(ExpressionKind::index, position);
   element->operands.push_back(std::make_unique<Expression>(std::move(expression)));
-  element->operands.push_back(make_expression(ExpressionKind::integer, position, Type::i64));
+  element->operands.push_back(make_integer(0, Type::i64, position));
   expression = std::move(*make_expression(ExpressionKind::unary, position));
   expression.op = Operator::address_of;
   expression.operands.push_back(std::move(element));
@@ -172,7 +172,7 @@ ExpressionPtr Analyser::dereferenced(ExpressionPtr pointer) {
   Symbol* variable = hidden_pointer(*pointer);
   ExpressionPtr result = make_expression(ExpressionKind::index, pointer->position, variable->pointee);
   result->symbol = variable->target;
-  result->operands.push_back(make_expression(ExpressionKind::integer, {}, Type::i64));
+  result->operands.push_back(make_integer(0, Type::i64));
   const Position position = pointer->position;
   result->setup.push_back(assign_leaf(variable, {}, std::move(pointer), position));
   return result;

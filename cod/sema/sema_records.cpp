@@ -315,7 +315,7 @@ void Analyser::assign_list(Symbol* symbol, Declarator& declarator, std::vector<E
     convertible(*each.value, value(*each.value), each.leaf->type);
     if (errors.size() != before) return;
     std::vector<ExpressionPtr> indices;
-    for (const std::uint64_t index : each.indices) indices.push_back(unsigned_literal(index));
+    for (const std::uint64_t index : each.indices) indices.push_back(make_integer(index));
     const Position position = each.value->position;
     out.push_back(assign_leaf(each.leaf, std::move(indices), std::move(each.value), position));
   }
@@ -379,7 +379,7 @@ bool Analyser::copy_record(Symbol* target, const Expression& target_lvalue, Symb
         Expression element;
         element.position = lvalue.position;
         element.operands = clones(lvalue.operands);
-        for (const std::uint64_t index : own_indices) element.operands.push_back(unsigned_literal(index));
+        for (const std::uint64_t index : own_indices) element.operands.push_back(make_integer(index));
         return element;
       };
       Expression target_element = element_of(target_lvalue);

@@ -82,9 +82,8 @@ void quote_included_lines(const std::vector<SourceFile>& files, Diagnostics& dia
   }
 }
 
-ExpressionPtr unsigned_literal(std::uint64_t value) {
-  auto result = std::make_unique<Expression>();
-  result->type = Type::u64;
+ExpressionPtr make_integer(std::uint64_t value, Type type, const Position& position) {
+  ExpressionPtr result = make_expression(ExpressionKind::integer, position, type);
   result->value = value;
   return result;
 }

@@ -123,8 +123,7 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 
 ExpressionPtr make_expression(ExpressionKind kind, const Position& position, Type type = Type::none);
 
-/// A constant of type unsigned long.
-ExpressionPtr unsigned_literal(std::uint64_t value);
+ExpressionPtr make_integer(std::uint64_t value, Type type = Type::u64, const Position& position = {});
 
 /// A deep copy, including what sema added.
 ExpressionPtr clone(const Expression& expression);

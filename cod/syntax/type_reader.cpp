@@ -38,12 +38,6 @@ Type type_of_words(Words& words, int count) {
   return words["bool"] + words["_Bool"] == 1 ? Type::boolean : Type::none;
 }
 
-ExpressionPtr int_literal(std::uint64_t value, const Position& position) {
-  ExpressionPtr result = make_expression(ExpressionKind::integer, position, Type::i32);
-  result->value = value;
-  return result;
-}
-
 /// The value of the enumerator after `previous`.
 ExpressionPtr next_value(const std::string& previous, const Position& position) {
   ExpressionPtr result = make_expression(ExpressionKind::binary, position);
@@ -51,7 +45,7 @@ ExpressionPtr next_value(const std::string& previous, const Position& position) 
   ExpressionPtr name = make_expression(ExpressionKind::name, position);
   name->text = previous;
   result->operands.push_back(std::move(name));
-  result->operands.push_back(int_literal(1, position));
+  result->operands.push_back(make_integer(1, Type::i32, position));
   return result;
 }
 
@@ -189,8 +183,8 @@ TypeSpecification TypeReader::enumeration(CodParser::EnumerationContext* context
     if (each->expression() != nullptr) {
       declarator.initializer = read_expression_(each->expression());
     } else {
-      declarator.initializer =
-          previous.empty() ? int_literal(0, statement->position) : next_value(previous, statement->position);
+      declarator.initializer = previous.empty() ? make_integer(0, Type::i32, statement->position)
+                                                : next_value(previous, statement->position);
     }
     previous = declarator.name;
     statement->declarators.push_back(std::move(declarator));

@@ -162,10 +162,7 @@ llvm::Value* DeviceGenerator::unique_call(const Expression& call) {
 /// has only one active lane.
 llvm::AllocaInst* DeviceGenerator::unique_slot(const Symbol& array, bool in_halves) {
   llvm::AllocaInst*& slot = unique_slots_[{&array, in_halves}];
-  if (slot == nullptr) {
-    slot = new_slot(ir_.getInt32Ty(), array.name);
-    llvm::IRBuilder<>(entry_).CreateStore(i32(0), slot);
-  }
+  if (slot == nullptr) slot = new_zero_slot(ir_.getInt32Ty(), array.name);
   return slot;
 }
 

@@ -91,12 +91,7 @@ class HostGenerator final : public FunctionGenerator {
   void begin_round(const Statement& loop) override {
     constexpr std::uint64_t most = std::uint64_t{1} << 30;
     llvm::Type* wide = ir_.getInt64Ty();
-    if (rounds_ == nullptr) {
-      rounds_ = new_slot(wide, "rounds");
-      const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
-      ir_.SetInsertPoint(entry_);
-      ir_.CreateStore(i64(0), rounds_);
-    }
+    if (rounds_ == nullptr) rounds_ = new_zero_slot(wide, "rounds");
     llvm::Value* round = ir_.CreateAdd(ir_.CreateLoad(wide, rounds_), i64(1));
     ir_.CreateStore(round, rounds_);
     llvm::BasicBlock* stop = new_block("stop");

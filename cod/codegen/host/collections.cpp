@@ -111,10 +111,9 @@ std::uint64_t total_of(HostRun& run, const Collection& collection, std::uint64_t
   return total;
 }
 
-/// The slots that the rows of the table show, and the leading index of each.
+/// The slots that the rows of the table show.
 struct Rows {
   std::vector<std::uint64_t> slots;
-  std::vector<std::uint64_t> leads;
   std::uint64_t left_out = 0;  ///< entries beyond the requested maximum
 };
 
@@ -137,7 +136,6 @@ Rows rows_of(HostRun& run, const Collection& collection, std::uint64_t most) {
     for (std::uint64_t i = 0; i < length; ++i) {
       const bool is_map = collection.kind == Collection::Kind::map;
       rows.slots.push_back(is_map ? entries_of(run, collection, lead)[i] : lead * collection.stride() + i);
-      rows.leads.push_back(lead);
     }
   }
   return rows;
@@ -165,7 +163,7 @@ void emit_table(HostRun& run, const Collection& collection, const std::string& n
     const std::uint64_t extent = value_of(dimension, run.extents);
     inner /= extent;
     std::vector<std::uint64_t> column;
-    for (const std::uint64_t lead : rows.leads) column.push_back(lead / inner % extent);
+    for (const std::uint64_t slot : rows.slots) column.push_back(slot / collection.stride() / inner % extent);
     emit(dimension.name, Type::u64, std::move(column), "", is_map ? Folding::key : Folding::same, {});
   }
   for (std::size_t i = 0; i < collection.key.size(); ++i) {
