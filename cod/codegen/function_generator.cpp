@@ -44,6 +44,40 @@ void FunctionGenerator::branch(llvm::Value* condition, llvm::BasicBlock* then, l
   ir_.SetInsertPoint(then);
 }
 
+llvm::Value* FunctionGenerator::value_where(llvm::Value* condition, llvm::Value* otherwise,
+                                            const MakeValue& inside) {
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* there = new_block("where");
+  llvm::BasicBlock* end = new_block("anywhere");
+  branch(condition, there, end);
+  llvm::Value* value = inside();
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
+  go_to(end);
+  llvm::PHINode* phi = ir_.CreatePHI(otherwise->getType(), 2);
+  phi->addIncoming(otherwise, before);
+  phi->addIncoming(value, last);
+  return phi;
+}
+
+llvm::Value* FunctionGenerator::either(llvm::Value* condition, const MakeValue& then,
+                                       const MakeValue& otherwise) {
+  llvm::BasicBlock* first = new_block("then");
+  llvm::BasicBlock* second = new_block("else");
+  llvm::BasicBlock* end = new_block("chosen");
+  branch(condition, first, second);
+  llvm::Value* left = then();
+  llvm::BasicBlock* left_end = ir_.GetInsertBlock();
+  ir_.CreateBr(end);
+  ir_.SetInsertPoint(second);
+  llvm::Value* right = otherwise();
+  llvm::BasicBlock* right_end = ir_.GetInsertBlock();
+  go_to(end);
+  llvm::PHINode* phi = ir_.CreatePHI(left->getType(), 2);
+  phi->addIncoming(left, left_end);
+  phi->addIncoming(right, right_end);
+  return phi;
+}
+
 void FunctionGenerator::continue_if(llvm::Value* condition, llvm::BasicBlock* otherwise) {
   branch(condition, new_block("continued"), otherwise);
 }

@@ -141,6 +141,12 @@ class FunctionGenerator {
   void leave_if(llvm::Value* condition, llvm::BasicBlock* target, llvm::BasicBlock* next);
   /// Continues in a new block if the condition holds, else in `otherwise`.
   void continue_if(llvm::Value* condition, llvm::BasicBlock* otherwise);
+  using MakeValue = std::function<llvm::Value*()>;
+  /// The value of `inside` where the condition holds, else `otherwise`. Conditions on site constants leave no
+  /// branch in the kernel.
+  llvm::Value* value_where(llvm::Value* condition, llvm::Value* otherwise, const MakeValue& inside);
+  /// The value of `then` where the condition holds, else that of `otherwise`.
+  llvm::Value* either(llvm::Value* condition, const MakeValue& then, const MakeValue& otherwise);
   /// Runs `inside` where the condition holds. Leaves the builder after it.
   template <typename Inside>
   void when(llvm::Value* condition, Inside inside);

@@ -183,41 +183,22 @@ llvm::Value* FunctionGenerator::combine(Operator op, llvm::Value* left, Type lef
 
 llvm::Value* FunctionGenerator::logical(const Expression& expression) {
   const bool is_and = expression.op == Operator::logical_and;
+  const Expression& second = *expression.operands[1];
   llvm::Value* left = truth(*expression.operands[0]);
-  llvm::BasicBlock* first = ir_.GetInsertBlock();
-  llvm::BasicBlock* second = new_block("second");
-  llvm::BasicBlock* end = new_block("decided");
-  if (asks_about_lanes(*expression.operands[1])) left = join_lanes(left);
-  ir_.CreateCondBr(left, is_and ? second : end, is_and ? end : second);
-  ir_.SetInsertPoint(second);
-  llvm::Value* right = truth(*expression.operands[1]);
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  go_to(end);
-  llvm::PHINode* result = ir_.CreatePHI(ir_.getInt1Ty(), 2);
-  result->addIncoming(ir_.getInt1(!is_and), first);
-  result->addIncoming(right, last);
+  if (asks_about_lanes(second)) left = join_lanes(left);
+  llvm::Value* result =
+      value_where(is_and ? left : ir_.CreateNot(left), ir_.getInt1(!is_and), [&] { return truth(second); });
   return ir_.CreateZExt(result, ir_.getInt32Ty());
 }
 
 llvm::Value* FunctionGenerator::conditional(const Expression& expression) {
+  const Expression& left = *expression.operands[1];
+  const Expression& right = *expression.operands[2];
   llvm::Value* condition = truth(*expression.operands[0]);
-  llvm::BasicBlock* then = new_block("then");
-  llvm::BasicBlock* otherwise = new_block("else");
-  llvm::BasicBlock* end = new_block("chosen");
-  if (asks_about_lanes(*expression.operands[1]) || asks_about_lanes(*expression.operands[2]))
-    condition = join_lanes(condition);
-  branch(condition, then, otherwise);
-  llvm::Value* left = expression_as(*expression.operands[1], expression.type);
-  llvm::BasicBlock* left_end = ir_.GetInsertBlock();
-  ir_.CreateBr(end);
-  ir_.SetInsertPoint(otherwise);
-  llvm::Value* right = expression_as(*expression.operands[2], expression.type);
-  llvm::BasicBlock* right_end = ir_.GetInsertBlock();
-  go_to(end);
-  llvm::PHINode* result = ir_.CreatePHI(left->getType(), 2);
-  result->addIncoming(left, left_end);
-  result->addIncoming(right, right_end);
-  return result;
+  if (asks_about_lanes(left) || asks_about_lanes(right)) condition = join_lanes(condition);
+  return either(
+      condition, [&] { return expression_as(left, expression.type); },
+      [&] { return expression_as(right, expression.type); });
 }
 
 /// The value that `expression` assigns to a target with the value `old`.

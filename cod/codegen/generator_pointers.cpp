@@ -93,20 +93,14 @@ FunctionGenerator::Element FunctionGenerator::indirect_element(const Expression&
 /// `p->n op= x`, ++ and --: atomic if other threads can access the target of `p`, as for the array itself.
 llvm::Value* FunctionGenerator::update_through_pointer(const Element& place, const Expression& target,
                                                        bool yields_old, const Update& update) {
-  llvm::AllocaInst* result = new_slot(llvm_type(place.type), "result");
-  llvm::BasicBlock* seen_by_all = new_block("seen_by_all");
-  llvm::BasicBlock* own = new_block("own");
-  llvm::BasicBlock* end = new_block("updated");
-  branch(place.is_shareable, seen_by_all, own);
-  ir_.CreateStore(swap_until_unchanged(place, target, yields_old, update), result);
-  ir_.CreateBr(end);
-  ir_.SetInsertPoint(own);
-  llvm::Value* old = load(place, target, false);
-  llvm::Value* changed = update(old);
-  store(place, changed, target);
-  ir_.CreateStore(yields_old ? old : changed, result);
-  go_to(end);
-  return ir_.CreateLoad(llvm_type(place.type), result);
+  return either(
+      place.is_shareable, [&] { return swap_until_unchanged(place, target, yields_old, update); },
+      [&] {
+        llvm::Value* old = load(place, target, false);
+        llvm::Value* changed = update(old);
+        store(place, changed, target);
+        return yields_old ? old : changed;
+      });
 }
 
 /// Comparisons and differences. Pointers into one array have the same bases, regardless of how they were

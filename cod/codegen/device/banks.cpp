@@ -21,23 +21,6 @@ constexpr std::uint32_t spared_shift = 16;  // of packed counts: conflicts are i
 
 }  // namespace
 
-/// The value of `inside` if the condition holds, else `otherwise`. Conditions on site constants leave no
-/// branch in the kernel.
-llvm::Value* DeviceGenerator::value_where(llvm::Value* condition, llvm::Value* otherwise,
-                                          const std::function<llvm::Value*()>& inside) {
-  llvm::BasicBlock* before = ir_.GetInsertBlock();
-  llvm::BasicBlock* there = new_block("where");
-  llvm::BasicBlock* end = new_block("anywhere");
-  branch(condition, there, end);
-  llvm::Value* value = inside();
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  go_to(end);
-  llvm::PHINode* phi = ir_.CreatePHI(otherwise->getType(), 2);
-  phi->addIncoming(otherwise, before);
-  phi->addIncoming(value, last);
-  return phi;
-}
-
 /// Lanes are served in groups of 32, 16 or 8, depending on the size of an access. A unit is as wide as an
 /// access, but at least a word. Accesses are aligned, so two lanes use the same bank if and only if their
 /// units do.

@@ -292,8 +292,6 @@ class DeviceGenerator final : public FunctionGenerator {
   llvm::Value* lanes_at_bank(const BankAccess& access);
   llvm::Value* lanes_agree(const BankAccess& access, llvm::Value* pair, std::uint32_t distance);
   llvm::Value* any_lanes_bits(llvm::Value* bits, llvm::Value* mask);
-  llvm::Value* value_where(llvm::Value* condition, llvm::Value* otherwise,
-                           const std::function<llvm::Value*()>& inside);
 
   // lanes.cpp
   struct LaneDistance {

@@ -89,26 +89,14 @@ llvm::Value* DeviceGenerator::first_with_value(llvm::Value* value, llvm::Value* 
   llvm::Value* ascends = ir_.CreateOr(is_first, ir_.CreateICmpULE(before, value));
   llvm::Value* begins = ir_.CreateOr(is_first, ir_.CreateICmpNE(before, value));
   llvm::Value* all_ascend = ir_.CreateICmpEQ(vote(ascends, mask), mask);
-  llvm::BasicBlock* fast_end = ir_.GetInsertBlock();
-  llvm::BasicBlock* slow = new_block("any_order");
-  llvm::BasicBlock* end = new_block("told_apart");
-  leave_if(all_ascend, end, slow);
-  llvm::Value* leads = nullptr;
-  if (target_.sm >= 70) {
+  return value_where(ir_.CreateNot(all_ascend), begins, [&] {
+    if (target_.sm < 70) return first_by_elimination(mask, value, group);
     require(70, 60);
-    const bool is_wide = value->getType()->isIntegerTy(64);
-    llvm::Value* same = assembly(std::string("match.any.sync.b") + (is_wide ? "64" : "32") + " $0, $1, $2;",
-                                 ir_.getInt32Ty(), {value, mask}, Effect::convergent);
-    leads = ir_.CreateIsNull(ir_.CreateAnd(same, lower));
-  } else {
-    leads = first_by_elimination(mask, value, group);
-  }
-  llvm::BasicBlock* slow_end = ir_.GetInsertBlock();
-  go_to(end);
-  llvm::PHINode* first = ir_.CreatePHI(ir_.getInt1Ty(), 2);
-  first->addIncoming(begins, fast_end);
-  first->addIncoming(leads, slow_end);
-  return first;
+    const std::string width = value->getType()->isIntegerTy(64) ? "64" : "32";
+    llvm::Value* same = assembly("match.any.sync.b" + width + " $0, $1, $2;", ir_.getInt32Ty(), {value, mask},
+                                 Effect::convergent);
+    return ir_.CreateIsNull(ir_.CreateAnd(same, lower));
+  });
 }
 
 /// The number of distinct values in the active lanes; `in_halves`: the sum of those in lanes 0 to 15 and in
