@@ -92,7 +92,6 @@ class Analyser {
   void enter(HandlerBody& body, std::uint32_t contexts);
   void analyse_body(HandlerBody& body, std::uint32_t contexts, Statement& statement);
   void analyse_initializers();
-  void analyse_initial_list(HandlerBody& body, Declarator& declarator);
   void finish_handler(HandlerBody& body, std::uint32_t contexts);
   bool find_recursion(Function& function);
   void make_words();
@@ -111,7 +110,6 @@ class Analyser {
   void statement(Statement& statement);
   void switch_statement(Statement& statement);
   void case_label(Statement& statement);
-  void forget_initial_values();
   void break_or_continue(const Statement& statement);
   void declaration(Statement& statement);
   /// Analyses a statement that is executed under a condition, by an elected lane if `election` is 1.

@@ -36,8 +36,6 @@ std::uint64_t truncated(double real, Type type) {
                                        : static_cast<std::uint64_t>(real);
 }
 
-bool is_true(const Constant& value) { return is_floating(value.type) ? value.real != 0 : value.integer != 0; }
-
 Constant truth(bool value) { return {Type::i32, value ? 1u : 0u, 0}; }
 
 template <typename T>
@@ -146,6 +144,8 @@ std::optional<Constant> unary(const Expression& expression) {
 }
 
 }  // namespace
+
+bool is_true(const Constant& value) { return is_floating(value.type) ? value.real != 0 : value.integer != 0; }
 
 Constant convert(const Constant& value, Type type) {
   if (type == Type::boolean) return {type, is_true(value) ? 1u : 0u, 0};

@@ -16,6 +16,7 @@ struct Constant {
 };
 
 Constant convert(const Constant& value, Type type);
+bool is_true(const Constant& value);
 
 /// nullopt if the expression is not constant or divides by zero. Precondition: analysed without errors.
 std::optional<Constant> evaluate(const Expression& expression);

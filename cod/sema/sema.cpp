@@ -332,39 +332,23 @@ HandlerBody& Analyser::entry_handler(const Position& position) {
   return body;
 }
 
-/// Turns each initialiser into an assignment in one handler that runs before all others.
+/// Turns each initialiser into assignments in one handler that runs before all others.
 void Analyser::analyse_initializers() {
   if (initialized_.empty()) return;
   HandlerBody& body = entry_handler(initialized_.front()->position);
   body.handler.is_initializer = true;
   for (Declarator* declarator : initialized_) {
-    if (declarator->has_list) {
-      analyse_initial_list(body, *declarator);
-      continue;
-    }
-    auto assignment = std::make_unique<Statement>();
-    assignment->kind = StatementKind::expression;
-    assignment->position = declarator->position;
-    assignment->expression = make_expression(ExpressionKind::assign, declarator->position);
-    Expression& expression = *assignment->expression;
-    ExpressionPtr target = make_expression(ExpressionKind::name, declarator->position);
-    target->text = declarator->name;
-    expression.operands.push_back(std::move(target));
-    expression.operands.push_back(std::move(declarator->initializer));
-    analyse_body(body, context_of(TargetKind::kernel_entry), *assignment);
-    program_.synthesized.push_back(std::move(assignment));
+    enter(body, context_of(TargetKind::kernel_entry));
+    auto statement = std::make_unique<Statement>();
+    statement->kind = StatementKind::expression;
+    statement->position = declarator->position;
+    statement->expression = make_expression(ExpressionKind::comma, declarator->position);
+    if (declarator->initializer != nullptr)
+      declarator->list.push_back({declarator->position, std::move(declarator->initializer), {}});
+    assign_list(declarator->symbol, *declarator, statement->expression->operands);
+    body.statements.push_back(statement.get());
+    program_.synthesized.push_back(std::move(statement));
   }
-}
-
-void Analyser::analyse_initial_list(HandlerBody& body, Declarator& declarator) {
-  enter(body, context_of(TargetKind::kernel_entry));
-  auto statement = std::make_unique<Statement>();
-  statement->kind = StatementKind::expression;
-  statement->position = declarator.position;
-  statement->expression = make_expression(ExpressionKind::comma, declarator.position);
-  assign_list(declarator.symbol, declarator, statement->expression->operands);
-  body.statements.push_back(statement.get());
-  program_.synthesized.push_back(std::move(statement));
 }
 
 void Analyser::analyse_handler(Item& item) {

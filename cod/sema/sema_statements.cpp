@@ -84,18 +84,14 @@ void Analyser::switch_statement(Statement& statement) {
   context_.innermost = outer;
 }
 
-/// A jump to a case skips the declarations before it: on this path the variables are 0 instead of
-/// initialised.
-void Analyser::forget_initial_values() {
-  for (std::size_t i = context_.innermost->scope; i < scopes_.size(); ++i) {
-    for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;
-  }
-}
-
 void Analyser::case_label(Statement& statement) {
   Context::Switch* const here = context_.innermost;
   if (here != nullptr) {
-    forget_initial_values();
+    // A jump to a case skips the declarations before it: on this path the variables are 0 instead of
+    // initialised.
+    for (std::size_t i = here->scope; i < scopes_.size(); ++i) {
+      for (const auto& [name, symbol] : scopes_[i]) symbol->initializer = nullptr;
+    }
     context_.branches.back() = ++branches_;
     if (!statement.condition && std::exchange(here->has_default, true))
       error(statement.position, "this switch has more than one 'default'");

@@ -53,10 +53,8 @@ void Analyser::warn_of_indices(const Expression& element) {
 
 void Analyser::warn_of_endless_loop(const Statement& loop) {
   const auto constant = loop.condition ? evaluate(*loop.condition) : std::nullopt;
-  const bool is_true =
-      constant && (is_floating(constant->type) ? constant->real != 0 : constant->integer != 0);
   const Exits exits = exits_of(*loop.children[0]);
-  if ((loop.condition && !is_true) || exits.breaks || exits.returns) return;
+  if ((loop.condition && !(constant && is_true(*constant))) || exits.breaks || exits.returns) return;
   warn(loop.position, "this loop is infinite", "add a condition, or a 'break' or 'return'");
 }
 
