@@ -63,8 +63,7 @@ void Analyser::warn_of_unused_value(const Expression& expression) {
       break;
     default: break;
   }
-  warnings_.push_back({Severity::warning, program_.locate(expression.position), "this value is unused",
-                       "assign it, or remove the expression"});
+  warn(expression.position, "this value is unused", "assign it, or remove the expression");
 }
 
 void Analyser::break_or_continue(const Statement& statement) {

@@ -77,6 +77,11 @@ void DeviceGenerator::generate(const HandlerBody& body) {
 
 // ---------------------------------------------------------------- placeholders for the splice pass
 
+llvm::Value* DeviceGenerator::placeholder(const std::string& name, bool is_wide, Effect effect) {
+  return assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " + name + ";",
+                  ir_.getIntNTy(is_wide ? 64 : 32), {}, effect);
+}
+
 llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent extent) {
   const auto found = std::find_if(program_.words.begin(), program_.words.end(), [&](const Word& each) {
     return each.kind == kind && each.index == index && each.extent == extent;
@@ -86,8 +91,7 @@ llvm::Value* DeviceGenerator::word(Word::Kind kind, std::uint32_t index, Extent 
   if (value == nullptr) {
     const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
     ir_.SetInsertPoint(entry_);
-    value = assembly("mov.b64 $0, " + std::string(word_prefix) + std::to_string(position) + ";",
-                     ir_.getInt64Ty(), {}, Effect::none);
+    value = placeholder(std::string(word_prefix) + std::to_string(position), true);
   }
   return value;
 }
@@ -97,22 +101,17 @@ llvm::Value* DeviceGenerator::site_value(SiteValue value, std::uint64_t paramete
   if (known == nullptr) {
     const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
     ir_.SetInsertPoint(entry_);
-    const bool wide = is_wide(value);
     const std::string name =
         std::string(name_of(value)) + (has_parameter(value) ? "_" + std::to_string(parameter) : "");
-    known = assembly(
-        std::string("mov.b") + (wide ? "64" : "32") + " $0, " + std::string(site_prefix) + name + ";",
-        wide ? ir_.getInt64Ty() : ir_.getInt32Ty(), {}, Effect::none);
+    known = placeholder(std::string(site_prefix) + name, is_wide(value));
   }
   return known;
 }
 
 /// In its storage type: a bool is a byte.
 llvm::Value* DeviceGenerator::read_state(std::uint32_t index, Type type) {
-  const bool is_wide = bytes_of(type) == 8;
-  llvm::Value* bits = assembly(std::string("mov.b") + (is_wide ? "64" : "32") + " $0, " +
-                                   std::string(state_prefix) + std::to_string(index) + ";",
-                               is_wide ? ir_.getInt64Ty() : ir_.getInt32Ty(), {}, Effect::volatile_read);
+  llvm::Value* bits = placeholder(std::string(state_prefix) + std::to_string(index), bytes_of(type) == 8,
+                                  Effect::volatile_read);
   if (is_floating(type)) return ir_.CreateBitCast(bits, storage_type(type));
   return ir_.CreateIntCast(bits, storage_type(type), false);
 }
@@ -172,9 +171,7 @@ llvm::Value* DeviceGenerator::array_base(const Symbol& array) {
 /// Not cached: LLVM merges identical values.
 llvm::Value* DeviceGenerator::variable_base(const Symbol& array) {
   const bool is_shared = array.memory == Symbol::Memory::shared;
-  llvm::Value* address =
-      assembly("mov.b64 $0, " + std::string(memory_prefix) + std::to_string(array.index) + ";",
-               ir_.getInt64Ty(), {}, Effect::none);
+  llvm::Value* address = placeholder(std::string(memory_prefix) + std::to_string(array.index), true);
   return ir_.CreateIntToPtr(address,
                             llvm::PointerType::get(context_, is_shared ? shared_space : global_space));
 }

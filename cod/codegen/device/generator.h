@@ -73,6 +73,8 @@ class DeviceGenerator final : public FunctionGenerator {
   void memory_instruction(const std::string& text, const std::vector<llvm::Value*>& operands) {
     static_cast<void>(assembly(text, ir_.getVoidTy(), operands, Effect::memory));
   }
+  /// The value that the splice pass inserts for `name`.
+  llvm::Value* placeholder(const std::string& name, bool is_wide, Effect effect = Effect::none);
   llvm::Value* special_register(unsigned intrinsic);
   llvm::Value* word(Word::Kind kind, std::uint32_t index, Extent extent);
   llvm::Value* site_value(SiteValue value, std::uint64_t parameter = 0);

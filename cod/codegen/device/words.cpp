@@ -59,12 +59,10 @@ llvm::Value* DeviceGenerator::address_in_space() {
 llvm::Value* DeviceGenerator::is_sampled() {
   const auto place = static_cast<std::uint32_t>(program_.state.size());
   llvm::Value* before = read_state(place, Type::u32);
-  const auto special = [&](const char* name) {
-    return assembly(std::string("mov.u32 $0, ") + name + ";", ir_.getInt32Ty(), {}, Effect::none);
-  };
-  llvm::Value* thread = ir_.CreateAdd(block_thread_id(), ir_.CreateMul(special("%ctaid.x"), i32(0x9e3779b9)));
-  thread = ir_.CreateAdd(thread, ir_.CreateMul(special("%ctaid.y"), i32(0x85ebca6b)));
-  thread = ir_.CreateAdd(thread, ir_.CreateMul(special("%ctaid.z"), i32(0xc2b2ae35)));
+  llvm::Value* thread =
+      ir_.CreateAdd(block_thread_id(), ir_.CreateMul(thread_call(Api::block_index_x), i32(0x9e3779b9)));
+  thread = ir_.CreateAdd(thread, ir_.CreateMul(thread_call(Api::block_index_y), i32(0x85ebca6b)));
+  thread = ir_.CreateAdd(thread, ir_.CreateMul(thread_call(Api::block_index_z), i32(0xc2b2ae35)));
   llvm::Value* mixed =
       ir_.CreateMul(ir_.CreateXor(thread, i32(target_.words.seed * 0x27d4eb2du)), i32(0x9e3779b1));
   mixed = ir_.CreateXor(mixed, ir_.CreateLShr(mixed, 15));
@@ -88,9 +86,8 @@ DeviceGenerator::WordCounter DeviceGenerator::counter_of(const Symbol& array, ll
       target_.words.shared_bits != 0 && array.dimensions[0].extent == Extent::shared_words;
   if (!is_in_block) return {element_address(array, element), 8 * bytes_of(array.type)};
   const std::string variable = std::string(memory_prefix) + std::to_string(program_.variables.size());
-  llvm::Value* dynamic = assembly("mov.b64 $0, " + variable + ";", ir_.getInt64Ty(), {}, Effect::none);
-  llvm::Value* first =
-      ir_.CreateAdd(dynamic, word(Word::Kind::shared_counters, array.index, Extent::constant));
+  llvm::Value* first = ir_.CreateAdd(placeholder(variable, true),
+                                     word(Word::Kind::shared_counters, array.index, Extent::constant));
   llvm::Value* distance = ir_.CreateMul(element, i64(target_.words.shared_bits / 8));
   const bool carries = bytes_of(array.type) == sizeof(std::uint64_t);
   return {ir_.CreateAdd(first, distance), target_.words.shared_bits, "shared",

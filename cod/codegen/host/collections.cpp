@@ -60,7 +60,7 @@ std::uint64_t key_field(const HostRun& run, const Collection& map, std::uint64_t
 }
 
 /// The occupied slots, by descending value, then by key.
-const HostRun::Entries& searched(HostRun& run, const Collection& map, std::uint64_t lead) {
+const HostRun::Entries& entries_of(HostRun& run, const Collection& map, std::uint64_t lead) {
   const auto [known, is_new] = run.entries.try_emplace({&map, lead});
   std::vector<std::uint64_t>& entries = known->second.slots;
   if (!is_new) return known->second;
@@ -88,12 +88,8 @@ const HostRun::Entries& searched(HostRun& run, const Collection& map, std::uint6
   return known->second;
 }
 
-const std::vector<std::uint64_t>& entries_of(HostRun& run, const Collection& map, std::uint64_t lead) {
-  return searched(run, map, lead).slots;
-}
-
 std::uint64_t length_of(HostRun& run, const Collection& collection, std::uint64_t lead) {
-  if (collection.kind == Collection::Kind::map) return entries_of(run, collection, lead).size();
+  if (collection.kind == Collection::Kind::map) return entries_of(run, collection, lead).slots.size();
   return std::min(value_in(run, *collection.counter, lead), collection.capacity);
 }
 
@@ -135,7 +131,8 @@ Rows rows_of(HostRun& run, const Collection& collection, std::uint64_t most) {
     rows.left_out += entries - length;
     for (std::uint64_t i = 0; i < length; ++i) {
       const bool is_map = collection.kind == Collection::Kind::map;
-      rows.slots.push_back(is_map ? entries_of(run, collection, lead)[i] : lead * collection.stride() + i);
+      rows.slots.push_back(is_map ? entries_of(run, collection, lead).slots[i]
+                                  : lead * collection.stride() + i);
     }
   }
   return rows;
@@ -213,7 +210,7 @@ void emit_histogram(HostRun& run, const Collection& histogram, const std::string
 
 std::uint64_t host_find_entry(HostRun* run, const Collection* map, std::uint64_t lead,
                               const std::uint64_t* words) {
-  const HostRun::Entries& entries = searched(*run, *map, lead);
+  const HostRun::Entries& entries = entries_of(*run, *map, lead);
   const auto found = entries.by_key.find({words, words + map->key_words.size()});
   return found == entries.by_key.end() ? ~std::uint64_t{0} : found->second;
 }
@@ -236,7 +233,7 @@ std::uint64_t bin_bound(const HostCall& call) {
 
 std::uint64_t map_entry(const HostCall& call) {
   const Collection& map = *call.symbol(0).collection;
-  const std::vector<std::uint64_t>& entries = entries_of(call.run, map, call.arguments[0]);
+  const std::vector<std::uint64_t>& entries = entries_of(call.run, map, call.arguments[0]).slots;
   const std::uint64_t number = call.arguments[1];
   const std::uint64_t part = call.expression.value;
   if (number >= entries.size()) return host_out_of_range(&call.run, &call.expression), 0;
