@@ -30,10 +30,6 @@ void FunctionGenerator::store_slot(llvm::AllocaInst* slot, llvm::Value* value, T
   ir_.CreateStore(type == Type::boolean ? ir_.CreateZExt(value, ir_.getInt8Ty()) : value, slot);
 }
 
-void FunctionGenerator::branch_to(llvm::BasicBlock* block) {
-  if (ir_.GetInsertBlock()->getTerminator() == nullptr) ir_.CreateBr(block);
-}
-
 void FunctionGenerator::go_to(llvm::BasicBlock* block) {
   ir_.CreateBr(block);
   ir_.SetInsertPoint(block);
@@ -98,11 +94,10 @@ void FunctionGenerator::generate_body(llvm::Function& function,
   ir_.SetInsertPoint(body);
   begin_body();
   for (const Statement* each : statements) statement(*each);
-  branch_to(exit_);
+  go_to(exit_);
   frames_.pop_back();
   levels_.pop_back();
   llvm::IRBuilder<>(entry_).CreateBr(body);
-  ir_.SetInsertPoint(exit_);
 }
 
 void FunctionGenerator::statement(const Statement& statement) {

@@ -132,7 +132,6 @@ class FunctionGenerator {
   llvm::Constant* zero(Type type);
   llvm::ConstantInt* i32(std::uint32_t value) { return ir_.getInt32(value); }
   llvm::ConstantInt* i64(std::uint64_t value) { return ir_.getInt64(value); }
-  void branch_to(llvm::BasicBlock* block);  ///< unless the current block has ended
   /// Branches to `block` and continues there.
   void go_to(llvm::BasicBlock* block);
   /// Branches by the condition and continues in `then`.

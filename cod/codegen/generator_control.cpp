@@ -91,7 +91,7 @@ void FunctionGenerator::if_part(const Statement& statement, llvm::BasicBlock* en
   levels_.push_back({end, true});
   this->statement(statement);
   levels_.pop_back();
-  branch_to(end);
+  ir_.CreateBr(end);
 }
 
 void FunctionGenerator::if_statement(const Statement& statement) {
@@ -139,17 +139,15 @@ void FunctionGenerator::loop_statement(const Statement& statement) {
   this->statement(repeated);
   levels_.pop_back();
   if (round_end != nullptr) {
-    branch_to(round_end);
-    ir_.SetInsertPoint(round_end);
+    go_to(round_end);
     forget_jump(Jump::continues);
     part_from_jumping(end);
   }
-  branch_to(step);
   if (step != test) {
-    ir_.SetInsertPoint(step);
+    go_to(step);
     if (statement.expression) static_cast<void>(expression(*statement.expression));
-    ir_.CreateBr(test);
   }
+  ir_.CreateBr(test);
   ir_.SetInsertPoint(end);
   if (jumps) forget_jump(Jump::breaks);
   if (exits_of(statement).any()) part_from_jumping(levels_.back().end);
@@ -168,18 +166,16 @@ void FunctionGenerator::switch_statement(const Statement& statement) {
   levels_.push_back({end, false});
   ir_.SetInsertPoint(new_block("unreached"));
   this->statement(body);
-  branch_to(end);
   levels_.pop_back();
   switches_.pop_back();
-  ir_.SetInsertPoint(end);
+  go_to(end);
   if (exits_of(body).any()) forget_jump(Jump::breaks);
   if (exits_of(statement).any()) part_from_jumping(levels_.back().end);
 }
 
 void FunctionGenerator::case_label(const Statement& statement) {
   llvm::BasicBlock* here = new_block("case");
-  branch_to(here);
-  ir_.SetInsertPoint(here);
+  go_to(here);
   const Switch& innermost = switches_.back();
   if (statement.condition == nullptr) {
     innermost.instruction->setDefaultDest(here);
@@ -237,8 +233,7 @@ void FunctionGenerator::switch_in_sections(const Statement& statement) {
     levels_.push_back({end, false});
     for (const Statement* each : sections[i].statements) this->statement(*each);
     levels_.pop_back();
-    branch_to(end);
-    ir_.SetInsertPoint(end);
+    go_to(end);
   }
   forget_jump(Jump::breaks);
   if (exits_of(statement).any()) part_from_jumping(levels_.back().end);

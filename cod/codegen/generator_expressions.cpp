@@ -353,7 +353,7 @@ FunctionGenerator::Element FunctionGenerator::element(const Expression& index, b
   result.memory = symbol.memory;
   result.type = symbol.type;
   CheckedOffset at;
-  if (symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map) {
+  if (symbol.is_in_map()) {
     at.offset = find_entry(index, *symbol.collection, is_changed);
     at.in_range = ir_.CreateICmpNE(at.offset, i64(~std::uint64_t{0}));
   } else {

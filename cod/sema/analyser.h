@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cod/sema/constant.h"
 #include "cod/sema/program.h"
 
 namespace lynxpp::cod {
@@ -231,6 +232,10 @@ class Analyser {
   Type expression(Expression& expression);
   Type value(Expression& expression);  ///< same as expression(), but requires an arithmetic value
   Type number(const Expression& expression, Type type);  ///< the check that value() performs
+  /// Analyses an expression whose value must be a constant integer; if it is not, reports `problem`, unless
+  /// another error has been reported.
+  std::optional<Constant> constant_integer(Expression& expression, const std::string& problem,
+                                           const std::string& hint = {});
   Type comma_value(Expression& expression);
   Type name(Expression& expression);
   Type unary(Expression& expression);

@@ -100,6 +100,8 @@ struct Symbol : FullType {  // an array: the elements' type; a function: the res
   double real = 0;                          ///< constant of floating-point type
   Function* function = nullptr;
   Collection* collection = nullptr;  ///< array, record: the collection that it is part of
+
+  bool is_in_map() const { return collection != nullptr && collection->kind == Collection::Kind::map; }
 };
 
 /// The initialiser of the local variable that the expression names, if the variable is never assigned again;

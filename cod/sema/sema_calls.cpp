@@ -271,16 +271,11 @@ Symbol* Analyser::array_argument(Expression& argument) {
 Type Analyser::unique_call(Expression& expression) {
   bool is_half = false;
   if (expression.operands.size() > 1) {
-    const std::size_t before = errors.size();
-    const Type type = value(*expression.operands[1]);
-    const auto constant = errors.size() == before ? evaluate(*expression.operands[1]) : std::nullopt;
-    if (!constant || !is_integer(type)) {
-      if (type != Type::none)
-        error(expression.operands[1]->position,
-              "the second argument, which selects half warps, must be a compile-time constant",
-              "write true or false");
-      return Type::none;
-    }
+    const auto constant =
+        constant_integer(*expression.operands[1],
+                         "the second argument, which selects half warps, must be a compile-time constant",
+                         "write true or false");
+    if (!constant) return Type::none;
     is_half = constant->integer != 0;
   }
   expression.value = is_half ? 1 : 0;

@@ -23,6 +23,16 @@ Type Analyser::number(const Expression& expression, Type type) {
   return type;
 }
 
+std::optional<Constant> Analyser::constant_integer(Expression& expression, const std::string& problem,
+                                                   const std::string& hint) {
+  const std::size_t before = errors.size();
+  const Type type = value(expression);
+  if (type == Type::none || errors.size() != before) return std::nullopt;
+  const auto constant = evaluate(expression);
+  if (constant && is_integer(type)) return constant;
+  return fail(expression.position, problem, hint);
+}
+
 bool Analyser::has_value(const Expression& expression, Type type) {
   if (expression.kind == ExpressionKind::string || type == Type::text) {
     error(expression.position, "a string is not allowed here", "only emit() and print() take strings");
@@ -184,9 +194,8 @@ Type Analyser::use(Expression& expression, Symbol* symbol) {
 /// Registers an access by device code; a map counts its dropped updates itself.
 void Analyser::note_access(const Expression& expression, const Symbol& array) {
   constexpr std::size_t most = 255;
-  const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
   const bool is_kept = program_.accesses.size() < most && program_.count_of_drops(expression.position) == 0;
-  if (is_kept && !is_map && !context_.on_host() && !array.dimensions.empty())
+  if (is_kept && !array.is_in_map() && !context_.on_host() && !array.dimensions.empty())
     program_.accesses.emplace_back(expression.position, array.name);
 }
 

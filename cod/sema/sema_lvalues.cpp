@@ -7,8 +7,7 @@ namespace {
 /// The number of expressions in brackets, each an operand. A structure as a map's key has one operand per
 /// field.
 std::size_t index_count(const Symbol& symbol) {
-  const bool is_map = symbol.collection != nullptr && symbol.collection->kind == Collection::Kind::map;
-  return symbol.dimensions.size() + (is_map ? symbol.collection->key.size() - 1 : 0);
+  return symbol.dimensions.size() + (symbol.is_in_map() ? symbol.collection->key.size() - 1 : 0);
 }
 
 }  // namespace
@@ -35,10 +34,9 @@ Symbol* Analyser::resolve(Expression& expression, Lvalue& lvalue, bool column) {
       lvalue.indices.push_back(make_integer(0));
       return symbol;
     }
-    Collection* collection = symbol != nullptr ? symbol->collection : nullptr;
-    if (collection != nullptr && collection->kind == Collection::Kind::map &&
-        lvalue.indices.size() == collection->leading.size()) {
-      push_key(*expression.operands[1], *collection, lvalue.indices);
+    if (symbol != nullptr && symbol->is_in_map() &&
+        lvalue.indices.size() == symbol->collection->leading.size()) {
+      push_key(*expression.operands[1], *symbol->collection, lvalue.indices);
       return symbol;
     }
     require_integer(*expression.operands[1], value(*expression.operands[1]), "an index");

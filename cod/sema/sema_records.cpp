@@ -70,23 +70,16 @@ std::optional<std::uint64_t> Analyser::constant_extent(Expression& expression, M
   Uses unused;
   const Context outer = context_;
   if (context_.uses == nullptr || context_.helper == nullptr) context_.uses = &unused;
-  const std::size_t before = errors.size();
-  const Type type = value(expression);
+  const auto constant =
+      memory == Memory::global
+          ? constant_integer(
+                expression, "the extent of a 'global' array must be a named extent or a constant integer",
+                "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES")
+          : constant_integer(expression, "the extent of this array must be a constant integer",
+                             "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the upper limits, 32 and 1024");
   context_ = outer;
-  if (type == Type::none || errors.size() != before) return std::nullopt;
-  const auto constant = evaluate(expression);
-  if (!constant || !is_integer(type)) {
-    if (memory == Memory::global) {
-      error(expression.position,
-            "the extent of a 'global' array must be a named extent or a constant integer",
-            "named extents are BASIC_BLOCKS, INSTRUCTIONS, BLOCKS, WARPS, THREADS, SMS and LANES");
-    } else {
-      error(expression.position, "the extent of this array must be a constant integer",
-            "WARPS_PER_BLOCK and THREADS_PER_BLOCK are the upper limits, 32 and 1024");
-    }
-    return std::nullopt;
-  }
-  const bool is_negative = is_signed(type) && static_cast<std::int64_t>(constant->integer) < 0;
+  if (!constant) return std::nullopt;
+  const bool is_negative = is_signed(constant->type) && static_cast<std::int64_t>(constant->integer) < 0;
   if (constant->integer == 0 || is_negative)
     return fail(expression.position, "an array needs at least one element");
   if (constant->integer > std::uint64_t{1} << 40)

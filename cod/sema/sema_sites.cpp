@@ -59,14 +59,10 @@ Type Analyser::position_call(Expression& expression, const ApiFunction& api) {
   expression.value = 0;
   if (expression.operands.empty()) return api.result;
   Expression& position = *expression.operands[0];
-  const std::size_t before = errors.size();
-  const Type type = value(position);
-  const auto constant = errors.size() == before ? evaluate(position) : std::nullopt;
-  if (constant && is_integer(type) && constant->integer < most) {
-    expression.value = constant->integer;
-  } else if (errors.size() == before) {
-    error(position.position, api.call() + " takes a constant from 0 to " + std::to_string(most - 1));
-  }
+  const std::string problem = api.call() + " takes a constant from 0 to " + std::to_string(most - 1);
+  const auto constant = constant_integer(position, problem);
+  if (constant && constant->integer >= most) error(position.position, problem);
+  if (constant) expression.value = constant->integer;
   return api.result;
 }
 

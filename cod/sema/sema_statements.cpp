@@ -99,15 +99,10 @@ void Analyser::case_label(Statement& statement) {
           std::string(statement.condition ? "'case'" : "'default'") + " is outside of any switch");
   }
   if (statement.condition) {
-    const std::size_t before = errors.size();
-    const Type type = value(*statement.condition);
-    const auto constant = errors.size() == before ? evaluate(*statement.condition) : std::nullopt;
-    if (!constant || !is_integer(type)) {
-      if (type != Type::none)
-        error(statement.condition->position, "a case value must be a compile-time integer constant");
-    } else if (here != nullptr && !here->cases.insert(convert(*constant, here->type).integer).second) {
+    const auto constant =
+        constant_integer(*statement.condition, "a case value must be a compile-time integer constant");
+    if (constant && here != nullptr && !here->cases.insert(convert(*constant, here->type).integer).second)
       error(statement.condition->position, "duplicate case value");
-    }
   }
   this->statement(*statement.children[0]);
 }

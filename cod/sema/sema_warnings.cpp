@@ -34,8 +34,7 @@ void Analyser::warn_of_zero_divisor(const Expression& divisor, Type type) {
 /// Checks the constant indices of an array element.
 void Analyser::warn_of_indices(const Expression& element) {
   const Symbol& array = *element.symbol;
-  const bool is_map = array.collection != nullptr && array.collection->kind == Collection::Kind::map;
-  if (array.memory == Symbol::Memory::indirect || is_map) return;
+  if (array.memory == Symbol::Memory::indirect || array.is_in_map()) return;
   for (std::size_t i = 0; i < std::min(array.dimensions.size(), element.operands.size()); ++i) {
     const Expression& index = *element.operands[i];
     const auto extent = fixed_extent(array.dimensions[i]);

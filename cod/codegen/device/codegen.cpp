@@ -213,8 +213,7 @@ bool DeviceGenerator::surely_in_range(const Expression& index, const Dimension& 
 
 /// A dropped map update has already been counted by the search.
 void DeviceGenerator::out_of_range(const Expression& place) {
-  const Collection* collection = place.symbol != nullptr ? place.symbol->collection : nullptr;
-  if (collection == nullptr || collection->kind != Collection::Kind::map)
+  if (place.symbol == nullptr || !place.symbol->is_in_map())
     count_dropped(program_.count_of_drops(place.position));
 }
 

@@ -80,8 +80,7 @@ class HostGenerator final : public FunctionGenerator {
   }
   /// A key that a map does not contain reads as 0.
   void out_of_range(const Expression& element) override {
-    const Collection* collection = element.symbol != nullptr ? element.symbol->collection : nullptr;
-    if (collection != nullptr && collection->kind == Collection::Kind::map) return;
+    if (element.symbol != nullptr && element.symbol->is_in_map()) return;
     call_runtime(&host_out_of_range, {pointer_to(&element)});
   }
   void division_by_zero(llvm::Value* is_zero, const Expression& place) override {
