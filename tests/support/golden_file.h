@@ -33,9 +33,9 @@ std::vector<std::string> golden_names(const std::string& folder);
 /// Returns a section; empty text gives no section.
 std::string golden_section(const std::string& name, const std::string& text);
 
-/// Returns the lines that were removed (-) and added (+), each group after the unchanged line before it, which
-/// has its number in `before`. Joins lines up to the end of a basic block, and ignores indentation, empty lines
-/// and declarations of added registers.
+/// Returns the lines that were removed (-) and added (+), each group after the unchanged line before it,
+/// which has its number in `before`. Joins lines up to the end of a basic block, and ignores indentation,
+/// empty lines and declarations of added registers.
 std::string changed_lines(const std::string& before, const std::string& after);
 
 /// Compares the file's sections with those that the test found, or replaces them.
