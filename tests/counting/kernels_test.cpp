@@ -1,5 +1,5 @@
-// Each file golden/NAME.ptx with the key `launches` is a test: in every launch and form, all counts are those of
-// the cpu device's own counters. Keys:
+// Each file golden/NAME.ptx with the key `launches` is a test: in every launch and form, all counts are those
+// of the cpu device's own counters. Keys:
 //   launches  3 x 32, 100; 3*2 x 64    grids of 3 blocks of 32 and of 100 threads, and of 3 by 2 blocks of 64
 //   launch    of all launches that the variant is for; by default the launch itself
 //   n         the kernel's second parameter

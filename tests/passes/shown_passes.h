@@ -8,8 +8,8 @@
 namespace lynxpp::engine {
 
 /// Instruments the kernel k of the file and returns a section for each pass that the key `show` names: its
-/// plan, or what it changed. Reports a test failure if a pass has nothing to show or ptxas rejects the variant.
-/// The other keys:
+/// plan, or what it changed. Reports a test failure if a pass has nothing to show or ptxas rejects the
+/// variant. The other keys:
 ///   specification  one or more, by name, and
 ///   launch         any, full_warps or whole_rows: the launches that the variant is for
 ///   words          the scheme of counted memory words
