@@ -335,17 +335,19 @@ Status LaunchedWords::check_replay() const { return engine::check_replay(*counti
 engine::ReplayedCounts LaunchedWords::replayed(
     const engine::LaunchedWords& launched, const std::vector<engine::SpecificationPtr>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays) const {
-  const bool can_share =
-      launched.shared_addresses.empty() && std::ranges::all_of(counting_->is_replayed, std::identity());
-  if (!can_share) return engine::fill_counted_words(*counting_, launched, specifications, arrays);
+  if (!std::ranges::all_of(counting_->is_replayed, std::identity()))
+    return engine::fill_counted_words(*counting_, launched, specifications, arrays);
   const std::lock_guard lock(mutex_);
-  if (replayed_) return *replayed_;
+  if (replayed_ && std::ranges::equal(replayed_->shared_addresses, launched.shared_addresses))
+    return replayed_->counts;
   engine::ReplayedCounts counts = engine::fill_counted_words(*counting_, launched, specifications, arrays);
   std::size_t runs = 0;
   for (const auto& of_specification : counts.runs) {
     for (const auto& [array, its] : of_specification) runs += its.size();
   }
-  if (runs <= most_kept_runs) replayed_ = counts;
+  if (runs <= most_kept_runs) {
+    replayed_ = {{launched.shared_addresses.begin(), launched.shared_addresses.end()}, counts};
+  }
   return counts;
 }
 

@@ -124,9 +124,13 @@ class LaunchedWords {
   std::vector<device::ParameterSlot> slots_;
   std::uint32_t grid_[3] = {}, block_[3] = {};
   std::shared_ptr<const Memory> memory_ = std::make_shared<const Memory>();
-  /// The counts that replay computed for the first of equal launches, unless they depend on stored addresses.
+  /// Counts that replay computed for the last of equal launches, and the shared addresses that it stored.
+  struct Replayed {
+    std::vector<std::uint64_t> shared_addresses;
+    engine::ReplayedCounts counts;
+  };
   mutable std::mutex mutex_;
-  mutable std::optional<engine::ReplayedCounts> replayed_;
+  mutable std::optional<Replayed> replayed_;
   std::uint64_t shared_words_ = 0;
   std::uint64_t dynamic_bytes_ = 0;
   bool lists_arrays_ = false;
