@@ -1,6 +1,6 @@
 // The launching thread's cost of a launch through the driver: its processor time for many launches of an
-// empty kernel, per launch. Prints nanoseconds. With AT_A_TIME: the elapsed time, including the wait after so many
-// launches.
+// empty kernel, per launch. Prints nanoseconds. With AT_A_TIME: the elapsed time, including the wait after so
+// many launches.
 //   launch_rate_driver LAUNCHES THREADS [AT_A_TIME]
 #include <cuda.h>
 #include <dlfcn.h>
@@ -61,8 +61,8 @@ double nanoseconds_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// Returns the time of a launch for a thread with its own stream. `completed`: launches before each wait, which
-/// is measured too; 0: it is not measured, and the stream is never full.
+/// Returns the time of a launch for a thread with its own stream. `completed`: launches before each wait,
+/// which is measured too; 0: it is not measured, and the stream is never full.
 double nanoseconds_of_launch(CUcontext context, CUfunction kernel, int launches, int completed) {
   const int at_a_time = completed != 0 ? completed : 512;
   const clockid_t clock = completed != 0 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;

@@ -104,8 +104,8 @@ struct ReplayedCounts {
   std::vector<std::map<std::uint32_t, std::vector<cod::ElementRun>>> runs;
 };
 
-/// Fails if replay cannot follow such a launch in about 50 ms. Addresses of shared variables are unknown before a
-/// launch and taken as 0: they do not change how much there is to do.
+/// Fails if replay cannot follow such a launch in about 50 ms. Addresses of shared variables are unknown
+/// before a launch and taken as 0: they do not change how much there is to do.
 Status check_replay(const WordCounting& counting, const LaunchedWords& launch);
 
 /// Adds the counts of accesses without a probe to arrays[specification][array], or returns them as runs if

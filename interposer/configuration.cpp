@@ -43,51 +43,31 @@ Timing timing_of(const std::string& value) {
   return value == "variant" ? Timing::variants : Timing::stages;
 }
 
+/// Sets `value` to what was read, or adds the problems, each after `name`.
+template <typename T, typename Read>
+void take(Result<Read> read, T& value, Diagnostics& problems, const std::string& name = {}) {
+  if (read) {
+    value = std::move(*read);
+    return;
+  }
+  for (Diagnostic& diagnostic : read.error().diagnostics) {
+    diagnostic.message.insert(0, name);
+    problems.push_back(std::move(diagnostic));
+  }
+}
+
 }  // namespace
 
 Configuration read_configuration(Diagnostics& problems) {
   Configuration configuration;
-  if (const std::string pattern = environment("LYNXPP_KERNELS"); !pattern.empty()) {
-    Result<NamePattern> kernels = NamePattern::parse(pattern);
-    if (kernels) {
-      configuration.kernels = std::move(*kernels);
-    } else {
-      for (Diagnostic& diagnostic : kernels.error().diagnostics) {
-        diagnostic.message.insert(0, "LYNXPP_KERNELS: ");
-        problems.push_back(std::move(diagnostic));
-      }
-    }
-  }
-  Result<LaunchFilter> launches = LaunchFilter::parse(environment("LYNXPP_LAUNCHES"), "LYNXPP_LAUNCHES");
-  if (launches) {
-    configuration.launches = std::move(*launches);
-  } else {
-    for (Diagnostic& diagnostic : launches.error().diagnostics) problems.push_back(std::move(diagnostic));
-  }
-  Result<cod::WordScheme> words = cod::parse_word_scheme(environment("LYNXPP_WORDS"), "LYNXPP_WORDS");
-  if (words) {
-    configuration.words = *words;
-  } else {
-    for (Diagnostic& diagnostic : words.error().diagnostics) problems.push_back(std::move(diagnostic));
-  }
-  Result<StartCondition> start = StartCondition::parse(environment("LYNXPP_START"), "LYNXPP_START");
-  if (start) {
-    configuration.start = *start;
-  } else {
-    for (Diagnostic& diagnostic : start.error().diagnostics) problems.push_back(std::move(diagnostic));
-  }
-  Result<device::MemoryBudget> memory = device::MemoryBudget::parse(environment("LYNXPP_MEMORY_BUDGET"));
-  if (memory) {
-    configuration.memory = *memory;
-  } else {
-    for (Diagnostic& diagnostic : memory.error().diagnostics) problems.push_back(std::move(diagnostic));
-  }
-  Result<std::string> trace = trace_path(environment("LYNXPP_TRACE"));
-  if (trace) {
-    configuration.trace = std::move(*trace);
-  } else {
-    for (Diagnostic& diagnostic : trace.error().diagnostics) problems.push_back(std::move(diagnostic));
-  }
+  if (const std::string pattern = environment("LYNXPP_KERNELS"); !pattern.empty())
+    take(NamePattern::parse(pattern), configuration.kernels, problems, "LYNXPP_KERNELS: ");
+  take(LaunchFilter::parse(environment("LYNXPP_LAUNCHES"), "LYNXPP_LAUNCHES"), configuration.launches,
+       problems);
+  take(cod::parse_word_scheme(environment("LYNXPP_WORDS"), "LYNXPP_WORDS"), configuration.words, problems);
+  take(StartCondition::parse(environment("LYNXPP_START"), "LYNXPP_START"), configuration.start, problems);
+  take(device::MemoryBudget::parse(environment("LYNXPP_MEMORY_BUDGET")), configuration.memory, problems);
+  take(trace_path(environment("LYNXPP_TRACE")), configuration.trace, problems);
   const std::string records = environment("LYNXPP_LAUNCH_RECORDS");
   if (const std::optional<std::uint64_t> own = own_records_of(records)) {
     configuration.own_records = *own;

@@ -4,7 +4,8 @@
 //   {"record":"series","process":…,"series":3,"kernel":…,"demangled":…,"device":…,"spec":…,
 //    "columns":[{"name":…,"unit":…},{"name":…,"ratio":true},{"name":…,"extents":[22],"names":[…]},
 //    {"name":"arrays.words","table":"arrays"},…],"grid":[…],"block":[…],"notes":[…],
-//    "place":{"ordinal":N,"context":N,"stream":N,"module":…,"thread":N},"labels":{"arrays":["#0",…]}}  (english: ok)
+//    "place":{"ordinal":N,"context":N,"stream":N,"module":…,"thread":N},  (english: ok)
+//    "labels":{"arrays":["#0",…]}}
 //   {"record":"launch","process":…,"series":3,"launch":17,"values":[123,[21,4],[0,1,…],[20000,20000],…],
 //    "place":{"correlation":N,"begin_us":N,"end_us":N}}  (english: ok)
 //

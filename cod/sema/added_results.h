@@ -7,9 +7,11 @@
 namespace lynxpp::cod {
 
 /// Fills Program::added_results, provided that
-///   - device code only adds to `global` arrays of 64-bit integers, never reads them, and their extents do not
+///   - device code only adds to `global` arrays of 64-bit integers, never reads them, and their extents do
+/// not
 ///     depend on the launch;
-///   - every result that ON_REPORT emits is a homogeneous linear form of these arrays and of BLOCKS, WARPS and
+///   - every result that ON_REPORT emits is a homogeneous linear form of these arrays and of BLOCKS, WARPS
+/// and
 ///     THREADS, or a ratio of two such forms; and
 ///   - the branches of ON_REPORT and its indices are the same for all launches of a variant with one grid,
 ///     except for `if (x != 0) emit("name", x)`.

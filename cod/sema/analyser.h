@@ -163,8 +163,8 @@ class Analyser {
   bool check_size(Memory memory, const Variable& variable);
   const StructureInfo* structure_info(const std::string& name, const Position& position, int depth = 0);
   std::optional<std::uint64_t> constant_extent(Expression& expression, Memory memory);
-  /// The dimensions of the array `name` from the expressions in brackets. Null, as in `[]`, is allowed for the
-  /// first dimension if there are initial values.
+  /// The dimensions of the array `name` from the expressions in brackets. Null, as in `[]`, is allowed for
+  /// the first dimension if there are initial values.
   std::vector<Dimension> dimensions_of(Memory memory, const std::string& name, const Position& position,
                                        const std::vector<ExpressionPtr>& extents, std::size_t initial_values);
   /// Returns null if the dimensions or the type are invalid; the error is in `errors`.

@@ -5,7 +5,8 @@
 namespace lynxpp::cod {
 namespace {
 
-/// True if it calls such a function, directly or through helpers. Terminates because helpers are not recursive.
+/// True if it calls such a function, directly or through helpers. Terminates because helpers are not
+/// recursive.
 bool calls_any(const Uses& uses, bool (*is_wanted)(Api)) {
   return std::ranges::any_of(uses.calls, [&](const Uses::Call& call) { return is_wanted(call.api->api); }) ||
          std::ranges::any_of(uses.helpers, [&](const Uses::Helper& helper) {

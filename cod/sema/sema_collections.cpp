@@ -47,6 +47,12 @@ Expression* base_of(Expression& expression, std::vector<ExpressionPtr*>& indices
   return base;
 }
 
+/// Words that may follow `global`, `shared` and the like, for suggestions.
+constexpr const char* words_of_storage[] = {"trace",   "histogram", "map",     "const",   "unsigned",
+                                            "signed",  "char",      "short",   "int",     "long",
+                                            "struct",  "float",     "double",  "size_t",  "bool",
+                                            "int32_t", "uint32_t",  "int64_t", "uint64_t"};
+
 }  // namespace
 
 // ---------------------------------------------------------------- declarations
@@ -60,10 +66,7 @@ void Analyser::declare_collection(const Item& item) {
   const auto kind =
       std::ranges::find(kinds, clause.kind, [](Collection::Kind each) { return name_of(each); });
   if (kind == kinds.end()) {
-    std::vector<std::string> words{"trace",   "histogram", "map",     "const",   "unsigned",
-                                   "signed",  "char",      "short",   "int",     "long",
-                                   "struct",  "float",     "double",  "size_t",  "bool",
-                                   "int32_t", "uint32_t",  "int64_t", "uint64_t"};
+    std::vector<std::string> words(std::begin(words_of_storage), std::end(words_of_storage));
     words.insert(words.end(), program_.tree.types.begin(), program_.tree.types.end());
     return error(clause.position, "'" + clause.kind + "' is neither a type nor a kind of storage",
                  suggestion(clause.kind, words));

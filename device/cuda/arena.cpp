@@ -366,8 +366,9 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
     return status != CU_STREAM_CAPTURE_STATUS_NONE;
   }
 
-  /// True if the launches are over and no other work is on the legacy default stream. An event there would wait
-  /// for all blocking streams and be awaited by them, but this is only a query. Fails if the context has failed.
+  /// True if the launches are over and no other work is on the legacy default stream. An event there would
+  /// wait for all blocking streams and be awaited by them, but this is only a query. Fails if the context has
+  /// failed.
   Result<bool> has_ended() {
     const CUresult result = driver_.cuStreamQuery(stream_);
     if (result == CUDA_ERROR_NOT_READY) return false;

@@ -1,5 +1,5 @@
-// Wrappers of the functions that begin and end captures and that end streams; part of preload/hooks.cpp, whose
-// helpers they use.
+// Wrappers of the functions that begin and end captures and that end streams; part of preload/hooks.cpp,
+// whose helpers they use.
 #pragma once
 
 #include <atomic>

@@ -30,8 +30,8 @@ class LaunchedWords {
   /// True if their countWords() may need counters in shared memory.
   static bool count_shared_memory(const std::vector<engine::SpecificationPtr>& specifications);
   /// Returns null if no specification counts words. Fails if the launch passes too few parameters.
-  /// `previous`, of another launch with these specifications, may be null; what follows from equal parameters and
-  /// allocations is shared with it, and equal launches have one object.
+  /// `previous`, of another launch with these specifications, may be null; what follows from equal parameters
+  /// and allocations is shared with it, and equal launches have one object.
   static Result<std::shared_ptr<const LaunchedWords>> of(
       const engine::Instrumented& variant, const std::vector<engine::SpecificationPtr>& specifications,
       device::Device& device, const device::Launch& launch,

@@ -279,9 +279,10 @@ class Session {
                        const device::Launch& launch, report::ActivityRecord& activity,
                        Outstanding& outstanding);
   using Choice = std::function<bool(const Shared&)>;
-  /// Closes shared counters, so that no launch joins, and begins collecting their results: all if launches have
-  /// added to them long enough; or the chosen ones. Those of launches in progress, and those that
-  /// Device::read_back_shared() keeps, are closed but left for later. Waits at most a second. No lock is held.
+  /// Closes shared counters, so that no launch joins, and begins collecting their results: all if launches
+  /// have added to them long enough; or the chosen ones. Those of launches in progress, and those that
+  /// Device::read_back_shared() keeps, are closed but left for later. Waits at most a second. No lock is
+  /// held.
   void close_due();
   void close_shared(const Choice& is_closed);
   /// Same, until none of those that are chosen now is left or Configuration::patience is over.
@@ -350,6 +351,8 @@ class Session {
   /// Applies to later variants of the kernel.
   void learn(Seen& seen, const Learned& shown);
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
+  static void note_estimates(const Pending& pending, const cod::Specification& specification,
+                             std::vector<std::string>& notes);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                             const cod::LaunchView& launched);
   /// Returns the number of its site table, which is written once.
@@ -386,7 +389,8 @@ class Session {
   std::atomic<std::uint64_t> settled_ = 0;                      // launches whose results were collected
   std::atomic<std::uint64_t> waited_till_ = ~std::uint64_t{0};  // value of `settled_` when no more arrived
 
-  /// Held from finding shared counters until their event is recorded, so that leave_stream() can wait for that.
+  /// Held from finding shared counters until their event is recorded, so that leave_stream() can wait for
+  /// that.
   std::timed_mutex closing_;
   std::atomic<bool> may_share_;           // false: every launch has a record of its own
   std::atomic<bool> has_closed_ = false;  // true: some of shared_ are closed

@@ -252,6 +252,22 @@ void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> b
       {pending.launches * plan.layout.extents.threads, pending.launches * plan.layout.extents.warps}, arrays);
 }
 
+void Session::note_estimates(const Pending& pending, const cod::Specification& specification,
+                             std::vector<std::string>& notes) {
+  if (pending.counters_may_have_wrapped && !specification.counters().empty()) {
+    notes.emplace_back(
+        "counts are an estimate: " +
+        std::string(pending.launches == 1 ? "the launch" : "one of the launches") +
+        " may have run long enough for a counter to wrap around; the kernel's next launches use 64-bit "
+        "counters");
+  }
+  if (pending.indices_may_have_wrapped && !specification.tallies().empty()) {
+    notes.emplace_back(
+        "sectors are an estimate: a 32-bit array index may have wrapped around between the lanes of a "
+        "warp; the kernel's next launches assume nothing about indices");
+  }
+}
+
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                                    const cod::LaunchView& launched) {
   const Plan& plan = *pending.plan;
@@ -294,18 +310,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   }
   if (pending.allocations != nullptr)
     record.allocations = allocations_named_in(record.results, *pending.allocations);
-  if (pending.counters_may_have_wrapped && !plan.attached->specifications[index]->counters().empty()) {
-    record.notes.emplace_back(
-        "counts are an estimate: " +
-        std::string(pending.launches == 1 ? "the launch" : "one of the launches") +
-        " may have run long enough for a counter to wrap around; the kernel's next launches use 64-bit "
-        "counters");
-  }
-  if (pending.indices_may_have_wrapped && !plan.attached->specifications[index]->tallies().empty()) {
-    record.notes.emplace_back(
-        "sectors are an estimate: a 32-bit array index may have wrapped around between the lanes of a "
-        "warp; the kernel's next launches assume nothing about indices");
-  }
+  note_estimates(pending, *plan.attached->specifications[index], record.notes);
   if (pending.streams != nullptr) {
     const std::vector<std::string> notes = pending.streams->notes(index);
     record.notes.insert(record.notes.end(), notes.begin(), notes.end());

@@ -11,8 +11,8 @@ namespace lynxpp::ptx {
 
 std::string_view directives_of(const Module& module, const Function& kernel);
 
-/// Returns the numbers after a directive: 384, 1, 1 for ".maxntid" of `.maxntid 384, 1, 1`; empty if the kernel
-/// does not have it.
+/// Returns the numbers after a directive: 384, 1, 1 for ".maxntid" of `.maxntid 384, 1, 1`; empty if the
+/// kernel does not have it.
 std::vector<std::uint32_t> directive_values(const Module& module, const Function& kernel,
                                             std::string_view directive);
 

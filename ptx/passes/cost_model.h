@@ -1,5 +1,5 @@
-// The cost model by which passes choose among correct alternatives: estimated executions of a block, and costs of
-// one count. A wrong estimate costs time, never a count.
+// The cost model by which passes choose among correct alternatives: estimated executions of a block, and
+// costs of one count. A wrong estimate costs time, never a count.
 //
 // Executions follow LLVM's static block frequencies (after Wu and Larus, "Static branch frequency and program
 // profile analysis", MICRO 1994): a constant number of iterations per loop and a constant probability of a
@@ -34,8 +34,8 @@ inline constexpr double of_a_reading = 0.5;
 /// own; the register that it occupies is the price.
 inline constexpr double least_reuse = 2;
 
-// The maximum number of registers that a function may use for values that are live in much of it, where each may
-// cost occupancy or be spilled.
+// The maximum number of registers that a function may use for values that are live in much of it, where each
+// may cost occupancy or be spilled.
 inline constexpr std::uint32_t registers_of_counters = 24;
 inline constexpr std::uint32_t wide_registers_of_counters = registers_of_counters / 2;  ///< of 64 bits
 inline constexpr std::uint32_t registers_of_entry_values = 8;                           ///< of 32 bits

@@ -221,8 +221,8 @@ std::uint64_t combined(ReplayKind kind, std::uint64_t left, std::uint64_t right)
   }
 }
 
-/// Combines a form whose bits are apart with a constant, term by term. Returns nullopt if the constant changes a
-/// term that is more than a single bit of the thread index.
+/// Combines a form whose bits are apart with a constant, term by term. Returns nullopt if the constant
+/// changes a term that is more than a single bit of the thread index.
 std::optional<ThreadForm> combine_terms(ReplayKind kind, const ThreadForm& form, std::uint64_t constant,
                                         unsigned width, const ThreadBox& box) {
   ThreadForm result;

@@ -1,5 +1,5 @@
-// Which bits of a program's registers can be 1 in any launch: determines without a launch whether replay combines
-// bits in few steps.
+// Which bits of a program's registers can be 1 in any launch: determines without a launch whether replay
+// combines bits in few steps.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,10 @@
 // ctaid.z. A form gives each thread of the box an integer. Nonlinear results (of a comparison, a remainder)
 // are linear, or constant, on parts of the box: Cut says where to divide it.
 //
-// The lowest bits of tid.x can be dimensions of their own, each 0 or 1; dimension tid_x is the rest. Values that
-// select and move these bits are then linear forms, as in Triton's layouts (Zhou et al., "Linear layouts", 2025):
-// with 256 threads, (tid.x & 252) * 4 is the sum of 2^(i+2) * bit i for i from 2 to 7, which no cut has to find.
+// The lowest bits of tid.x can be dimensions of their own, each 0 or 1; dimension tid_x is the rest. Values
+// that select and move these bits are then linear forms, as in Triton's layouts (Zhou et al., "Linear
+// layouts", 2025): with 256 threads, (tid.x & 252) * 4 is the sum of 2^(i+2) * bit i for i from 2 to 7, which
+// no cut has to find.
 //
 // Example: among 1000 blocks of 256 threads, 256*ctaid.x + tid.x < 255900 holds in 999 entire blocks and in
 // 156 threads of the last one; two cuts determine that.

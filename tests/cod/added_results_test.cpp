@@ -135,7 +135,8 @@ TEST(AddedResults, NamesAreTheSame) {
       "for (int i = 0; i < INSTRUCTIONS; ++i) { if (s[opcodeId(i)] != 0) emit(opcode(i), s[opcodeId(i)]);";
   const auto are_added_by_opcode = [&](const std::string& rest) {
     return are_added(
-        "global unsigned long a[INSTRUCTIONS]; global unsigned long b; global unsigned long s[INSTRUCTIONS];\n"
+        "global unsigned long a[INSTRUCTIONS]; global unsigned long b; global unsigned long "
+        "s[INSTRUCTIONS];\n"
         "ON_INSTRUCTION: { atomicAdd(&a[instructionId()], 1); b += 1; }\n"
         "ON_REPORT: {" +
         by_opcode + rest + "}");

@@ -46,32 +46,6 @@ histogram
 )table");
 }
 
-/// Launches that share a record count as launches; the extremes of single launches are unknown.
-TEST(Table, LaunchesMayShareARecord) {
-  LaunchRecord single = launch_of("k", {number<std::uint64_t>("n", 10), array<std::uint64_t>("a", {1, 2})});
-  single.notes = {"a note"};
-  LaunchRecord shared = single;
-  shared.launch = 1;
-  shared.shared = {99, 120};
-  shared.results = {number<std::uint64_t>("n", 990), array<std::uint64_t>("a", {99, 198})};
-  EXPECT_EQ(table_of({single, shared}),
-            R"table(
-== lynxpp: instruction_count on cpu ==
-kernel  launches  grid  block      n
-                               (sum)
-k            100    40    256  1,000
-
-kernel  array  elements  sum  min  max
-k       a             2  300    -    -
-
-k
-  index    a
-      0  100
-      1  200
-note: k: a note (2 records)
-)table");
-}
-
 TEST(Table, SpecificationsAndDevicesHaveSeparateSections) {
   LaunchRecord other = launch_of("k", {number<std::uint64_t>("cycles", 9)});
   other.spec = "kernel_runtime";

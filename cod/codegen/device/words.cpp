@@ -129,8 +129,8 @@ void DeviceGenerator::add_to_word(const Symbol& array, llvm::Value* element) {
   go_to(end);
 }
 
-/// A thread that wraps the 32-bit counter adds 2^32 in device memory, where the block adds the rest. Without a
-/// carry, it sets the counter to its maximum. It stays there, because later additions wrap as well.
+/// A thread that wraps the 32-bit counter adds 2^32 in device memory, where the block adds the rest. Without
+/// a carry, it sets the counter to its maximum. It stays there, because later additions wrap as well.
 void DeviceGenerator::add_watching_wraps(const WordCounter& counter) {
   const std::string space = counter.space;
   llvm::Value* added = executions();

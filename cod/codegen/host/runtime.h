@@ -72,8 +72,8 @@ LaunchExtents extents_of(const LaunchView& launch);
 Status check_arrays(const Program& program, const LaunchView& launch, HostRun& run);
 
 // ---- called by generated code
-/// Calls a function of the language; `arguments` as in HostCall. Returns a number in the same representation, or
-/// the address of a std::string.
+/// Calls a function of the language; `arguments` as in HostCall. Returns a number in the same representation,
+/// or the address of a std::string.
 std::uint64_t host_call(HostRun* run, const Expression* call, const std::uint64_t* arguments);
 std::uint64_t host_extent(HostRun* run, std::uint64_t extent);
 void* host_array(HostRun* run, std::uint64_t array);
@@ -89,8 +89,8 @@ std::uint64_t host_find_entry(HostRun* run, const Collection* map, std::uint64_t
 struct HostCall {
   HostRun& run;
   const Expression& expression;
-  /// One per operand: a long, an unsigned long or a double; a text: the address of a std::string; an access to a
-  /// trace, histogram or map: the row-major leading index, or all_of_them; another name: 0.
+  /// One per operand: a long, an unsigned long or a double; a text: the address of a std::string; an access
+  /// to a trace, histogram or map: the row-major leading index, or all_of_them; another name: 0.
   const std::uint64_t* arguments;
 
   Api api() const { return expression.api->api; }

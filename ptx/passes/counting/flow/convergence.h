@@ -1,5 +1,5 @@
-// Determines whether a variant may make the lanes of a warp converge at the kernel's exit: the first lane there
-// waits in a vote for the rest.
+// Determines whether a variant may make the lanes of a warp converge at the kernel's exit: the first lane
+// there waits in a vote for the rest.
 //
 // Why no lane waits forever. The rules below admit a kernel only if
 //   1. every launched lane of the warp reaches the one exit, unless it never ends in the original either, and
@@ -8,8 +8,8 @@
 // A lane that waits at the exit has executed all of the program's instructions. So another lane can only wait
 // for it (a) in an instruction of rule 2, in which it takes part no more: excluded, because lanes pass these
 // together; or (b) for it to have exited, as a barrier of the block or the cluster does. Such a barrier waits
-// for every lane of the warp to arrive or exit, so in the original it also waits for those lanes that our lane
-// waits for; they do not depend on the barrier by (a). All other lanes run on: PTX for sm_70 and newer
+// for every lane of the warp to arrive or exit, so in the original it also waits for those lanes that our
+// lane waits for; they do not depend on the barrier by (a). All other lanes run on: PTX for sm_70 and newer
 // guarantees each started thread progress whatever other threads do (C++ [intro.progress], CUDA's "Execution
 // model"); below, lanes reconverge at the exit anyway, which post-dominates all branches.
 //
