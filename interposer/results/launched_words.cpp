@@ -107,7 +107,7 @@ Result<std::shared_ptr<const LaunchedWords>> LaunchedWords::of(
   if (is_counting || words->lists_arrays_) {
     const std::shared_ptr<const device::LiveAllocations> live = device.allocations();
     const bool is_known = previous != nullptr && previous->counting_ == words->counting_ &&
-                          previous->memory_->version == live->version;
+                          previous->memory_ != nullptr && previous->memory_->version == live->version;
     words->memory_ = is_known ? previous->memory_ : words->find_memory(specifications, *live);
   }
   if (previous != nullptr && previous->is_equal_to(*words)) return previous;
@@ -183,7 +183,7 @@ void LaunchedWords::add_shared_arrays(std::span<const std::uint64_t> addresses, 
 
 /// Allocation order is used because addresses differ from run to run.
 std::vector<LaunchedWords::Array> LaunchedWords::in_order() const {
-  std::vector<Array> arrays = memory_->arrays;
+  std::vector<Array> arrays(this->arrays().begin(), this->arrays().end());
   std::ranges::sort(arrays, {}, [](const Array& each) { return std::pair(each.order, each.address); });
   return arrays;
 }
@@ -266,7 +266,7 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
     }
   };
   std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, number of elements
-  for (const Array& each : memory_->arrays)
+  for (const Array& each : arrays())
     counted.emplace_back(map()->element_of(each.address).value_or(0), (each.bytes + word - 1) / word);
   std::ranges::sort(counted);
   for (const auto& [first, words] : counted) {
@@ -323,7 +323,7 @@ engine::LaunchedWords LaunchedWords::launched(std::span<const std::uint64_t> sha
   launched.parameters = parameters_;
   launched.shared_addresses = shared_addresses;
   launched.shared = {{0, word * shared_words_, 0}};
-  for (const Array& array : memory_->arrays) {
+  for (const Array& array : arrays()) {
     if (map() == nullptr) break;  // no words are counted in them
     launched.device.push_back({array.address, array.bytes, map()->element_of(array.address).value_or(0)});
   }

@@ -56,7 +56,9 @@ class LaunchedWords {
   const cod::WordMap* word_map() const { return map(); }
   /// Returns the table by which the device finds allocations (cod::allocation_table); empty if it is not
   /// needed.
-  std::span<const std::uint64_t> allocations() const { return memory_->allocations; }
+  std::span<const std::uint64_t> allocations() const {
+    return memory_ ? std::span<const std::uint64_t>(memory_->allocations) : std::span<const std::uint64_t>();
+  }
 
   /// True if probes may have overflowed a 32-bit count of the specification, the plan's number `index`, in a
   /// launch of at most this duration. `clock_khz` 0: unknown, as on the cpu device.
@@ -98,12 +100,15 @@ class LaunchedWords {
   };
   std::shared_ptr<const Memory> find_memory(const std::vector<engine::SpecificationPtr>& specifications,
                                             const device::LiveAllocations& live) const;
-  const cod::WordMap* map() const { return memory_->map ? &*memory_->map : nullptr; }
+  const cod::WordMap* map() const { return memory_ && memory_->map ? &*memory_->map : nullptr; }
   bool is_equal_to(const LaunchedWords& other) const;
   engine::LaunchedWords launched(std::span<const std::uint64_t> shared_addresses) const;
   engine::ReplayedCounts replayed(const engine::LaunchedWords& launched,
                                   const std::vector<engine::SpecificationPtr>& specifications,
                                   std::span<const std::vector<std::span<std::byte>>> arrays) const;
+  std::span<const Array> arrays() const {
+    return memory_ ? std::span<const Array>(memory_->arrays) : std::span<const Array>();
+  }
   std::vector<Array> in_order() const;  ///< in allocation order
   void add_shared_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
   void place_arrays(std::span<const std::uint64_t> addresses, cod::LaunchView& view) const;
@@ -123,7 +128,7 @@ class LaunchedWords {
   std::vector<std::byte> parameters_;
   std::vector<device::ParameterSlot> slots_;
   std::uint32_t grid_[3] = {}, block_[3] = {};
-  std::shared_ptr<const Memory> memory_ = std::make_shared<const Memory>();
+  std::shared_ptr<const Memory> memory_;  ///< null: no specification needs it
   /// Counts that replay computed for the last of equal launches, and the shared addresses that it stored.
   struct Replayed {
     std::vector<std::uint64_t> shared_addresses;
