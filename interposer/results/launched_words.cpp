@@ -115,9 +115,15 @@ Result<std::shared_ptr<const LaunchedWords>> LaunchedWords::of(
 }
 
 bool LaunchedWords::is_equal_to(const LaunchedWords& other) const {
-  return counting_ == other.counting_ && memory_ == other.memory_ && parameters_ == other.parameters_ &&
-         std::ranges::equal(grid_, other.grid_) && std::ranges::equal(block_, other.block_) &&
-         dynamic_bytes_ == other.dynamic_bytes_;
+  // Names of arrays depend on all parameters, counts only on those that replay loads.
+  const auto have_equal_parameters = [&] {
+    if (parameters_ == other.parameters_) return true;
+    return memory_ == nullptr && parameters_.size() == other.parameters_.size() &&
+           ptx::loads_equal_parameters(counting_->program, parameters_, other.parameters_);
+  };
+  return counting_ == other.counting_ && memory_ == other.memory_ && std::ranges::equal(grid_, other.grid_) &&
+         std::ranges::equal(block_, other.block_) && dynamic_bytes_ == other.dynamic_bytes_ &&
+         have_equal_parameters();
 }
 
 std::shared_ptr<const LaunchedWords::Memory> LaunchedWords::find_memory(

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ptx/replay/arithmetic.h"
+#include "support/check.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -242,6 +243,17 @@ class Replayer {
 };
 
 }  // namespace
+
+bool loads_equal_parameters(const ReplayProgram& program, std::span<const std::byte> left,
+                            std::span<const std::byte> right) {
+  LYNXPP_CHECK(left.size() == right.size(), "the buffers are of different kernels");
+  return std::ranges::all_of(program.operations, [&](const ReplayOperation& operation) {
+    if (operation.kind != ReplayKind::load_parameter) return true;
+    const auto offset = std::min(static_cast<std::size_t>(operation.source[0].number), left.size());
+    const std::size_t bytes = std::min<std::size_t>(operation.bytes, left.size() - offset);
+    return std::ranges::equal(left.subspan(offset, bytes), right.subspan(offset, bytes));
+  });
+}
 
 Status replay(const ReplayProgram& program, const ReplayLaunch& launch,
               const std::function<void(const ReplayedAccess&)>& visit, const ReplayLimits& limits) {

@@ -50,4 +50,8 @@ struct ReplayLimits {
 Status replay(const ReplayProgram& program, const ReplayLaunch& launch,
               const std::function<void(const ReplayedAccess&)>& visit, const ReplayLimits& limits = {});
 
+/// True if the program loads the same values from two parameter buffers of one size.
+bool loads_equal_parameters(const ReplayProgram& program, std::span<const std::byte> left,
+                            std::span<const std::byte> right);
+
 }  // namespace lynxpp::ptx

@@ -204,6 +204,34 @@ TEST_F(SessionTest, EqualLaunchesShareTheirWordsAndOthersDoNot) {
   EXPECT_THAT(first_labels(5), testing::ElementsAre(HasSubstr("#3 ")));
 }
 
+/// Counts of shared memory do not depend on `p`, but on `n`.
+TEST_F(SessionTest, CountsOfSharedMemoryFollowTheParametersThatTheyDependOn) {
+  std::ofstream(spec_) << "global unsigned counts[SHARED_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: SHARED: { countWords(counts); }\n"
+                          "ON_REPORT: { emit(\"counted\", sum(counts)); }\n";
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
+      ".shared .align 4 .b8 tile[256];\n.reg .pred %p1;\n.reg .b32 %r<5>;\n.reg .b64 %rd<2>;\n"
+      "ld.param.u64 %rd1, [p];\nld.param.u32 %r4, [n];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\n"
+      "mov.u32 %r3, tile;\nadd.u32 %r2, %r2, %r3;\nsetp.lt.u32 %p1, %r1, %r4;\n"
+      "@%p1 st.shared.u32 [%r2], %r1;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+  start({});
+  KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+  const std::pair<std::uint64_t, std::uint32_t> arguments[] = {{4096, 64}, {4096, 64}, {8192, 64},
+                                                               {8192, 10}, {4096, 10}, {4096, 33}};
+  for (auto [p, n] : arguments) {
+    device::Launch request = request_of(1, 64);
+    void* parameters[] = {&p, &n};
+    request.parameters = parameters;
+    EXPECT_TRUE(session_->launch(device_, request, source, &found_));
+  }
+  session_->finish();
+  std::vector<std::uint64_t> counted;
+  for (const report::LaunchRecord& each : records_.launches)
+    counted.push_back(std::get<std::vector<std::uint64_t>>(each.results.at(0).values).at(0));
+  EXPECT_THAT(counted, testing::ElementsAre(64u, 64u, 64u, 10u, 10u, 33u));
+}
+
 /// Counts one access to each of the words, as probes would.
 class CountingDevice : public FakeDevice {
  public:
