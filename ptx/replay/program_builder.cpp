@@ -11,6 +11,7 @@
 #include "ptx/replay/decoder.h"
 #include "ptx/replay/possible_bits.h"
 #include "ptx/replay/prediction.h"
+#include "ptx/replay/thread_box.h"
 
 namespace lynxpp::ptx {
 namespace {
