@@ -4,6 +4,7 @@ schema.
 usage: quality_test.py BUILD_FOLDER
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -26,6 +27,8 @@ IMPLEMENTATIONS = BUILD / "examples/tests/implementations"
 if not PROGRAM.exists() or not PRIMITIVES.exists():
     print("SKIP: the example programs were not built (no nvcc)")
     sys.exit(77)
+# Variables of the caller that programs may see.
+KEPT = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
 
 
 def lynxpp(*arguments, **environment):
@@ -33,7 +36,7 @@ def lynxpp(*arguments, **environment):
         [BUILD / "bin/lynxpp", *arguments],
         capture_output=True,
         text=True,
-        env={"PATH": "/usr/bin:/bin", **environment},
+        env={"PATH": "/usr/bin:/bin", **KEPT, **environment},
         timeout=300,
     )
 
@@ -127,7 +130,7 @@ class ClosedForms(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             counters = pathlib.Path(folder, "counters.jsonl")
             subprocess.run([PROGRAM], check=True, capture_output=True, env={
-                "PATH": "/usr/bin:/bin", "LD_PRELOAD": str(BUILD / "lib/liblynxpp.so"), "LYNXPP_DEVICE": "cpu", "LYNXPP_CPU_CLOCK": "compute_9_0",
+                "PATH": "/usr/bin:/bin", **KEPT, "LD_PRELOAD": str(BUILD / "lib/liblynxpp.so"), "LYNXPP_DEVICE": "cpu", "LYNXPP_CPU_CLOCK": "compute_9_0",
                 "LYNXPP_CPU_COUNTERS": str(counters)})
             seconds = {json.loads(line)["kernel"]: json.loads(line)["modelled"]["seconds"] for line in counters.read_text().splitlines()}
         for name in ("one_lane", "near_memory", "waiting"):
