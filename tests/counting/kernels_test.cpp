@@ -107,10 +107,6 @@ const std::map<std::string, PlanProperty> plan_properties{
       [](const CountedLaunch& launch) {
         return launch.variant().find("redux.sync.max") != std::string::npos;
       }}},
-    // All lanes in a loop iterate together.
-    {"lane_loops",
-     {everything,
-      [](const CountedLaunch& launch) { return !launch.plan().functions.front().lane_maxima.empty(); }}},
     // Lanes combine their one-time events when they exit together.
     {"combined_bits",
      {everything,
