@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 16
+#define LYNXPP_ENGINE_ABI 17
 #define LYNXPP_CALL_STACK_LIMIT 8
 
 #ifdef __cplusplus
@@ -150,8 +150,10 @@ typedef struct lynxpp_engine {
   /// `device`) is used again; with `device` < 0 and no context, everything stays in use.
   void (*save_results)(void* context, int device);
 
-  /// Called after the program waited for the device: writes the records of finished launches without waiting.
+  /// Writes the records of finished launches without waiting for others.
   void (*collect)(void);
+  /// Called after the program waited for the device.
+  void (*waited)(void);
 
   /// Waits for outstanding launches, writes every record and finishes the report. Later launches are not
   /// instrumented.

@@ -393,6 +393,13 @@ void collect() {
   });
 }
 
+void waited() {
+  contained("a wait", 0, [] {
+    if (Engine* const made = made_engine()) made->session->waited();
+    return 0;
+  });
+}
+
 lynxpp_seen finish() {
   wait_when_dying();
   const lynxpp_seen seen = contained("finish", lynxpp_seen_none, [] {
@@ -434,7 +441,7 @@ void begin_process() {
 const lynxpp_cpu_function* cpu_functions(size_t* count) {
   static_assert(sizeof(lynxpp_cpu_function) == sizeof(device::cpu::ApiFunction));
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
-  device::cpu::set_wait_observer(&collect);
+  device::cpu::set_wait_observer(&waited);
   device::cpu::set_copy_observer(&note_cpu_copy);
   device::cpu::set_profiler_observer([](bool starts) { hooks().is_profiled = starts; });
   const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
@@ -456,6 +463,7 @@ constexpr lynxpp_engine table{
     .forget_image = &forget_image,
     .save_results = &save_results,
     .collect = &collect,
+    .waited = &waited,
     .finish = &finish,
     .cpu_functions = &cpu_functions,
     .cpu_refusal = &device::cpu::unknown_function,

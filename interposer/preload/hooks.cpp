@@ -269,25 +269,24 @@ namespace {
 
 // ---- synchronisation -------------------------------------------------------------------------------------
 
-/// The program has waited for the device, so results of its launches are available: their records are written
-/// now, in case the program does not end normally.
-CUresult collected(CUresult result) {
+/// The program has waited for the device.
+CUresult waited(CUresult result) {
   const lynxpp_engine* const engine = attached() && !Passthrough::active() ? opened_engine() : nullptr;
   if (engine == nullptr) return result;
   const Passthrough passthrough;
-  quietly([&] { engine->collect(); });
+  quietly([&] { engine->waited(); });
   return result;
 }
 
 /// Wraps synchronization with streams, events and contexts, and blocking copies described by structures.
 template <Slot slot, Door door>
 CUresult synchronize(const void* what) {
-  return collected(original<slot, door, Synchronize>()(what));
+  return waited(original<slot, door, Synchronize>()(what));
 }
 
 template <Slot slot, Door door>
 CUresult synchronize_context() {
-  return collected(original<slot, door, SynchronizeContext>()());
+  return waited(original<slot, door, SynchronizeContext>()());
 }
 
 /// Reports a copy to the engine that the driver has accepted.
@@ -301,7 +300,7 @@ CUresult told_of_copy(CUresult result, const lynxpp_copy& made) {
 
 template <Slot slot, Door door>
 CUresult copy(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes) {
-  const CUresult result = collected(original<slot, door, Copy>()(destination, source, bytes));
+  const CUresult result = waited(original<slot, door, Copy>()(destination, source, bytes));
   return told_of_copy(result, {destination, source, bytes, nullptr, 0});
 }
 

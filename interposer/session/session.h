@@ -118,6 +118,10 @@ class Session {
   /// is writing records, so that everything that finished before the call is written when it returns.
   void collect();
 
+  /// Called when the program has waited for the device. Its thread goes on at once: the thread of the session
+  /// writes the records within milliseconds. Without one (Results::on_demand), same as collect().
+  void waited();
+
   /// Sets the reader of the range names that launches record. Call it before the first launch.
   void use_ranges(RangeReader reader) { timeline_.use_ranges(std::move(reader)); }
 

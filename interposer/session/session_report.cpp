@@ -359,9 +359,14 @@ void Session::report_ends() {
   }
 }
 
+void Session::waited() {
+  if (finished_ || Launching::is_in_this_thread()) return;
+  if (configuration_.timeline && attached()) write(timeline_.wait());
+  if (worker_ == nullptr) collect();
+}
+
 void Session::collect() {
   if (finished_ || taking_.is_held_by_caller() || Launching::is_in_this_thread()) return;
-  if (configuration_.timeline && attached()) write(timeline_.wait());
   close_due();
   const std::unique_lock taking(taking_, patience);
   if (taking && !finished_) drain(false);

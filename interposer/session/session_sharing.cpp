@@ -5,8 +5,8 @@
 //   open (first launch) ▶ launches add ▶ closed: an event after the last one ▶ results as of one launch
 //
 // A buffer belongs to one stream, so that one event is after all its launches. Buffers are closed by the
-// results thread, when the program waits, and before anything that they need ends: the specifications, the
-// image, the stream, the context, the process.
+// results thread and before anything that they need ends: the specifications, the image, the stream, the
+// context, the process.
 #include <algorithm>
 #include <chrono>
 #include <exception>
