@@ -12,7 +12,7 @@ import tarfile
 from common import Build, LIBRARY_FOLDERS, TestFailure, values
 
 # Numbers that depend on the device's clock or on the placement of blocks are not compared.
-NOT_COMPARED = {"kernel_runtime", "memory_trace", "reuse_distance", "warp_timeline"}
+NOT_COMPARED = {"block_runtime", "kernel_runtime", "memory_trace", "reuse_distance", "warp_timeline"}
 RANDOM_FUNCTIONS = 2000
 
 

@@ -466,23 +466,51 @@ TEST(Report, CountsInstructionsPerThread) {
   EXPECT_EQ(run.number("calls"), 3);
 }
 
-TEST(Report, ComputesKernelRuntimeFromClocks) {
-  std::vector<std::uint64_t> blocks{1500, 1000, 0, 0, 1300, 1100, 0, 0, 1900, 1000, 2, 0};
-  std::vector<std::uint64_t> cycles(3);
-  std::vector<std::uint32_t> sm(3);
-  std::vector<std::uint64_t> load(4);
+LaunchView launch_of_three_blocks() {
   LaunchView launch = small_launch();
   launch.grid[0] = 3;
   launch.grid[1] = 1;
-  launch.arrays = {bytes_of_vector(blocks), bytes_of_vector(cycles), bytes_of_vector(sm),
-                   bytes_of_vector(load)};
+  return launch;
+}
+
+TEST(Report, ComputesKernelRuntimeFromClocks) {
+  std::vector<std::uint64_t> blocks{1500, 1000, 0, 0, 1300, 1100, 0, 0, 1900, 1000, 2, 0};
+  std::vector<std::uint64_t> load(4);
+  std::vector<std::uint32_t> distribution(64);
+  LaunchView launch = launch_of_three_blocks();
+  launch.arrays = {bytes_of_vector(blocks), bytes_of_vector(load), bytes_of_vector(distribution)};
   const ReportRun run = run_report(example("kernel_runtime"), launch);
   EXPECT_EQ(run.failure, "");
-  EXPECT_THAT(values_of<std::uint64_t>(run, "cycles"), ElementsAre(500u, 200u, 900u));
-  EXPECT_THAT(values_of<std::uint64_t>(run, "sm"), ElementsAre(0u, 0u, 2u));
+  EXPECT_THAT(values_of<std::uint64_t>(run, "load"), ElementsAre(700u, 0u, 900u, 0u));
+  std::vector<std::uint64_t> expected(64);
+  expected[7] = expected[8] = expected[9] = 1;  // 200, 500, 900
+  EXPECT_EQ(values_of<std::uint64_t>(run, "distribution"), expected);
   EXPECT_DOUBLE_EQ(run.number("mean_cycles"), 1600 / 3.0);
   EXPECT_EQ(run.number("max_cycles"), 900);
   EXPECT_DOUBLE_EQ(run.number("load_imbalance"), 900 * 2.0 / 1600);
+}
+
+TEST(Report, DistributesBlocksAtTheLimitsOfBins) {
+  std::vector<std::uint64_t> blocks{1, 1, 0, 0, 1024, 0, 0, 0, 1023, 0, 0, 0};
+  std::vector<std::uint64_t> load(4);
+  std::vector<std::uint32_t> distribution(64);
+  LaunchView launch = launch_of_three_blocks();
+  launch.arrays = {bytes_of_vector(blocks), bytes_of_vector(load), bytes_of_vector(distribution)};
+  const ReportRun run = run_report(example("kernel_runtime"), launch);
+  std::vector<std::uint64_t> expected(64);
+  expected[0] = expected[9] = expected[10] = 1;
+  EXPECT_EQ(values_of<std::uint64_t>(run, "distribution"), expected);
+}
+
+TEST(Report, ListsTheRuntimeOfEveryBlock) {
+  std::vector<std::uint64_t> blocks{1500, 1000, 0, 0, 1300, 1100, 0, 0, 1900, 1000, 2, 0};
+  std::vector<std::uint64_t> cycles(3);
+  std::vector<std::uint32_t> sm(3);
+  LaunchView launch = launch_of_three_blocks();
+  launch.arrays = {bytes_of_vector(blocks), bytes_of_vector(cycles), bytes_of_vector(sm)};
+  const ReportRun run = run_report(example("block_runtime"), launch);
+  EXPECT_THAT(values_of<std::uint64_t>(run, "cycles"), ElementsAre(500u, 200u, 900u));
+  EXPECT_THAT(values_of<std::uint64_t>(run, "sm"), ElementsAre(0u, 0u, 2u));
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ const std::vector<Named>& specifications() {
 
 /// True if results depend on time, or on where and when blocks run.
 bool measures_time(const Named& specification) {
-  return specification.name == "kernel_runtime" || specification.name == "warp_timeline" ||
-         specification.name == "reuse_distance";
+  return specification.name == "kernel_runtime" || specification.name == "block_runtime" ||
+         specification.name == "warp_timeline" || specification.name == "reuse_distance";
 }
 
 void expect_same(const Measured& together, const Measured& alone, bool is_time, const std::string& what) {

@@ -117,6 +117,14 @@ def check_basic_block_count(what, record, launch):
 
 
 def check_kernel_runtime(what, record, launch):
+    blocks, results = product(launch["grid"]), record["results"]
+    demand_equal(f"{what}: blocks of the distribution", sum(values(results["distribution"])), blocks)
+    demand_equal(f"{what}: cycles of all SMs over blocks", sum(values(results["load"])) / blocks, results["mean_cycles"])
+    longest = max(i for i, n in enumerate(values(results["distribution"])) if n != 0)
+    expect(2 ** longest <= results["max_cycles"] < 2 ** (longest + 1), f"{what}: the longest block is not in bin {longest}")
+
+
+def check_block_runtime(what, record, launch):
     blocks = product(launch["grid"])
     for name in ("cycles", "sm"):
         demand_equal(f"{what}: extents of {name}", record["results"][name]["extents"], [blocks])
@@ -129,6 +137,7 @@ CHECKS = {
     "instruction_count_per_warp": check_per_warp,
     "basic_block_count": check_basic_block_count,
     "kernel_runtime": check_kernel_runtime,
+    "block_runtime": check_block_runtime,
 }
 
 

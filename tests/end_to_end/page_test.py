@@ -177,7 +177,7 @@ class Page(unittest.TestCase):
         """Cycles are amounts; an SM has a number."""
         with tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.jsonl")
-            BUILD.run(BUILD.examples / "mandelbrot", spec="kernel_runtime", environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_CPU_CLOCK": "compute_1_3"})
+            BUILD.run(BUILD.examples / "mandelbrot", spec="block_runtime", environment={"LYNXPP_OUTPUT": str(output), "LYNXPP_CPU_CLOCK": "compute_1_3"})
             (results,) = [record["results"] for record in read_json_lines(output) if record["record"] == "launch"]
             dom, _ = self.browser(report(output, "html"))
         for name, amount in (("cycles", "{:,} cycles"), ("sm", "sm {:,}")):
