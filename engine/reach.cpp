@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
 
 namespace lynxpp::engine {
@@ -168,11 +169,13 @@ Result<ptx::ReachedFunctions> find_reachable(ptx::Module& module, const std::str
 
   result.undefined.assign(reached.undefined.begin(), reached.undefined.end());
 
+  ptx::LaunchShape shape = launch;
+  shape.most_threads = std::min(launch.most_threads, ptx::most_threads(module, *entry));
   const Uninstrumented uninstrumented(module, reached);
   const auto add = [&](const ptx::Function& function, bool instrumented) {
     ptx::FunctionUnit added;
     added.function = &function;
-    added.analyses = std::make_shared<ptx::FunctionAnalyses>(function, launch);
+    added.analyses = std::make_shared<ptx::FunctionAnalyses>(function, shape);
     added.instrumented = instrumented;
     if (instrumented) {
       added.first_block = result.basic_blocks;

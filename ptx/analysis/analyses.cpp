@@ -49,8 +49,8 @@ const Uniformity& FunctionAnalyses::uniformity() {
 
 const AffineAnalysis& FunctionAnalyses::affine() {
   if (!affine_) {
-    affine_ =
-        std::make_unique<AffineAnalysis>(*function_, graph(), dominators(), loops(), registers(), ssa());
+    affine_ = std::make_unique<AffineAnalysis>(*function_, graph(), dominators(), loops(), registers(), ssa(),
+                                               launch_.most_threads);
   }
   return *affine_;
 }
@@ -58,7 +58,7 @@ const AffineAnalysis& FunctionAnalyses::affine() {
 const LanePatterns& FunctionAnalyses::lane_patterns() {
   if (!lane_patterns_) {
     lane_patterns_ = std::make_unique<LanePatterns>(*function_, graph(), dominators(), loops(), registers(),
-                                                    ssa(), uniformity(), affine());
+                                                    ssa(), uniformity(), affine(), launch_);
   }
   return *lane_patterns_;
 }

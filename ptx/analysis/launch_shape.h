@@ -12,6 +12,8 @@ struct LaunchShape {
   /// %ntid.x is a multiple of 32. Warps are therefore full, and each is 32 threads of one row of the thread
   /// block: their %tid.x is a multiple of 32 plus their lane.
   bool has_whole_rows = false;
+  /// Bound of the number of threads in a thread block.
+  std::uint32_t most_threads = 1024;
 
   bool operator==(const LaunchShape&) const = default;
 };

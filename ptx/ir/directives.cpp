@@ -1,5 +1,6 @@
 #include "ptx/ir/directives.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace lynxpp::ptx {
@@ -34,6 +35,14 @@ std::vector<std::uint32_t> directive_values(const Module& module, const Function
 std::vector<std::uint32_t> block_limits(const Module& module, const Function& kernel) {
   std::vector<std::uint32_t> limits = directive_values(module, kernel, ".reqntid");
   return limits.empty() ? directive_values(module, kernel, ".maxntid") : limits;
+}
+
+std::uint32_t most_threads(const Module& module, const Function& kernel) {
+  constexpr std::uint64_t most = 1024;
+  std::uint64_t threads = 1;
+  const std::vector<std::uint32_t> limits = block_limits(module, kernel);
+  for (const std::uint32_t limit : limits) threads = std::min(threads * limit, most);
+  return static_cast<std::uint32_t>(limits.empty() || threads == 0 ? most : threads);
 }
 
 }  // namespace lynxpp::ptx

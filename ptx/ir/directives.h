@@ -19,4 +19,8 @@ std::vector<std::uint32_t> directive_values(const Module& module, const Function
 /// Returns the numbers of .reqntid, else of .maxntid; empty if the kernel has neither.
 std::vector<std::uint32_t> block_limits(const Module& module, const Function& kernel);
 
+/// Returns a bound of the threads in a thread block, which .reqntid and .maxntid give as a product; at most
+/// 1024.
+std::uint32_t most_threads(const Module& module, const Function& kernel);
+
 }  // namespace lynxpp::ptx

@@ -3,6 +3,7 @@
 #include "ptx/analysis/values/affine.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "ptx/ir/array_element.h"
@@ -13,6 +14,8 @@ namespace {
 bool is_integer_of(DataType type, std::uint8_t bits) {
   return !is_floating(type) && type != DataType::opaque && size_of(type) * 8 == bits;
 }
+constexpr Wide most_masked = Wide{1} << 62;
+
 bool is_signed_type(DataType type) {
   return type == DataType::s8 || type == DataType::s16 || type == DataType::s32 || type == DataType::s64;
 }
@@ -50,13 +53,14 @@ std::optional<Interval> range_of_type(DataType type) {
 
 AffineAnalysis::AffineAnalysis(const Function& function, const ControlFlowGraph& graph,
                                const DominatorTree& dominators, const LoopNest& loops,
-                               const RegisterUsage& usage, const SsaForm& ssa)
+                               const RegisterUsage& usage, const SsaForm& ssa, std::uint32_t most_threads)
     : function_(function),
       graph_(graph),
       dominators_(dominators),
       loops_(loops),
       usage_(usage),
       ssa_(ssa),
+      most_threads_(most_threads),
       trip_counts_(loops.loops().size()) {
   evaluate_all();
   find_induction_variables();
@@ -96,8 +100,9 @@ std::optional<SymbolId> AffineAnalysis::special_register(std::string_view name) 
   const std::string_view root = name.substr(0, name.size() - 2);
   const bool depth = *dimension == 2;
   const std::int64_t blocks = *dimension == 0 ? std::numeric_limits<std::int32_t>::max() : 65535;
-  if (root == "%tid") return intern({SymbolKind::tid, *dimension, {}, 0, depth ? 63 : 1023, true});
-  if (root == "%ntid") return intern({SymbolKind::ntid, *dimension, {}, 1, depth ? 64 : 1024, true});
+  const std::int64_t threads = std::min<std::int64_t>(most_threads_, depth ? 64 : 1024);
+  if (root == "%tid") return intern({SymbolKind::tid, *dimension, {}, 0, threads - 1, true});
+  if (root == "%ntid") return intern({SymbolKind::ntid, *dimension, {}, 1, threads, true});
   if (root == "%ctaid") return intern({SymbolKind::ctaid, *dimension, {}, 0, blocks - 1, true});
   if (root == "%nctaid") return intern({SymbolKind::nctaid, *dimension, {}, 1, blocks, true});
   return std::nullopt;
@@ -113,6 +118,7 @@ std::uint8_t AffineAnalysis::bits_of(ValueId value) const {
 
 void AffineAnalysis::evaluate_all() {
   forms_.assign(ssa_.values().size(), std::nullopt);
+  disjoint_.assign(graph_.block_of.size(), false);
   for (const std::uint32_t block : dominators_.reverse_post_order()) evaluate_block(block);
 }
 
@@ -240,6 +246,7 @@ std::optional<AffineForm> AffineAnalysis::evaluate(std::uint32_t at) {
     case Op::mul:
     case Op::mad: return evaluate_product(at, bits);
     case Op::shl:
+    case Op::bit_and:
     case Op::bit_or:
     case Op::bit_xor:
     case Op::bit_not: return evaluate_bits(at, bits);
@@ -283,6 +290,15 @@ std::optional<AffineForm> AffineAnalysis::evaluate_product(std::uint32_t at, std
   return addend ? add(*product, *addend) : std::nullopt;
 }
 
+/// True if `and` with the mask does not change the form's value.
+bool AffineAnalysis::keeps_all_bits(const AffineForm& form, const AffineForm& mask) const {
+  const std::optional<Interval> range = interval_of(form, symbols_);
+  if (!mask.is_constant() || !range || range->minimum < 0 || range->maximum > most_masked) return false;
+  const auto bits = std::bit_ceil(static_cast<std::uint64_t>(range->maximum) + 1) - 1;
+  const std::uint64_t possible = bits >> trailing_zeros(form) << trailing_zeros(form);
+  return (possible & ~static_cast<std::uint64_t>(mask.constant)) == 0;
+}
+
 std::optional<AffineForm> AffineAnalysis::evaluate_bits(std::uint32_t at, std::uint8_t bits) {
   const Op op = function_.body->instructions[at].op();
   const std::optional<AffineForm> first = operand_form(at, 1, bits);
@@ -296,12 +312,16 @@ std::optional<AffineForm> AffineAnalysis::evaluate_bits(std::uint32_t at, std::u
   }
   const std::optional<AffineForm> second = operand_form(at, 2, bits);
   if (!second) return std::nullopt;
+  if (op == Op::bit_and) return keeps_all_bits(*first, *second) ? first : std::nullopt;
   // One is a multiple of 2^n and the other less than that: their bits are disjoint.
   const auto fits_below = [this](const AffineForm& small, const AffineForm& large) {
     const std::optional<Interval> range = interval_of(small, symbols_);
     const int zeros = std::min(trailing_zeros(large), 62);
     return range && range->minimum >= 0 && range->maximum < (Wide{1} << zeros);
   };
+  // Trailing zeros hold even if 32-bit arithmetic has overflowed, ranges do not.
+  disjoint_[at] =
+      (first->exact && fits_below(*first, *second)) || (second->exact && fits_below(*second, *first));
   if (!fits_below(*first, *second) && !fits_below(*second, *first)) return std::nullopt;
   return add(*first, *second);
 }

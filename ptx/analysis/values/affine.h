@@ -3,7 +3,8 @@
 //
 // Every 32- and 64-bit value has a form; at worst it is a symbol of its own (SymbolKind::value). The analysis
 // follows mov, add, sub, neg, not, mul.lo, mul.wide, mad.lo, mad.wide, shl by a constant, `or` and `xor` of
-// disjoint bits, cvt, cvta to global, kernel parameters, and loop variables. It follows widening from 32 to
+// disjoint bits, `and` with a mask that keeps all bits, cvt, cvta to global, kernel parameters, and loop
+// variables. It follows widening from 32 to
 // 64 bits if the value provably fits, assuming that a grid has fewer than 2³¹ - 1024 threads along each
 // dimension; otherwise the form is marked as inexact.
 #pragma once
@@ -31,14 +32,18 @@ struct InductionVariable {
 
 class AffineAnalysis {
  public:
+  /// `most_threads`: bound of the threads in a thread block.
   AffineAnalysis(const Function& function, const ControlFlowGraph& graph, const DominatorTree& dominators,
-                 const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa);
+                 const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa,
+                 std::uint32_t most_threads);
 
   const std::vector<Symbol>& symbols() const { return symbols_; }
   /// nullopt for values that are neither 32 nor 64 bits wide, and in unreachable blocks.
   std::optional<AffineForm> of_value(ValueId value) const {
     return value == no_value ? std::nullopt : forms_[value];
   }
+  /// True if the `or` or `xor` provably is a sum, because its operands have disjoint bits.
+  bool adds_disjoint_bits(std::uint32_t instruction) const { return disjoint_[instruction]; }
   /// The address in the first address operand of an instruction, including its offset; 64 bits unless its
   /// register has 32. nullopt if there is no such operand.
   std::optional<AffineForm> of_address(std::uint32_t instruction) const { return addresses_[instruction]; }
@@ -61,6 +66,7 @@ class AffineAnalysis {
   std::optional<AffineForm> evaluate(std::uint32_t instruction);
   std::optional<AffineForm> evaluate_arithmetic(std::uint32_t at, std::uint8_t bits);
   std::optional<AffineForm> evaluate_product(std::uint32_t at, std::uint8_t bits);
+  bool keeps_all_bits(const AffineForm& form, const AffineForm& mask) const;
   std::optional<AffineForm> evaluate_bits(std::uint32_t at, std::uint8_t bits);
   std::optional<AffineForm> evaluate_conversion(std::uint32_t at);
   std::optional<AffineForm> evaluate_parameter(std::uint32_t at);
@@ -96,10 +102,12 @@ class AffineAnalysis {
   const LoopNest& loops_;
   const RegisterUsage& usage_;
   const SsaForm& ssa_;
+  const std::uint32_t most_threads_;
   std::vector<Symbol> symbols_;
   std::map<SymbolKey, SymbolId> interned_;
   std::vector<std::optional<AffineForm>> forms_;      // per value
   std::vector<std::optional<AffineForm>> addresses_;  // per instruction
+  std::vector<bool> disjoint_;                        // per instruction
   std::vector<InductionVariable> induction_;
   std::map<SymbolId, AffineForm> closed_;  // loop variables in terms of iterations, outer loops first
   std::vector<std::optional<std::uint64_t>> trip_counts_;

@@ -1,12 +1,14 @@
 #include "ptx/analysis/values/lane_pattern.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 namespace lynxpp::ptx {
 namespace {
 
-constexpr std::size_t most_steps = 512;     // steps of a decomposition
+constexpr std::size_t most_steps = 512;  // steps of a decomposition
+constexpr std::int64_t most_factor = 1 << 16;
 constexpr std::size_t most_lane_terms = 4;  // terms of V: each costs instructions at P
 constexpr std::uint64_t highest_thread_index = 1023;
 constexpr std::uint64_t highest_index = 0xffffffff;
@@ -26,6 +28,13 @@ std::int64_t reduced(std::int64_t number, std::uint8_t bits) {
 
 const Operand* operand_of(const Instruction& instruction, std::size_t index) {
   return index < instruction.operands.size() ? &instruction.operands[index] : nullptr;
+}
+
+std::vector<IndexCheck> sorted(std::vector<IndexCheck> checks) {
+  std::ranges::sort(checks);
+  const auto same = std::ranges::unique(checks);
+  checks.erase(same.begin(), same.end());
+  return checks;
 }
 
 }  // namespace
@@ -224,6 +233,9 @@ class LanePatterns::Decomposition {
       case Op::mov: return is_own_size && add(1, 1);
       case Op::add: return is_own_size && add(1, 1) && add(2, 1);
       case Op::sub: return is_own_size && add(1, 1) && add(2, -1);
+      case Op::bit_or:
+      case Op::bit_xor: return is_own_size && all_.affine_.adds_disjoint_bits(at) && add(1, 1) && add(2, 1);
+      case Op::bit_and: return is_own_size && add_masked(at, sum);
       case Op::shl: break;
       default: return false;
     }
@@ -232,6 +244,37 @@ class LanePatterns::Decomposition {
                              amount->integer >= 0 && amount->integer < bits_;
     return is_own_size && is_constant &&
            add(1, static_cast<std::int64_t>(std::uint64_t{1} << amount->integer));
+  }
+
+  /// Adds a masked multiple of %tid.x if the mask keeps all bits that differ between the lanes of a row.
+  bool add_masked(std::uint32_t at, Sum& sum) {
+    const Operand* const mask = operand_of(all_.function_.body->instructions[at], 2);
+    const std::optional<std::int64_t> factor = factor_of_index(at);
+    constexpr std::int64_t lanes = 31;
+    if (mask == nullptr || mask->kind != OperandKind::integer || !factor ||
+        (*factor * lanes & ~mask->integer) != 0)
+      return false;
+    sum.add({LaneTerm::Kind::thread_index, 0}, *factor);
+    return true;
+  }
+
+  /// The power of two by which %tid.x is multiplied in the first source operand, in launches with whole rows;
+  /// nullopt if it is anything else.
+  std::optional<std::int64_t> factor_of_index(std::uint32_t at) const {
+    const Operand* const source = operand_of(all_.function_.body->instructions[at], 1);
+    if (!all_.has_whole_rows_ || source == nullptr || source->kind != OperandKind::identifier)
+      return std::nullopt;
+    const RegisterId reg = all_.usage_.find(source->name, at);
+    if (reg == no_register) return std::nullopt;
+    const std::optional<AffineForm> form = all_.affine_.of_value(all_.ssa_.read_of(at, reg));
+    if (!form || !form->exact || form->bits != bits_ || form->constant != 0 || form->terms.size() != 1)
+      return std::nullopt;
+    const auto& [product, factor] = form->terms[0];
+    const Symbol& symbol = all_.affine_.symbols()[product.symbols[0]];
+    const bool is_index = symbol.kind == SymbolKind::tid && symbol.index == 0 && product.degree == 1;
+    const bool is_power =
+        factor > 0 && factor <= most_factor && std::has_single_bit(static_cast<std::uint64_t>(factor));
+    return is_index && is_power ? std::optional(factor) : std::nullopt;
   }
 
   bool add_product(std::uint32_t at, bool has_addend, std::uint32_t block, Sum& sum) {
@@ -305,7 +348,8 @@ class LanePatterns::Decomposition {
 
 LanePatterns::LanePatterns(const Function& function, const ControlFlowGraph& graph,
                            const DominatorTree& dominators, const LoopNest& loops, const RegisterUsage& usage,
-                           const SsaForm& ssa, const Uniformity& uniformity, const AffineAnalysis& affine)
+                           const SsaForm& ssa, const Uniformity& uniformity, const AffineAnalysis& affine,
+                           const LaunchShape& launch)
     : function_(function),
       graph_(graph),
       dominators_(dominators),
@@ -314,6 +358,7 @@ LanePatterns::LanePatterns(const Function& function, const ControlFlowGraph& gra
       ssa_(ssa),
       uniformity_(uniformity),
       affine_(affine),
+      has_whole_rows_(launch.has_whole_rows),
       cohorts_(function, graph, dominators, loops, uniformity),
       writes_of_(usage.registers().size()) {
   for (std::uint32_t at = 0; at < function.body->instructions.size(); ++at) {
@@ -360,10 +405,7 @@ std::optional<IndexPattern> LanePatterns::of_index(std::uint32_t instruction, co
   if (!sum) return std::nullopt;
   const std::optional<LanePattern> pattern = place(instruction, *sum);
   if (!pattern) return std::nullopt;
-  std::ranges::sort(sum->checks);
-  const auto same = std::ranges::unique(sum->checks);
-  sum->checks.erase(same.begin(), same.end());
-  return IndexPattern{*pattern, std::move(sum->checks)};
+  return IndexPattern{*pattern, sorted(std::move(sum->checks))};
 }
 
 bool LanePatterns::is_near(std::uint32_t instruction, const Operand& address) const {
@@ -397,6 +439,22 @@ std::optional<LanePattern> LanePatterns::of_some_lanes(std::uint32_t instruction
     if (position) return pattern_at(converged_blocks[i], *position, *sum);
   }
   return std::nullopt;
+}
+
+/// All lanes of a warp pass the kernel's entry together, and thread indices never change.
+std::optional<LaneStep> LanePatterns::step_of_some_lanes(std::uint32_t instruction,
+                                                         const Operand& address) const {
+  if (!function_.is_entry) return std::nullopt;
+  std::optional<Sum> sum = sum_of_address(instruction, address, Lanes::some, Indices::followed);
+  const auto holds_entry = [&](std::uint32_t loop) { return loops_.contains(loop, 0); };
+  if (!sum || sum->bits != 64 || std::ranges::any_of(sum->outside_loops, holds_entry)) return std::nullopt;
+  LaneStep step;
+  for (const auto& [key, coefficient] : sum->terms) {
+    if (key.kind != LaneTerm::Kind::thread_index) return std::nullopt;
+    if (key.id == 0) step.bytes = coefficient;  // %tid.y and %tid.z are uniform in a row
+  }
+  step.checks = sorted(std::move(sum->checks));
+  return step;
 }
 
 /// True if the block defines a term, which no dominating block then has available.

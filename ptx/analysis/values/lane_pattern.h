@@ -68,11 +68,17 @@ struct IndexPattern {
 /// Formats "4*tid.x + 8*s(%r3) - %rd5"; s and z are sign and zero extension, the empty sum is "0".
 std::string to_string(const LanePattern& pattern, const RegisterUsage& usage);
 
+/// How the addresses of neighbouring lanes differ in launches with whole rows (LaunchShape).
+struct LaneStep {
+  std::int64_t bytes = 0;          ///< between the addresses of lanes i and i + 1
+  std::vector<IndexCheck> checks;  ///< as in IndexPattern
+};
+
 class LanePatterns {
  public:
   LanePatterns(const Function& function, const ControlFlowGraph& graph, const DominatorTree& dominators,
                const LoopNest& loops, const RegisterUsage& usage, const SsaForm& ssa,
-               const Uniformity& uniformity, const AffineAnalysis& affine);
+               const Uniformity& uniformity, const AffineAnalysis& affine, const LaunchShape& launch);
 
   /// The pattern of `address`, an address operand of `instruction`. nullopt if it is unknown before the
   /// access, or if the guard may diverge. P is as early as the lanes and their registers allow.
@@ -92,6 +98,10 @@ class LanePatterns {
   /// subset of them executes: branches and the guard may have diverged, but all lanes that execute the access
   /// together last passed P together. Kernels only.
   std::optional<LanePattern> of_some_lanes(std::uint32_t instruction, const Operand& address) const;
+
+  /// The step between lanes if the address is linear in the lane number, whichever lanes execute the access.
+  /// Follows 32-bit indices as of_index(). For launches with whole rows and kernels only.
+  std::optional<LaneStep> step_of_some_lanes(std::uint32_t instruction, const Operand& address) const;
 
  private:
   class Decomposition;
@@ -116,6 +126,7 @@ class LanePatterns {
   const SsaForm& ssa_;
   const Uniformity& uniformity_;
   const AffineAnalysis& affine_;
+  const bool has_whole_rows_;
   LaneCohorts cohorts_;
   std::vector<std::uint32_t> writes_of_;  ///< per register
 };
