@@ -59,7 +59,8 @@ std::string access_module(const std::string& body, const std::string& functions)
   return ".version 8.0\n.target sm_80\n.address_size 64\n" + functions +
          ".visible .entry k(.param .u64 data)\n{\n.shared .align 16 .b8 tile[40000];\n.reg .pred "
          "%p<30>;\n.reg "
-         ".b32 %r<90>;\n.reg .b64 %rd<90>;\nld.param.u64 %rd1, [data];\nadd.s64 %rd1, %rd1, 65536;\n"
+         ".b32 %r<90>;\n.reg .b16 %rs<9>;\n.reg .b64 %rd<90>;\nld.param.u64 %rd1, [data];\nadd.s64 %rd1, "
+         "%rd1, 65536;\n"
          "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\nmov.u32 %r4, %ntid.x;\n"
          "mov.u32 %r5, tile;\nmov.u32 %r6, 0;\n" +
          body + "\n}\n";

@@ -60,6 +60,60 @@ TEST(LaneValues, AreHoistedWhereTheyAreKnown) {
   }
 }
 
+/// Bodies in which any lanes make accesses whose addresses are linear in the lane number. `registers`: the
+/// number of accesses that nevertheless need a comparison in launches with whole rows.
+constexpr Known stepped[] = {
+    {"guards", 0,
+     "and.b32 %r12, %r1, 5;\nsetp.eq.u32 %p1, %r12, 4;\nsetp.lt.u32 %p2, %r1, 13;\nsetp.gt.u32 %p3, %r1, "
+     "9;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\n@%p1 ld.global.u32 %r10, [%rd4];\n@%p2 "
+     "ld.global.u32 %r10, [%rd4+20];\n@!%p3 st.global.u32 [%rd4+2048], %r10;\nret;"},
+    {"widths", 0,
+     "and.b32 %r12, %r1, 9;\nsetp.ne.u32 %p1, %r12, 8;\nmul.wide.u32 %rd3, %r1, 2;\nadd.s64 %rd4, %rd1, "
+     "%rd3;\n@%p1 ld.global.u16 %rs1, [%rd4+6];\nmul.wide.u32 %rd5, %r1, 16;\nadd.s64 %rd6, %rd1, "
+     "%rd5;\n@%p1 ld.global.v4.u32 {%r10, %r11, %r13, %r14}, [%rd6+16];\nmul.wide.u32 %rd7, %r1, "
+     "12;\nadd.s64 %rd8, %rd1, %rd7;\n@%p1 ld.global.u32 %r10, [%rd8+4];\nmul.wide.u32 %rd9, %r1, "
+     "40;\nadd.s64 %rd10, %rd1, %rd9;\n@%p1 ld.global.u64 %rd11, [%rd10];\nret;"},
+    {"branches_in_a_loop", 0,
+     "mul.wide.u32 %rd3, %r1, 8;\nadd.s64 %rd4, %rd1, %rd3;\nL: and.b32 %r12, %r1, 6;\nsetp.gt.u32 %p1, "
+     "%r12, %r6;\n@%p1 bra N;\nld.global.u64 %rd5, [%rd4+8];\nN: add.s64 %rd4, %rd4, 20;\nadd.s64 %rd4, "
+     "%rd4, 4;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, 7;\n@%p2 bra L;\nret;"},
+    {"masked_index", 0,
+     "shl.b32 %r9, %r1, 2;\nand.b32 %r10, %r9, 124;\nmov.u32 %r11, %ctaid.x;\nshl.b32 %r11, %r11, "
+     "10;\nor.b32 %r12, %r11, 256;\nor.b32 %r12, %r12, %r10;\nsetp.lt.u32 %p1, %r1, 21;\nmul.wide.s32 "
+     "%rd3, %r12, 4;\nadd.s64 %rd4, %rd1, %rd3;\n@%p1 ld.global.u32 %r13, [%rd4];\ncvt.s64.s32 %rd5, "
+     "%r11;\ncvt.u64.u32 %rd6, %r10;\nor.b64 %rd7, %rd5, %rd6;\nadd.s64 %rd8, %rd1, %rd7;\n@!%p1 "
+     "ld.global.u32 %r13, [%rd8];\nret;"},
+    {"one_address", 0,
+     "and.b32 %r12, %r1, 3;\nsetp.eq.u32 %p1, %r12, 2;\n@%p1 ld.global.u32 %r10, [%rd1+4];\nret;"},
+    // Only the copies' banks are compared.
+    {"selected_copies", 1,
+     "and.b32 %r12, %r1, 6;\nsetp.eq.u32 %p1, %r12, 2;\nselp.b32 %r13, 16, 0, %p1;\nmul.wide.u32 %rd3, %r1, "
+     "16;\nadd.s64 %rd4, %rd1, %rd3;\nmad.lo.u32 %r14, %r1, 16, %r5;\ncp.async.cg.shared.global [%r14], "
+     "[%rd4+16], 16, %r13;\ncp.async.wait_all;\nret;"},
+    // Bits 1 and 3 of the lane alone, and addresses that descend.
+    {"other_patterns", 2,
+     "and.b32 %r10, %r1, 10;\nsetp.lt.u32 %p1, %r1, 21;\nmul.wide.u32 %rd3, %r10, 4;\nadd.s64 %rd4, %rd1, "
+     "%rd3;\n@%p1 ld.global.u32 %r13, [%rd4];\nmul.wide.u32 %rd5, %r1, 4;\nsub.s64 %rd6, %rd1, %rd5;\n@%p1 "
+     "ld.global.u32 %r13, [%rd6];\nret;"},
+};
+
+TEST(LaneValues, FollowFromTheDistanceOfAnyLanes) {
+  for (const Known& kernel : stepped) {
+    SCOPED_TRACE(kernel.name);
+    for (const Shape& shape : shapes) {
+      MeasuredLaunch launch(access_module(kernel.body), shape);
+      const std::string with = launch.check(true);
+      if (HasFatalFailure()) return;
+      if (shape.x % 32 == 0) {
+        EXPECT_EQ(count_of(with, "match.any"), kernel.registers) << with;
+      }
+    }
+    if (has_ptxas()) {
+      EXPECT_EQ(ptxas_errors(MeasuredLaunch(access_module(kernel.body), {}).check(true), 80), "");
+    }
+  }
+}
+
 /// Bodies in which partial warps access shared memory, and for how many of these accesses the conflicting
 /// lanes are known. Lanes that access together have executed the same iterations unless stated otherwise.
 constexpr Known parted[] = {

@@ -168,6 +168,9 @@ class FunctionLanes {
   /// `bank_lanes`: the register that holds them, if the value follows from it. `row`: lane_row_value.
   void write(const Wanted& wanted, VirtualRegister reg, std::optional<VirtualRegister> bank_lanes,
              std::optional<VirtualRegister> row) {
+    const std::uint32_t position = body_.instructions[wanted.pattern.instruction].text.begin;
+    if (is_quick(wanted) && analyses_.launch().has_whole_rows)
+      return unit_.edits.insert_before(position, in_rows(wanted.pattern, reg, row));
     CodeBuilder code(names_);
     const VirtualRegister sum = code.b64("mov.b64", {0});
     for (const LaneTerm& term : wanted.pattern.terms) add_term(term, wanted.pattern.bits, sum, code);
@@ -190,7 +193,7 @@ class FunctionLanes {
     if (may_ascend) code.place(known);
     Code all = code.take();
     if (is_quick(wanted)) all = in_whole_rows(wanted.pattern, reg, row, std::move(all));
-    unit_.edits.insert_before(body_.instructions[wanted.pattern.instruction].text.begin, std::move(all));
+    unit_.edits.insert_before(position, std::move(all));
   }
 
   /// See in_whole_rows().
@@ -199,16 +202,54 @@ class FunctionLanes {
     return wanted.value == sector_threshold_value && std::ranges::all_of(wanted.pattern.terms, is_index);
   }
 
+  static std::int64_t step_of(const LanePattern& pattern) {
+    for (const LaneTerm& term : pattern.terms) {
+      if (term.id == 0) return term.coefficient;
+    }
+    return 0;
+  }
+
+  /// Computes the threshold in launches with whole rows: the distance to the next active lane on the side of
+  /// the lower addresses.
+  Code in_rows(const LanePattern& pattern, VirtualRegister reg, std::optional<VirtualRegister> row) {
+    const std::int64_t step = step_of(pattern);
+    const bool descends = step < 0;
+    const std::uint64_t size =
+        descends ? -static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
+    CodeBuilder code(names_);
+    const VirtualRegister lane = code.special("%laneid");
+    if (row) code.emit("mul.lo.s32", {*row, lane, -(step % static_cast<std::int64_t>(sector_bytes))});
+    if (function_.function->is_entry && analyses_.lane_patterns().is_converged(pattern.block)) {
+      const VirtualRegister begins = code.pred("setp.eq.u32", {lane, descends ? 31 : 0});
+      code.emit("selp.b32", {reg, sector_bytes, std::min<std::uint64_t>(size, sector_bytes), begins});
+      return code.take();
+    }
+    const VirtualRegister mask = code.active_mask();
+    const VirtualRegister side = code.special(descends ? "%lanemask_gt" : "%lanemask_lt");
+    const VirtualRegister others = code.b32("and.b32", {mask, side});
+    const VirtualRegister begins = code.pred("setp.eq.u32", {others, 0});
+    VirtualRegister next = others;
+    if (descends) next = code.b32("and.b32", {others, code.b32("neg.s32", {others})});
+    next = code.b32("bfind.u32", {next});
+    const VirtualRegister lanes =
+        descends ? code.b32("sub.u32", {next, lane}) : code.b32("sub.u32", {lane, next});
+    code.emit("mul.lo.u32", {reg, lanes, std::min<std::uint64_t>(size, sector_bytes)});
+    code.emit("min.u32", {reg, reg, sector_bytes});
+    code.emit("selp.b32", {reg, sector_bytes, reg, begins});
+    if (row) {
+      const VirtualRegister is_full = code.pred("setp.eq.u32", {mask, -1});
+      code.emit("selp.b32", {*row, *row, 1, is_full});
+    }
+    return code.take();
+  }
+
   /// Computes the threshold directly for warps of one-row thread blocks, or of blocks whose rows consist of
   /// full warps, where patterns of thread indices vary linearly in the lane number, and for warps that
   /// consist of several rows if only the position in a row matters. All other warps run `otherwise`. Sites
   /// with RowSectors (which have `row`) need full warps, other sites a contiguous range of lanes from lane 0.
   Code in_whole_rows(const LanePattern& pattern, VirtualRegister reg, std::optional<VirtualRegister> row,
                      Code otherwise) {
-    std::int64_t step = 0;
-    for (const LaneTerm& term : pattern.terms) {
-      if (term.id == 0) step = term.coefficient;
-    }
+    const std::int64_t step = step_of(pattern);
     const bool descends = step < 0;
     const std::uint64_t size =
         descends ? -static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);

@@ -218,6 +218,17 @@ void SectorLanes::add_offset(const Access& access, const Access& known, VirtualR
 
 // ---------------------------------------------------------------- ascending lanes
 
+VirtualRegister SectorLanes::first_of_steps(CodeOperand address, std::int64_t step, CodeBuilder& code) {
+  const VirtualRegister below = code.lanes_below(code.active_mask());
+  const VirtualRegister is_lowest = code.pred("setp.eq.u32", {below, 0});
+  const VirtualRegister next = code.b32("bfind.u32", {below});
+  const VirtualRegister lanes = code.b32("sub.u32", {code.special("%laneid"), next});
+  const VirtualRegister distance = code.b32("mul.lo.u32", {lanes, step});
+  const VirtualRegister low = code.b32("cvt.u32.u64", {address});
+  const VirtualRegister in_sector = code.b32("and.b32", {low, 31});
+  return code.pred("setp.lt.or.u32", {in_sector, distance, is_lowest});
+}
+
 SectorLanes::Lanes SectorLanes::find_lanes(CodeBuilder& code) {
   const VirtualRegister mask = code.active_mask();
   const VirtualRegister lower = code.lanes_below(mask);

@@ -46,6 +46,10 @@ class SectorLanes {
   /// A predicate: the lane is the first in its sector.
   VirtualRegister first();
 
+  /// The same, if the lanes' addresses are `step` bytes apart: compares the lane's offset in its sector with
+  /// the distance to the next lower active lane.
+  static VirtualRegister first_of_steps(CodeOperand address, std::int64_t step, CodeBuilder& code);
+
  private:
   /// An access whose sectors have not been compared yet.
   struct Access {

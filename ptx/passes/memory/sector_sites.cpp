@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint8_t address_bits = 64;
 constexpr std::int64_t widest_step = std::int64_t{1} << 40;
+constexpr std::int64_t widest_lane_step = std::int64_t{1} << 26;  // times 32 lanes: fits 32 bits
 
 /// Never negative.
 std::int64_t in_sector(std::int64_t number) { return number & (sector_bytes - 1); }
@@ -47,11 +48,12 @@ class SectorSitesOfFunction {
 
  private:
   void add(std::uint32_t index, const Instruction& instruction) {
-    const MemoryAccesses accesses = memory_accesses(instruction);
-    if (accesses.count != 1 || !accesses.access[0].follows_from_lanes() || accesses.access[0].selects_lanes())
-      return;
-    const std::optional<LanePattern> pattern = pattern_of(index, *accesses.access[0].address);
-    if (!pattern || pattern->bits != address_bits) return;
+    const std::optional<MemoryAccess> access = probe_.access_at(instruction);
+    if (!access || !access->follows_from_lanes()) return;
+    const bool is_alone = memory_accesses(instruction).count == 1 && !access->selects_lanes();
+    const std::optional<LanePattern> pattern =
+        is_alone ? pattern_of(index, *access->address) : std::optional<LanePattern>();
+    if (!pattern || pattern->bits != address_bits) return add_step(index, *access->address);
     const std::uint32_t id = function_.first_instruction + index;
     MemorySite& site = memory_.at(number_, id);
     site.pattern = *pattern;
@@ -65,7 +67,19 @@ class SectorSitesOfFunction {
     if (!site.is_even && !find_offset(index, key)) return;
     const auto [first, is_new] = first_.try_emplace(key, id);
     if (!is_new) site.measured_at = first->second;
-    if (is_new && follows_indices_ && is_once(key)) expect_rows(site, key, accesses.access[0].bytes);
+    if (is_new && follows_indices_ && is_once(key)) expect_rows(site, key, access->bytes);
+  }
+
+  void add_step(std::uint32_t index, const Operand& address) {
+    if (!follows_indices_ || !analyses_.launch().has_whole_rows) return;
+    std::optional<LaneStep> step = analyses_.lane_patterns().step_of_some_lanes(index, address);
+    if (!step || step->bytes < 0 || step->bytes > widest_lane_step) return;
+    memory_.at(number_, function_.first_instruction + index).lane_step = step->bytes;
+    add_checks(step->checks);
+  }
+
+  void add_checks(const std::vector<IndexCheck>& checks) {
+    if (!checks.empty()) memory_.index_checks[index_].insert(checks.begin(), checks.end());
   }
 
   /// True if a warp makes the access at most once, and the hardware makes it with all lanes that ever do.
@@ -102,10 +116,7 @@ class SectorSitesOfFunction {
     std::optional<IndexPattern> followed =
         follows_indices_ ? patterns.of_index(index, address) : std::nullopt;
     if (!followed) return patterns.of_address(index, address);
-    if (!followed->checks.empty()) {
-      std::set<IndexCheck>& checks = memory_.index_checks[index_];
-      checks.insert(followed->checks.begin(), followed->checks.end());
-    }
+    add_checks(followed->checks);
     return followed->pattern;
   }
 

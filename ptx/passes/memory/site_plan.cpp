@@ -16,6 +16,7 @@ std::string text_of(const MemorySite& site, std::uint32_t instruction) {
     text = "measured";
   }
   if (site.pattern) text += ", known lane pattern";
+  if (site.lane_step) text += ", lanes " + std::to_string(*site.lane_step) + " bytes apart";
   if (site.is_even) text += ", equal sector offsets in all lanes";
   if (site.rows) {
     text += ", a full row of lanes " + std::to_string(site.rows->step) + " bytes apart touches " +

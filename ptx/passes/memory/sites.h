@@ -33,6 +33,9 @@ struct MemorySite {
   bool is_even = false;                ///< all lanes' addresses have the same offset in their sectors
   std::optional<LanePattern> pattern;  ///< of the addresses of all lanes
   std::optional<RowSectors> rows;
+  /// For the sectors of an access that not all lanes make: bytes between the addresses of lanes i and i + 1,
+  /// not negative.
+  std::optional<std::int64_t> lane_step;
 };
 
 struct MemorySites {
@@ -49,7 +52,7 @@ struct MemorySites {
     return found == sites.end() ? nullptr : &found->second;
   }
   MemorySite& at(std::uint32_t probe, std::uint32_t instruction) {
-    return sites.try_emplace({probe, instruction}, MemorySite{instruction, false, {}, {}}).first->second;
+    return sites.try_emplace({probe, instruction}, MemorySite{instruction, false, {}, {}, {}}).first->second;
   }
   std::optional<std::uint32_t> measured_at(std::uint32_t probe, std::uint32_t instruction) const {
     const MemorySite* const site = find(probe, instruction);

@@ -72,6 +72,8 @@ void RoutineCopies::add(Probe& probe, const Site& site, CodeBuilder& code) {
 void RoutineCopies::add_routine(const Probe& probe, const Site& site, SiteBinding& binding,
                                 CodeBuilder& code) {
   const std::vector<SiteTally> tallies = tallies_.at(probe, site);
+  if (const std::optional<std::int64_t> step = lane_step(probe, site))
+    return add_stepped_sectors(probe, site, *step, tallies, code);
   // With lane values, the routine is short.
   const bool is_short = site.routine != nullptr;
   if (!is_short && outliner_.is_outlined(probe, tallies)) {
@@ -124,9 +126,10 @@ bool RoutineCopies::compares_sectors(const Probe& probe, const Site& site) const
   if (site.instruction == nullptr) return false;
   const MemoryAccesses accesses = memory_accesses(*site.instruction);
   return SectorLanes::is_possible(unit_) && probe.effect == ProbeEffect::measures_sectors &&
-         site.routine == nullptr && site.point == ProbePoint::instruction && !site.instruction->guarded() &&
-         unit_.counting.plan != nullptr && accesses.count == 1 && accesses.access[0].follows_from_lanes() &&
-         !accesses.access[0].selects_lanes() && !outliner_.is_outlined(probe, tallies_.at(probe, site));
+         !lane_step(probe, site) && site.routine == nullptr && site.point == ProbePoint::instruction &&
+         !site.instruction->guarded() && unit_.counting.plan != nullptr && accesses.count == 1 &&
+         accesses.access[0].follows_from_lanes() && !accesses.access[0].selects_lanes() &&
+         !outliner_.is_outlined(probe, tallies_.at(probe, site));
 }
 
 std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const {
@@ -155,6 +158,24 @@ void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std:
   tallies_.add_flushes(probe, site, increments);
   sectors_.add_access(index_of(function_, *site.instruction), values_.operand(probe, "memory_address", site),
                       increments.take(), code);
+}
+
+std::optional<std::int64_t> RoutineCopies::lane_step(const Probe& probe, const Site& site) const {
+  if (probe.effect != ProbeEffect::measures_sectors || site.point != ProbePoint::instruction ||
+      unit_.counting.plan == nullptr)
+    return std::nullopt;
+  const MemorySite* const known = memory_site(probe, site);
+  return known == nullptr ? std::nullopt : known->lane_step;
+}
+
+void RoutineCopies::add_stepped_sectors(const Probe& probe, const Site& site, std::int64_t step,
+                                        const std::vector<SiteTally>& tallies, CodeBuilder& code) {
+  const VirtualRegister first =
+      SectorLanes::first_of_steps(values_.operand(probe, "memory_address", site), step, code);
+  for (const SiteTally& tally : tallies) {
+    if (tally.storage) tallies_.add_one(tally.storage, first, code);
+  }
+  tallies_.add_flushes(probe, site, code);
 }
 
 // ---- rows

@@ -55,6 +55,9 @@ class RoutineCopies {
   std::vector<std::uint32_t> compared_in(std::uint32_t block) const;
   void add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
                    CodeBuilder& code);
+  std::optional<std::int64_t> lane_step(const Probe& probe, const Site& site) const;
+  void add_stepped_sectors(const Probe& probe, const Site& site, std::int64_t step,
+                           const std::vector<SiteTally>& tallies, CodeBuilder& code);
   std::optional<Label> add_skip_of_rows(const Probe& probe, const Site& site, CodeBuilder& code);
   const VirtualRegister* lane_register(const Site& site, std::string_view value) const;
   VirtualRegister offset_in_row(const Probe& probe, const Site& site, const RowSectors& rows,
