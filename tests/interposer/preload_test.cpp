@@ -150,11 +150,11 @@ TEST_P(Door, CollectsResultsWhenTheProgramWaits) {
       result.events,
       ElementsAre("driver cuStreamSynchronize", "engine opened, LYNXPP_SPEC is set", "engine attach a,b",
                   StartsWith("engine launch "), StartsWith("driver cuLaunchKernel"),
-                  "driver cuStreamSynchronize", "engine collect", "driver cuStreamSynchronize_ptsz",
-                  "engine collect", "driver cuEventSynchronize", "engine collect", "driver cuCtxSynchronize",
-                  "engine collect", "driver cuMemcpy 3", "engine collect", "driver cuMemcpyDtoH_v2 4",
-                  "engine collect", "driver cuMemcpy2D_v2", "engine collect", "driver cuMemcpy3D_v2",
-                  "engine collect", "engine finish"));
+                  "driver cuStreamSynchronize", "engine waited", "driver cuStreamSynchronize_ptsz",
+                  "engine waited", "driver cuEventSynchronize", "engine waited", "driver cuCtxSynchronize",
+                  "engine waited", "driver cuMemcpy 3", "engine waited", "driver cuMemcpyDtoH_v2 4",
+                  "engine waited", "driver cuMemcpy2D_v2", "engine waited", "driver cuMemcpy3D_v2",
+                  "engine waited", "engine finish"));
 }
 
 TEST_P(Door, ReportsUnloadingToTheEngine) {

@@ -80,6 +80,7 @@ void save_results(void* context, int device) {
   log_event("engine save_results %s device %d", context != nullptr ? "context" : "no context", device);
 }
 void collect() { log_event("engine collect"); }
+void waited() { log_event("engine waited"); }
 lynxpp_seen finish() {
   log_event("engine finish");
   return lynxpp_seen_measured;
@@ -163,6 +164,7 @@ constexpr lynxpp_engine fake_engine = {.abi = FAKE_ENGINE_ABI,
                                        .forget_image = forget_image,
                                        .save_results = save_results,
                                        .collect = collect,
+                                       .waited = waited,
                                        .finish = finish,
                                        .cpu_functions = cpu_functions,
                                        .cpu_refusal = cpu_refusal,
