@@ -38,6 +38,13 @@ bool has_gpu() {
   return (exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg")) && opens_driver();
 }
 
+/// Returns `first`, followed by the current value of a variable that holds a list.
+std::string before_value_of(const char* variable, const std::string& first) {
+  const char* const others = std::getenv(variable);
+  const bool has_others = others != nullptr && *others != '\0';
+  return has_others ? first + ":" + others : first;
+}
+
 }  // namespace
 
 Result<std::string> specification_list(const std::vector<std::string>& specifications) {
@@ -107,20 +114,24 @@ Result<std::string> preload_library() {
     return failure("cannot find " + path,
                    "bin/lynxpp and lib/liblynxpp.so must be in one installation folder");
   }
-  if (path.find_first_of(": \t") != std::string::npos) {
-    return failure("the path " + path + " contains a blank or a colon, which separate files in LD_PRELOAD",
-                   "install lynxpp in another folder");
+  if (path.find_first_of(":;") != std::string::npos) {
+    return failure(
+        "the path " + path + " contains a colon or semicolon, which separate folders in LD_LIBRARY_PATH",
+        "install lynxpp in another folder");
   }
-  return path;
+  // Blanks separate files in LD_PRELOAD, but not folders in LD_LIBRARY_PATH, where names without a slash are
+  // searched for.
+  if (path.find(' ') == std::string::npos) return path;
+  const std::filesystem::path library = path;
+  ::setenv("LD_LIBRARY_PATH", before_value_of("LD_LIBRARY_PATH", library.parent_path()).c_str(), 1);
+  return library.filename().string();
 }
 
 std::string library_path_for(const std::string& device) {
   if (device == "cuda" || (device != "cpu" && has_gpu())) return {};
   const std::string folder = absolute_path(executable_folder() + "/../lib/cpu-driver");
   if (::access((folder + "/libcuda.so.1").c_str(), R_OK) != 0) return {};
-  const char* const others = std::getenv("LD_LIBRARY_PATH");
-  const bool has_others = others != nullptr && *others != '\0';
-  return has_others ? folder + ":" + others : folder;
+  return before_value_of("LD_LIBRARY_PATH", folder);
 }
 
 void let_find_cpu_driver(const std::string& device) {
@@ -128,11 +139,7 @@ void let_find_cpu_driver(const std::string& device) {
     ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
 }
 
-std::string with_other_preloads(const std::string& library) {
-  const char* others = std::getenv("LD_PRELOAD");
-  const bool has_others = others != nullptr && *others != '\0';
-  return has_others ? library + ":" + others : library;
-}
+std::string with_other_preloads(const std::string& library) { return before_value_of("LD_PRELOAD", library); }
 
 int find_or_complain(const std::string& name, ProgramSearch& program) {
   program = find_program(name);

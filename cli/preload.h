@@ -34,7 +34,8 @@ Status check_filters(const Filters& filters);
 /// Fails if `device` is cuda and this machine has no driver.
 Status check_device(const std::string& device);
 
-/// Returns the preload library of this build or installation.
+/// Returns the preload library of this build or installation, as LD_PRELOAD names it. If its path contains a
+/// blank, this is its file name, and its folder is added to LD_LIBRARY_PATH of this process and its programs.
 Result<std::string> preload_library();
 
 /// Lets the program find the cpu device's libcuda.so.1 if `device` (an option's value) or the lack of a

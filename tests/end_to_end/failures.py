@@ -512,10 +512,10 @@ def several_processes(build):
 
 @test
 def installed_folder(build):
-    """The result of `cmake --install` runs from any folder."""
+    """The result of `cmake --install` runs from any folder, even if its name contains a blank."""
     source = pathlib.Path(__file__).resolve().parents[2]
     with tempfile.TemporaryDirectory() as folder:
-        first, second = pathlib.Path(folder, "first"), pathlib.Path(folder, "second", "prefix")
+        first, second = pathlib.Path(folder, "first"), pathlib.Path(folder, "a folder", "prefix")
         installed = subprocess.run(["cmake", "--install", build.folder, "--prefix", first, "--strip"], capture_output=True, text=True)
         expect(installed.returncode == 0, f"cmake --install failed\n{installed.stdout}{installed.stderr}")
         second.parent.mkdir()
