@@ -42,6 +42,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/man/ DESTINATION share/man/man1 FILES_MA
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES_MATCHING PATTERN "*.md" PATTERN "*.schema.json" PATTERN "measurements" EXCLUDE)
 install(FILES cli/completion/lynxpp.bash DESTINATION share/bash-completion/completions RENAME lynxpp)
 install(FILES cli/completion/_lynxpp DESTINATION share/zsh/site-functions)
+install(FILES cli/completion/_lynxpp DESTINATION share/zsh/vendor-completions)  # where Debian's zsh searches
 install(FILES cli/completion/lynxpp.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES ${PROJECT_SOURCE_DIR}/interposer/lynxpp.h DESTINATION include)
 # Next to the command, with the same name.
