@@ -8,7 +8,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = 110
 # Folders with files of the repository. Build folders, downloads and installed files are elsewhere.
-FOLDERS = ("bench", "cli", "cmake", "cod", "device", "docs", "engine", "examples", "fuzz", "image",
+FOLDERS = ("action", "bench", "cli", "cmake", "cod", "device", "docs", "engine", "examples", "fuzz", "image",
            "instrumentors", "interposer", "man", "ptx", "report", "scripts", "support", "tests")
 FENCE = re.compile(r"^\s*```")
 CODE_SPAN = re.compile(r"(`+)(.+?)\1", re.DOTALL)
@@ -21,7 +21,7 @@ PLACEHOLDER = re.compile(r"[<>…$]|NAME|FOLDER")
 
 
 def documents():
-    found = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    found = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "action/README.md")]
     return found + sorted((ROOT / "docs").rglob("*.md"))
 
 

@@ -22,7 +22,7 @@ def load(script):
 
 class Scripts(unittest.TestCase):
     def scripts(self, interpreter):
-        for path in [ROOT / "demo.sh", ROOT / "test.sh", ROOT / ".ci" / "run", *sorted((ROOT / "scripts").iterdir())]:
+        for path in [ROOT / "demo.sh", ROOT / "test.sh", ROOT / ".ci" / "run", *sorted((ROOT / "scripts").iterdir()), *sorted((ROOT / "action").iterdir())]:
             if path.is_file() and interpreter in path.read_text(errors="replace").split("\n", 1)[0]:
                 yield path
 
@@ -40,8 +40,9 @@ class Scripts(unittest.TestCase):
             self.assertTrue(path.stat().st_mode & 0o100, f"{path} is not executable")
             compile(path.read_text(), str(path), "exec")
 
-    def test_setup_and_test_refuse_unknown_arguments(self):
-        for command in ([ROOT / "scripts" / "setup", "--frobnicate"], [ROOT / "test.sh", "fastest"]):
+    def test_unknown_arguments_are_refused(self):
+        for command in ([ROOT / "scripts" / "setup", "--frobnicate"], [ROOT / "test.sh", "fastest"], [ROOT / "scripts" / "release", "--x", "y"],
+                        [ROOT / "scripts" / "release", "a", "b"]):
             result = subprocess.run(command, capture_output=True, text=True)
             self.assertEqual(2, result.returncode, result)
             self.assertIn("unknown", result.stderr)
@@ -121,6 +122,24 @@ class Scripts(unittest.TestCase):
                            ([mutant(1, "if (a < 1) return 2;"), mutant(2, "return 2;")], "overlaps")):
             with self.assertRaisesRegex(mutate.Wrong, why):
                 mutate.mutated(source, wrong)
+
+    def test_a_release_needs_a_build_and_a_folder(self):
+        release = ROOT / "scripts" / "release"
+        with tempfile.TemporaryDirectory() as folder:
+            for arguments, status, message in (([], 2, "no folder for the packages"), (["--build"], 2, "--build needs a folder"),
+                                               (["--build", folder, folder + "/out"], 1, "is not a build folder of lynxpp")):
+                result = subprocess.run([release, *arguments], capture_output=True, text=True)
+                self.assertEqual(status, result.returncode, result)
+                self.assertIn(message, result.stderr)
+            self.assertEqual([], list(pathlib.Path(folder).iterdir()))
+
+    def test_each_component_has_its_licence(self):
+        check = load("check_licenses").check
+        text = ("lynxpp 1.0 is free: see the file LICENSE (here).\n\nA: MIT, https://a (licenses/a-dev)\n"
+                "B: BSL-1.0, https://b (b-dev: no notice required)\nC: MIT, https://c (licenses/c)\n")
+        self.assertEqual([], list(check({"a-dev", "b-dev"}, text, {"a-dev", "c"})))
+        errors = "\n".join(check({"a-dev", "d-dev"}, text, {"a-dev"}))
+        self.assertRegex(errors, "code of d-dev is in the installed files.*\n.*nothing of b-dev is used.*\n.*licenses/c is missing$")
 
     def test_check_format_reports_a_bad_file(self):
         if subprocess.run(["sh", "-c", "command -v clang-format"], capture_output=True).returncode != 0:
