@@ -1,7 +1,7 @@
 """Runs a command under `lynxpp check-run`, measures it on the cpu device, and compares counts with budgets.
 
-Reads the variables COMMAND, CHECKS, BUDGETS, SPECIFICATIONS and SARIF, which action.yml describes. Prints findings and
-exceeded budgets as annotations of the workflow. Exit status: 1 if it prints any or if the command fails, 2 if
+Reads the variables COMMAND, CHECKS, BUDGETS, SPECIFICATIONS and SARIF, which action.yml describes. Prints findings
+and exceeded budgets as annotations of the workflow. Exit status: 1 if it prints any or if the command fails, 2 if
 an input is invalid, otherwise 0. Needs only Python's standard library; TOML needs Python 3.11.
 """
 import json
@@ -38,9 +38,9 @@ def annotate(message, file=None, line=None):
     """Prints an error that the workflow's page shows, at a file and line if they are known."""
     def escaped(text, characters):
         return "".join(f"%{ord(each):02X}" if each in characters else each for each in str(text))
-    location = {"file": file, "line": line, "title": "lynxpp"}
-    properties = ",".join(f"{name}={escaped(value, '%:,' + chr(13) + chr(10))}" for name, value in location.items() if value)
-    print(f"::error {properties}::" + escaped(message, "%\r\n"), flush=True)
+    properties = {"file": file, "line": line, "title": "lynxpp"}
+    location = ",".join(f"{name}=" + escaped(value, "%:,\r\n") for name, value in properties.items() if value)
+    print(f"::error {location}::" + escaped(message, "%\r\n"), flush=True)
 
 
 def append_to(variable, text):
@@ -61,7 +61,8 @@ def parsed_budgets(path):
         import tomllib  # pylint: disable=import-outside-toplevel
     except ImportError as error:
         raise Invalid(f"{path}: TOML needs Python 3.11; write the budgets as JSON") from error
-    return tomllib.loads(text), [number for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*budget\s*\]\]", line)]
+    header = re.compile(r"\s*\[\[\s*budget\s*\]\]")
+    return tomllib.loads(text), [number for number, line in enumerate(text.splitlines(), 1) if header.match(line)]
 
 
 def read_budgets(name):
@@ -71,10 +72,11 @@ def read_budgets(name):
         content, lines = parsed_budgets(path)
     except (OSError, ValueError) as error:
         raise Invalid(f"{name}: {error}") from error
-    if not isinstance(content, dict) or list(content) != ["budget"] or not isinstance(content["budget"], list) or not content["budget"]:
+    tables = content.get("budget") if isinstance(content, dict) and len(content) == 1 else None
+    if not isinstance(tables, list) or not tables:
         raise Invalid(f"{name}: must contain [[budget]] tables and nothing else")
     budgets = []
-    for number, budget in enumerate(content["budget"]):
+    for number, budget in enumerate(tables):
         where = f"{name}: budget {number + 1}"
         if not isinstance(budget, dict) or set(budget) != {"kernel", "metric", "limit"}:
             raise Invalid(f"{where} must have the members kernel, metric and limit")
@@ -85,7 +87,8 @@ def read_budgets(name):
             kernel = re.compile(budget["kernel"])
         except (re.error, TypeError) as error:
             raise Invalid(f"{where}: kernel is not a regular expression: {error}") from error
-        budgets.append({**budget, "kernel": kernel, "file": name, "line": lines[number] if number < len(lines) else None})
+        line = lines[number] if number < len(lines) else None
+        budgets.append({**budget, "kernel": kernel, "file": name, "line": line})
     return budgets
 
 
@@ -93,30 +96,41 @@ def matches(budget, entry):
     return budget["kernel"].search(entry["kernel"]) or budget["kernel"].search(entry.get("demangled", ""))
 
 
+def name_of(entry):
+    return entry.get("demangled", entry["kernel"])
+
+
+def metrics_of(budget, summary):
+    """Returns the metrics of the budget's kernels."""
+    return sorted({name for specification in summary["specifications"] for kernel in specification["kernels"]
+                   if matches(budget, kernel) for name in kernel["results"]})
+
+
 def values_of(budget, summary):
     """Yields (kernel, launches, value) for each kernel and specification that has the budget's metric."""
     for specification in summary["specifications"]:
         for kernel in specification["kernels"]:
-            if matches(budget, kernel) and budget["metric"] in kernel["results"]:
-                yield kernel.get("demangled", kernel["kernel"]), kernel["launches"], kernel["results"][budget["metric"]]["value"]
+            result = kernel["results"].get(budget["metric"]) if matches(budget, kernel) else None
+            if result:
+                yield name_of(kernel), kernel["launches"], result["value"]
 
 
 def compare(budget, summary):
-    """Yields a row (kernel, metric, value, limit, problem) for each kernel; without a problem the budget is kept."""
+    """Yields a row (kernel, metric, value, limit, problem) for each kernel; problem is empty if it is kept."""
     metric, limit = budget["metric"], budget["limit"]
     for entry in summary["not_instrumented"]:
         if matches(budget, entry):
-            name = entry.get("demangled", entry["kernel"])
-            yield name, metric, None, limit, f"launches of {name} were not measured: {entry['reason']}"
+            problem = f"launches of {name_of(entry)} were not measured: {entry['reason']}"
+            yield name_of(entry), metric, None, limit, problem
     values = list(values_of(budget, summary))
     if not values:
-        names = sorted({name for specification in summary["specifications"] for kernel in specification["kernels"]
-                        if matches(budget, kernel) for name in kernel["results"]})
-        pattern = budget["kernel"].pattern
-        problem = f"no metric '{metric}' of {pattern}; its metrics are {', '.join(names)}" if names else f"no kernel matches '{pattern}'"
+        pattern, names = budget["kernel"].pattern, metrics_of(budget, summary)
+        problem = f"no kernel matches '{pattern}'"
+        if names:
+            problem = f"no metric '{metric}' of {pattern}; its metrics are {', '.join(names)}"
         yield pattern, metric, None, limit, problem
     for name, launches, value in values:
-        problem = None
+        problem = ""
         # A ratio whose denominator is 0 has no value, and exceeds nothing.
         if value is not None and value > limit:
             problem = f"{metric} of {name} is {value:,} in {launches:,} launches; the limit is {limit:,}"
@@ -149,19 +163,23 @@ def program_point(place):
 def message_of(finding):
     """Returns a finding's text."""
     if finding["type"] == "leak":
-        return f"{finding['bytes']:,} bytes of {finding['kind']} memory in {finding['allocations']:,} allocations are never freed: {finding['site']}"
-    text = f"{finding['kind']} in kernel {demangled(finding['kernel'])}, {finding['count']:,} times: {program_point(finding['place'])}"
+        return (f"{finding['bytes']:,} bytes of {finding['kind']} memory in {finding['allocations']:,} allocations "
+                f"are never freed: {finding['site']}")
+    text = (f"{finding['kind']} in kernel {demangled(finding['kernel'])}, {finding['count']:,} times: "
+            + program_point(finding["place"]))
     if "other" in finding:
         text += f"; the other access: {program_point(finding['other'])}"
     return text + (f"; {finding['detail']}" if "detail" in finding else "")
 
 
 def physical_location(place, program):
-    """Returns a SARIF location; code scanning rejects results without one, so `program` represents unknown lines."""
+    """Returns a SARIF location. Code scanning rejects results without a file: `program` represents unknown ones."""
     if "source_file" not in place:
         return {"artifactLocation": {"uri": program}}
     path = relative(place["source_file"])
-    artifact = {"uri": path, "uriBaseId": "%SRCROOT%"} if path else {"uri": pathlib.Path(place["source_file"]).absolute().as_uri()}
+    artifact = {"uri": path, "uriBaseId": "%SRCROOT%"}
+    if not path:
+        artifact = {"uri": pathlib.Path(place["source_file"]).absolute().as_uri()}
     region = {"region": {"startLine": place["source_line"]}} if place.get("source_line") else {}
     return {"artifactLocation": artifact, **region}
 
@@ -211,8 +229,8 @@ def run_checks(command, checks, output):
 
 def measure(command, specifications, output):
     """Returns (summary as `lynxpp report --format json` prints it, problem)."""
-    run = lynxpp("run", "--device", "cpu", "--spec", specifications, "--output", output, "--", "bash", "-c", command,
-                 env={**os.environ, "LYNXPP_TABLE": "0"})
+    run = lynxpp("run", "--device", "cpu", "--spec", specifications, "--output", output, "--",
+                 "bash", "-c", command, env={**os.environ, "LYNXPP_TABLE": "0"})
     if run.returncode == 2 and not output.exists():
         raise Invalid(f"lynxpp run rejects the specifications '{specifications}'")
     if run.returncode == 3:
@@ -220,7 +238,9 @@ def measure(command, specifications, output):
     if run.returncode != 0:
         return None, f"the command failed with exit status {run.returncode} under lynxpp run"
     report = lynxpp("report", output, "--format", "json", stdout=subprocess.PIPE, text=True)
-    return (json.loads(report.stdout), None) if report.returncode == 0 else (None, "lynxpp report cannot read the records")
+    if report.returncode != 0:
+        return None, "lynxpp report cannot read the records"
+    return json.loads(report.stdout), None
 
 
 def summary_text(findings, rows):
@@ -258,16 +278,19 @@ def main(environment):
             findings, problem = run_checks(command, checks, pathlib.Path(folder, "findings.jsonl"))
             problems += [problem] if problem else []
         if budgets:
-            summary, problem = measure(command, environment["SPECIFICATIONS"], pathlib.Path(folder, "records.jsonl"))
+            records = pathlib.Path(folder, "records.jsonl")
+            summary, problem = measure(command, environment["SPECIFICATIONS"], records)
             problems += [problem] if problem else []
-            rows, exceeded = (compare_all(budgets, summary)) if summary else ([], len(budgets))
+            rows, exceeded = compare_all(budgets, summary) if summary else ([], len(budgets))
     # The first file of the workspace that the command names is the program, as far as this can be known.
-    program = next((relative(word) for word in command.split() if (WORKSPACE / word).is_file() and relative(word)), "lynxpp")
+    files = (relative(word) for word in command.split() if (WORKSPACE / word).is_file())
+    program = next(filter(None, files), "lynxpp")
     version = lynxpp("--version", stdout=subprocess.PIPE, text=True).stdout.split()[-1]
     pathlib.Path(environment["SARIF"]).write_text(json.dumps(sarif_of(findings, program, version), indent=1) + "\n")
     for finding in findings:
         place = finding.get("place", {})
-        annotate(message_of(finding), relative(place["source_file"]) if "source_file" in place else None, place.get("source_line"))
+        file = relative(place["source_file"]) if "source_file" in place else None
+        annotate(message_of(finding), file, place.get("source_line"))
     for problem in problems:
         annotate(problem)
     append_to("GITHUB_OUTPUT", f"findings={len(findings)}\nexceeded={exceeded}\n")

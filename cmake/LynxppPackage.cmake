@@ -1,5 +1,5 @@
-# Defines the licences that are installed, and the packages that cpack makes of the installed folder: a .deb for
-# Debian 12 and a relocatable .tar.zst. `scripts/release` makes and tries both. Included after LynxppInstall.
+# Defines the licences that are installed, and the packages that cpack makes from the installed folder: a .deb
+# for Debian 12 and a relocatable .tar.zst. scripts/release makes and tries both. Included after LynxppInstall.
 
 # Components with code in the installed files: Debian package | name | licence | source. scripts/check_licenses
 # compares this list with the files that were compiled and linked.
@@ -48,7 +48,8 @@ foreach(license ${page_licenses})
   get_filename_component(name ${package} NAME)
   file(READ ${modules}/${package}/package.json description)
   string(JSON identifier GET "${description}" license)
-  string(APPEND components "${name}: ${identifier}, https://www.npmjs.com/package/${package} (licenses/${name})\n")
+  set(source https://www.npmjs.com/package/${package})
+  string(APPEND components "${name}: ${identifier}, ${source} (licenses/${name})\n")
   install(FILES ${modules}/${license} DESTINATION ${licenses} RENAME ${name})
 endforeach()
 

@@ -17,7 +17,8 @@ class Unsupported(Exception):
 
 
 class Result:
-    """A run: status of the last step that failed, or 0; text of all steps; outputs; `with` of the steps that use actions."""
+    """A run: status of the last step that failed, or 0; the text that all steps printed; the outputs of the action;
+    the inputs of the other actions that it uses."""
 
     def __init__(self):
         self.status = 0
@@ -50,6 +51,9 @@ class Runner:
     def substituted(self, text):
         return re.sub(r"\$\{\{\s*(.*?)\s*\}\}", lambda match: self.value(match[1]), str(text))
 
+    def all_substituted(self, texts):
+        return {name: self.substituted(text) for name, text in texts.items()}
+
     def is_wanted(self, condition, status):
         """Evaluates `if`, a conjunction. A step runs after a failed one only with always()."""
         terms = [term.strip() for term in condition.split("&&")] if condition else []
@@ -74,7 +78,7 @@ class Runner:
             if not self.is_wanted(step.get("if"), result.status):
                 continue
             if "uses" in step:
-                result.used[step["uses"].partition("@")[0]] = {name: self.substituted(text) for name, text in step["with"].items()}
+                result.used[step["uses"].partition("@")[0]] = self.all_substituted(step["with"])
                 continue
             result.status = self.run_step(step, result) or result.status
         result.outputs = {name: self.substituted(entry["value"]) for name, entry in self.action["outputs"].items()}
@@ -85,17 +89,19 @@ class Runner:
         if step["shell"] != "bash":
             raise Unsupported(f"shell {step['shell']}")
         with tempfile.TemporaryDirectory() as folder:
-            files = {name: pathlib.Path(folder, name) for name in ("GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")}
+            names = ("GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
+            files = {name: pathlib.Path(folder, name) for name in names}
             for file in files.values():
                 file.touch()
             script = pathlib.Path(folder, "script.sh")
             script.write_text(self.substituted(step["run"]))
             variables = {**os.environ, **{name: str(file) for name, file in files.items()},
-                         "GITHUB_ACTION_PATH": str(self.folder), "GITHUB_WORKSPACE": str(self.workspace), "RUNNER_TEMP": str(self.temporary),
-                         **{name: self.substituted(text) for name, text in step.get("env", {}).items()}}
+                         "GITHUB_ACTION_PATH": str(self.folder), "GITHUB_WORKSPACE": str(self.workspace),
+                         "RUNNER_TEMP": str(self.temporary), **self.all_substituted(step.get("env", {}))}
             variables["PATH"] = os.pathsep.join([*self.paths, variables["PATH"]])
-            ended = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", script], cwd=self.workspace, env=variables,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            ended = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", script], cwd=self.workspace,
+                                   env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
             result.text += ended.stdout
             result.summary += files["GITHUB_STEP_SUMMARY"].read_text()
             self.paths = files["GITHUB_PATH"].read_text().split("\n")[:-1][::-1] + self.paths
@@ -108,7 +114,8 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as temporary:
-        result = Runner(sys.argv[1], sys.argv[2], temporary).run(**dict(argument.split("=", 1) for argument in sys.argv[3:]))
+        inputs = dict(argument.split("=", 1) for argument in sys.argv[3:])
+        result = Runner(sys.argv[1], sys.argv[2], temporary).run(**inputs)
     print(result.text, end="")
     print(f"outputs: {result.outputs}")
     for action, values in result.used.items():
