@@ -156,7 +156,7 @@ def program_point(place):
     if "thread" in place:
         text += f" by thread {tuple(place['thread'])} of block {tuple(place['block'])}"
     if "ptx_line" in place and "source_file" not in place:
-        text += f" (PTX line {place['ptx_line']}; compile with -lineinfo for the source line)"
+        text += f" (PTX line {place['ptx_line']})"
     return text
 
 
@@ -169,7 +169,9 @@ def message_of(finding):
             + program_point(finding["place"]))
     if "other" in finding:
         text += f"; the other access: {program_point(finding['other'])}"
-    return text + (f"; {finding['detail']}" if "detail" in finding else "")
+    if "detail" in finding:
+        text += f"; {finding['detail']}"
+    return text if "source_file" in finding["place"] else text + "; compile with -lineinfo for source lines"
 
 
 def physical_location(place, program):

@@ -182,7 +182,7 @@ class Texts(unittest.TestCase):
         for result in results:
             self.assertEqual({"artifactLocation": {"uri": "bin/app"}}, result["locations"][0]["physicalLocation"])
         self.assertIn("4,096 bytes of device memory in 2 allocations", results[0]["message"]["text"])
-        self.assertIn("by thread (1, 0, 0) of block (0, 0, 0) (PTX line 7; compile with -lineinfo",
+        self.assertIn("by thread (1, 0, 0) of block (0, 0, 0) (PTX line 7); compile with -lineinfo",
                       results[1]["message"]["text"])
 
     def test_launches_that_were_not_measured(self):
