@@ -112,6 +112,22 @@ TEST(InstructionValues, AddressesOfAllFormsAreComputed) {
   EXPECT_EQ(addresses[24], in);
 }
 
+TEST(InstructionValues, CopiesReadNoMoreThanTheirSize) {
+  const Measured measured = measure_module(R"(
+    global unsigned int size[INSTRUCTIONS];
+    ON_INSTRUCTION: MEM_READ: GLOBAL: { size[instructionId()] = accessSize(); })",
+                                           one_thread, kernel(R"(
+  mov.u32 %r10, tile;
+  mov.u32 %r2, 12;
+  cp.async.cg.shared.global [%r10], [%rd1], 16, %r2;
+  cp.async.ca.shared.global [%r10+16], [%rd1+16], 8, %r2;
+  cp.async.ca.shared.global [%r10+24], [%rd1+24], 4, %r2;
+  cp.async.wait_all;
+)"));
+  ASSERT_EQ(measured.failure, "");
+  EXPECT_THAT(of_body(measured, "size"), ElementsAre(0, 0, 12, 8, 4, 0));
+}
+
 TEST(InstructionValues, SizesWidthsAndSpacesAreKnown) {
   const Measured measured = measure_accesses();
   ASSERT_EQ(measured.failure, "");

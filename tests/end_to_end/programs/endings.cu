@@ -1,16 +1,20 @@
 // Launches a kernel once, waits for it, and ends in the requested way:
 //   endings abort | _exit | quick_exit | ignored | fork
 //   endings signal NUMBER         raises it
+//   endings written NUMBER        the same, once LYNXPP_OUTPUT has the launch's record
 //   endings inside NUMBER         sends it to itself while an endless kernel runs
 //   endings exit-inside | handled-inside    the same, with SIGINT and the program's own handler
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 
 __global__ void step(int* value) { atomicAdd(value, 1); }
@@ -51,6 +55,14 @@ int fork_and_die() {
   return 0;
 }
 
+bool has_record() {
+  std::ifstream file(std::getenv("LYNXPP_OUTPUT"));
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("\"record\":\"launch\"") != std::string::npos) return true;
+  }
+  return false;
+}
+
 int end(const char* how, int number) {
   const auto is = [how](const char* name) { return std::strcmp(how, name) == 0; };
   if (is("abort")) std::abort();
@@ -58,6 +70,10 @@ int end(const char* how, int number) {
   if (is("quick_exit")) std::quick_exit(4);
   if (is("fork")) return fork_and_die();
   if (is("signal")) return raise(number);
+  if (is("written")) {
+    while (!has_record()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return raise(number);
+  }
   if (is("ignored")) {
     std::signal(SIGINT, SIG_IGN);
     return raise(SIGINT);
