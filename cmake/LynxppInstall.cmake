@@ -1,7 +1,7 @@
 # Defines the folder that `cmake --install` creates: it may be moved anywhere and needs only glibc 2.36.
 #   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/{libcuda.so.1,liblynxpp-cudart.so}
 #   share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
-#   include/lynxpp.h  bin/lynxpp.py
+#   share/lynxpp/python/lynxpp  include/lynxpp.h
 # Included last, when all targets exist. `cmake --install … --strip` omits symbols.
 include(GNUInstallDirs)
 # One lib folder on every distribution: liblynxpp.so finds the engine in its own folder and bin/lynxpp finds
@@ -45,6 +45,7 @@ install(FILES cli/completion/_lynxpp DESTINATION share/zsh/site-functions)
 install(FILES cli/completion/_lynxpp DESTINATION share/zsh/vendor-completions)  # where Debian's zsh searches
 install(FILES cli/completion/lynxpp.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES ${PROJECT_SOURCE_DIR}/interposer/lynxpp.h DESTINATION include)
-# Next to the command, with the same name.
-install(FILES ${PROJECT_SOURCE_DIR}/report/python/lynxpp.py DESTINATION bin)
+# The package finds the libraries by its own location (python/lynxpp/libraries.py).
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/lynxpp DESTINATION share/lynxpp/python FILES_MATCHING PATTERN "*.py")
+install(FILES ${PROJECT_SOURCE_DIR}/python/README.md DESTINATION share/lynxpp/python)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/lynxpp)

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = 110
 # Folders with files of the repository. Build folders, downloads and installed files are elsewhere.
 FOLDERS = ("action", "bench", "cli", "cmake", "cod", "device", "docs", "engine", "examples", "fuzz", "image",
-           "instrumentors", "interposer", "man", "ptx", "report", "scripts", "support", "tests")
+           "instrumentors", "interposer", "man", "ptx", "python", "report", "scripts", "support", "tests")
 FENCE = re.compile(r"^\s*```")
 CODE_SPAN = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
@@ -21,7 +21,7 @@ PLACEHOLDER = re.compile(r"[<>…$]|NAME|FOLDER")
 
 
 def documents():
-    found = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "action/README.md")]
+    found = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "action/README.md", "python/README.md")]
     return found + sorted((ROOT / "docs").rglob("*.md"))
 
 

@@ -15,7 +15,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path[:0] = [str(HERE.parent), str(ROOT / "report/python")]
+sys.path[:0] = [str(HERE.parent), str(ROOT / "python")]
 sys.dont_write_bytecode = True
 import lynxpp  # noqa: E402
 from harness import Build, clean_environment  # noqa: E402

@@ -157,7 +157,7 @@ def complete(series, launch):
     return {name: member for name, member in record.items() if member or name not in ("notes", "ranges", "allocations")}
 
 
-def _completed(series, record):
+def completed_with(series, record):
     """Returns the record, complete if it is of a launch. Keeps a series in `series` and returns None. Fails (KeyError) if a launch's
     series is missing."""
     kind = record.get("record")
@@ -172,7 +172,7 @@ def _completed(series, record):
 def completed(records):
     """Yields the parsed records of one file: launch records complete, none of series. Fails (KeyError) if a series is missing."""
     series = {}
-    return filter(None, (_completed(series, record) for record in records))
+    return filter(None, (completed_with(series, record) for record in records))
 
 
 def _result(value):
@@ -301,7 +301,7 @@ class Records:
             record = None
         if isinstance(record, dict) and "record" in record:
             try:
-                return _completed(series, record)
+                return completed_with(series, record)
             except KeyError:  # the line with its series is truncated
                 pass
         self.left_out += 1
@@ -368,6 +368,24 @@ class Records:
                          launch.kernel, launch.demangled, launch.launch, launch.launches, place.get("correlation"), launch.spec,
                          place.get("begin_us"), place.get("end_us"), metric.name, metric.value, metric.unit))
         return pandas.DataFrame(rows, columns=columns)
+
+
+class Run(Records):
+    """The records of launches of this process, with the methods of Records."""
+
+    def __init__(self, records):
+        super().__init__("this process")
+        self._records = records
+
+    def __iter__(self):
+        processes = {}
+        for record in self._records:
+            if record["record"] == "process":
+                processes[record["process"]] = Process(record)
+            yield record, processes.get(record.get("process"), Process())
+
+    def __repr__(self):
+        return f"Run({sum(1 for _ in self.launches())} launches)"
 
 
 def _with_library(data, size):
