@@ -12,12 +12,16 @@ from .errors import PtxError
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(?:\(([^)]*)\))?([^{;]*)")
 _TYPE = r"[usb](?:8|16|32|64|128)|f(?:16|16x2|32|64)|bf16|texref|samplerref|surfref"
-_PARAMETER = re.compile(rf"\.param\b.*?\.({_TYPE})\b(?:\s*\.\w+(?:\s+\d+)?)*?\s+([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?\s*$", re.DOTALL)
+_PARAMETER = re.compile(
+    rf"\.param\b.*?\.({_TYPE})\b(?:\s*\.\w+(?:\s+\d+)?)*?\s+([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?\s*$", re.DOTALL
+)
 _REQUIRED = re.compile(r"\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
 Parameter = collections.namedtuple("Parameter", "name type bytes is_array")
-Parameter.__doc__ = """A kernel's parameter: `type` as in the PTX ("u64"); `is_array`: an aggregate that is passed by value."""
+Parameter.__doc__ = (
+    """A kernel's parameter: `type` as in the PTX ("u64"); `is_array`: an aggregate, passed by value."""
+)
 Entry = collections.namedtuple("Entry", "name parameters block")
 Entry.__doc__ = """A kernel: its parameters, and the block size that it requires (None: any size)."""
 
@@ -46,7 +50,9 @@ def entries(text):
 def extent(value, what):
     """Returns (x, y, z) for a grid or a block: an int, or up to three of them."""
     try:
-        values = [operator.index(each) for each in ((value,) if hasattr(value, "__index__") else tuple(value))]
+        values = [
+            operator.index(each) for each in ((value,) if hasattr(value, "__index__") else tuple(value))
+        ]
     except TypeError:
         values = []
     if not 1 <= len(values) <= 3 or min(values) < 1 or max(values) >= 1 << 32:
@@ -55,7 +61,8 @@ def extent(value, what):
 
 
 class out:  # pylint: disable=invalid-name
-    """Marks an array that a kernel only writes: check_ptx then reports reads of elements that the kernel has not written."""
+    """Marks an array that a kernel only writes: check_ptx then reports reads of elements that the kernel has
+    not written."""
 
     def __init__(self, array):
         self.array = array
@@ -86,17 +93,33 @@ def _bytes_of(value, what):
     try:
         view = memoryview(value)
     except TypeError:
-        raise TypeError(f"{what} is a {type(value).__name__}: neither a number nor an array whose memory can be used") from None
+        raise TypeError(
+            f"{what} is a {type(value).__name__}: neither a number nor an array whose memory can be used"
+        ) from None
     if not view.c_contiguous:
         raise ValueError(f"{what} is not contiguous in memory")
-    return view if view.format == "B" and view.ndim == 1 else memoryview(bytearray()) if not view.nbytes else view.cast("B")
+    return (
+        view
+        if view.format == "B" and view.ndim == 1
+        else memoryview(bytearray())
+        if not view.nbytes
+        else view.cast("B")
+    )
 
 
 def _is_scalar(value):
     numpy = sys.modules.get("numpy")
     is_ctypes = isinstance(value, ctypes._SimpleCData)  # pylint: disable=protected-access
-    return value is None or is_ctypes or hasattr(value, "__index__") and not hasattr(value, "__len__") and not hasattr(value, "ndim") \
-        or isinstance(value, float) or numpy is not None and isinstance(value, numpy.generic)
+    return (
+        value is None
+        or is_ctypes
+        or hasattr(value, "__index__")
+        and not hasattr(value, "__len__")
+        and not hasattr(value, "ndim")
+        or isinstance(value, float)
+        or numpy is not None
+        and isinstance(value, numpy.generic)
+    )
 
 
 def _packed(kind, value, what):
@@ -105,14 +128,20 @@ def _packed(kind, value, what):
         if kind == "bf16":
             bits = int.from_bytes(struct.pack("<f", value), "little")
             is_nan = value != value
-            return ((bits >> 16 | 0x40) if is_nan else (bits + 0x7fff + (bits >> 16 & 1)) >> 16).to_bytes(2, "little")
+            return ((bits >> 16 | 0x40) if is_nan else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16).to_bytes(
+                2, "little"
+            )
         if kind in _FLOATS:
             return struct.pack(_FLOATS[kind], value)
         match = re.fullmatch(r"([usb])(8|16|32|64|128)", kind)
         if match is None:
-            raise ValueError(f"{what}: no number has the type '{kind}'; types are u32, s64, f16, bf16, f32, f64 …")
+            raise ValueError(
+                f"{what}: no number has the type '{kind}'; types are u32, s64, f16, bf16, f32, f64 …"
+            )
         if isinstance(value, float):
-            raise TypeError(f"{what} is a float, but the parameter is .{kind}: pass an int, or (\"f{match[2]}\", {value})")
+            raise TypeError(
+                f"{what} is a float, but the parameter is .{kind}: pass an int, or (\"f{match[2]}\", {value})"
+            )
         number, bits = operator.index(value), int(match[2])
         if not -(1 << bits - 1) <= number < 1 << bits:
             raise OverflowError(f"{what}: {number} does not fit into .{kind}")
@@ -132,15 +161,22 @@ def _number(parameter, value, what):
             value = value.item()
         packed = _packed(parameter.type, 0 if value is None else value, what)
     if len(packed) != parameter.bytes:
-        raise TypeError(f"{what} has {len(packed)} bytes, but the parameter is .{parameter.type} with {parameter.bytes}")
+        raise TypeError(
+            f"{what} has {len(packed)} bytes, but the parameter is .{parameter.type} with {parameter.bytes}"
+        )
     return packed
 
 
 def convert(entry, values):
     """Returns, for each parameter of the kernel, bytes or a Buffer."""
     if len(values) != len(entry.parameters):
-        expected = ", ".join(f".{each.type}{f'[{each.bytes}]' if each.is_array else ''}" for each in entry.parameters)
-        raise TypeError(f"kernel {entry.name} has {len(entry.parameters)} parameters ({expected or 'none'}), but {len(values)} arguments are given")
+        expected = ", ".join(
+            f".{each.type}{f'[{each.bytes}]' if each.is_array else ''}" for each in entry.parameters
+        )
+        raise TypeError(
+            f"kernel {entry.name} has {len(entry.parameters)} parameters ({expected or 'none'}), "
+            f"but {len(values)} arguments are given"
+        )
     converted = []
     for number, (parameter, value) in enumerate(zip(entry.parameters, values), 1):
         what = f"argument {number} ({parameter.name})"
@@ -155,7 +191,9 @@ def convert(entry, values):
         elif is_typed or _is_scalar(value):
             converted.append(_number(parameter, value, what))
         elif parameter.bytes != 8 or parameter.type == "f64":
-            _bytes_of(value.array if isinstance(value, out) else value, what)  # better messages for other objects
+            _bytes_of(
+                value.array if isinstance(value, out) else value, what
+            )  # better messages for other objects
             raise TypeError(f"{what} is an array, but the parameter is .{parameter.type}, not an address")
         else:
             converted.append(Buffer(value, what))
@@ -176,7 +214,12 @@ def group(converted):
     groups = []
     for number, each in sorted(arrays, key=lambda array: (array[1].address or 0, -array[1].bytes)):
         last = groups[-1] if groups else None
-        if each.address is None or last is None or last.begin is None or each.address >= last.begin + last.bytes:
+        if (
+            each.address is None
+            or last is None
+            or last.begin is None
+            or each.address >= last.begin + last.bytes
+        ):
             groups.append(Group(each.address, each.bytes))
             last = groups[-1]
         offset = each.address - last.begin if each.address is not None else 0

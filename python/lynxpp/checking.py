@@ -1,8 +1,29 @@
 """Checks PTX on the cpu device."""
+import ctypes
+import functools
 import json
 
 from .launching import Request
 from .worker import Worker
+
+
+@functools.lru_cache(maxsize=None)
+def _demangled(name):
+    """Returns a C++ name as written, if the system has libstdc++."""
+    if not name.startswith("_Z"):  # other names may be types: "i" is int
+        return name
+    try:
+        demangle = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+    except (OSError, AttributeError):
+        return name
+    demangle.restype = ctypes.c_void_p
+    text = demangle(name.encode(), None, None, None)
+    if not text:
+        return name
+    try:
+        return ctypes.string_at(text).decode()
+    finally:
+        ctypes.CDLL(None).free(ctypes.c_void_p(text))
 
 
 def _triple(values):
@@ -24,13 +45,18 @@ class Finding:
     def __init__(self, record, named):
         site, other = record["place"], record.get("other", {})  # english: ok
         self.record = record
-        self.check, self.kind, self.kernel, self.count = record["check"], record["kind"], record["kernel"], record["count"]
+        self.check, self.kind, self.kernel, self.count = (
+            record["check"],
+            record["kind"],
+            record["kernel"],
+            record["count"],
+        )
         self.line, self.other_line = site.get("ptx_line"), other.get("ptx_line")
         self.source_file, self.source_line = site.get("source_file"), site.get("source_line")
         self.block = tuple(site["block"]) if "block" in site else None
         self.thread = tuple(site["thread"]) if "thread" in site else None
         times = "" if self.count == 1 else f", {self.count} times"
-        parts = [f"{self.kind} in kernel {self.kernel}{times}:", self._text(site)]
+        parts = [f"{self.kind} in kernel {_demangled(self.kernel)}{times}:", self._text(site)]
         if other:
             parts.append(("after " if self.kind == "race" else "") + self._text(other))
         parts.append(record.get("detail", ""))
@@ -41,7 +67,7 @@ class Finding:
         if "thread" in site:
             text += f" by thread {_triple(site['thread'])} of block {_triple(site['block'])}"
         if site.get("function", self.kernel) != self.kernel:
-            text += f" in {site['function']}"
+            text += f" in {_demangled(site['function'])}"
         if "source_file" in site:
             text += f", {site['source_file']}:{site['source_line']}"
         return text + (f" (PTX line {site['ptx_line']})" if "ptx_line" in site else "")
@@ -53,11 +79,14 @@ class Finding:
         return f"Finding({self.kind!r}, line={self.line}, count={self.count})"
 
 
-def check_ptx(text, grid, block, args=(), *, kernel=None, shared_bytes=0, checks="memory,race,init,sync", timeout=None):
-    """Runs a kernel once and returns a list of Finding: illegal accesses, races, uninitialized reads, wrong barriers (docs/checking.md).
+def check_ptx(
+    text, grid, block, args=(), *, kernel=None, shared_bytes=0, checks="memory,race,init,sync", timeout=None
+):
+    """Runs a kernel once and returns a list of Finding: illegal accesses, races, uninitialized reads, wrong
+    barriers (docs/checking.md).
 
-    Arguments as for run_ptx; arrays stay unchanged. `checks` selects. Raises PtxError for PTX that cannot run, and KernelError if the
-    kernel fails in a way that is not a finding, such as a trap.
+    Arguments as for run_ptx; arrays stay unchanged. `checks` selects. Raises PtxError for PTX that cannot
+    run, and KernelError if the kernel fails in a way that is not a finding, such as a trap.
     """
     unknown = set(map(str.strip, checks.split(","))) - {"memory", "race", "init", "sync"}
     if unknown:
@@ -66,10 +95,15 @@ def check_ptx(text, grid, block, args=(), *, kernel=None, shared_bytes=0, checks
     worker = Worker(checks)
     try:
         reply = request.run(worker, timeout, keeps_outputs=False)
+        reply.show()
         found = [json.loads(line) for line in worker.finish().lines.splitlines()]
     finally:
         worker.close()
-    findings = [Finding(each, lambda message: request.named(message, reply.addresses)) for each in found if each["type"] == "finding"]
+    findings = [
+        Finding(each, lambda message: request.named(message, reply.addresses))
+        for each in found
+        if each["type"] == "finding"
+    ]
     if reply.stage is not None and not findings:
         raise request.problem(reply)
     return findings

@@ -3,7 +3,6 @@ import json
 import os
 import pathlib
 import re
-import sys
 import warnings
 
 from . import arguments
@@ -39,72 +38,108 @@ class Request:
         entries = arguments.entries(self.text)
         names = [each.name for each in entries]
         if kernel is None and len(entries) > 1:
-            raise ValueError(f"the module has {len(entries)} kernels; choose one with kernel=: {', '.join(names)}")
+            raise ValueError(
+                f"the module has {len(entries)} kernels; choose one with kernel=: {', '.join(names)}"
+            )
         if kernel is not None and kernel not in names and names:
             raise ValueError(f"the module has no kernel {kernel!r}, but {', '.join(names)}")
         if not entries:
             return None
         entry = next(each for each in entries if kernel in (None, each.name))
         if entry.block is not None and list(entry.block) != self.block:
-            raise ValueError(f"kernel {entry.name} requires blocks of {entry.block} threads (.reqntid), not {tuple(self.block)}")
+            raise ValueError(
+                f"kernel {entry.name} requires blocks of {entry.block} threads (.reqntid), "
+                f"not {tuple(self.block)}"
+            )
         return entry
 
     def message(self, spec, keeps_outputs):
-        """Returns the message for the worker. `keeps_outputs`: elements of outputs that the kernel does not write keep their values."""
+        """Returns the message for the worker. `keeps_outputs`: elements of outputs that the kernel does not
+        write keep their values."""
+
         def is_copied(array):
             return array.bytes and (keeps_outputs or not array.is_output)
-        positions = {number: (at, offset) for at, group in enumerate(self.groups) for number, offset, _ in group.buffers}
+
+        positions = {
+            number: (at, offset)
+            for at, group in enumerate(self.groups)
+            for number, offset, _ in group.buffers
+        }
         values = []
         for number, each in enumerate(self.converted, 1):
             if isinstance(each, bytes):
                 values.append({"value": each.hex()})
             else:
                 values.append({"group": positions[number][0], "offset": positions[number][1]})
-        return {"text": self.text, "kernel": self.entry.name if self.entry else None, "grid": self.grid, "block": self.block,
-                "shared_bytes": self.shared_bytes, "arguments": values, "spec": spec,
-                "groups": [{"at": group.at, "bytes": group.bytes,
-                            "copied_in": [(offset, each.bytes) for _, offset, each in group.buffers if is_copied(each)],
-                            "copied_out": [(offset, each.bytes) for _, offset, each in group.buffers if each.address is not None]}
-                           for group in self.groups]}
+        return {
+            "text": self.text,
+            "kernel": self.entry.name if self.entry else None,
+            "grid": self.grid,
+            "block": self.block,
+            "shared_bytes": self.shared_bytes,
+            "arguments": values,
+            "spec": spec,
+            "groups": [
+                {
+                    "at": group.at,
+                    "bytes": group.bytes,
+                    "copied_in": [
+                        (offset, each.bytes) for _, offset, each in group.buffers if is_copied(each)
+                    ],
+                    "copied_out": [
+                        (offset, each.bytes) for _, offset, each in group.buffers if each.address is not None
+                    ],
+                }
+                for group in self.groups
+            ],
+        }
 
     def copy_in(self, memory):
         for group in self.groups:
             for _, offset, each in group.buffers:
                 if each.bytes:
-                    memory[group.at + offset:group.at + offset + each.bytes] = each.memory
+                    memory[group.at + offset : group.at + offset + each.bytes] = each.memory
 
     def copy_out(self, memory):
         for group in self.groups:
             for _, offset, each in group.buffers:
                 if each.address is not None:
                     with memoryview(memory) as view:
-                        each.memory[:] = view[group.at + offset:group.at + offset + each.bytes]
+                        each.memory[:] = view[group.at + offset : group.at + offset + each.bytes]
 
     def run(self, worker, timeout, spec="", keeps_outputs=True):
         """Returns the Reply."""
         memory = worker.map(self.bytes)
         self.copy_in(memory)
         reply = worker.ask(self.message(spec, keeps_outputs), timeout)
-        if reply.printed:
-            sys.stdout.write(reply.printed)
         if self.entry is None and reply.stage is None:
             raise PtxError("the module has no kernel (.entry)")
         return reply
 
     def named(self, text, addresses):
         """Returns a message with arguments instead of addresses of their memory."""
-        numbers = {address: ", ".join(f"argument {number} ({self.entry.parameters[number - 1].name})" for number, _, _ in group.buffers)
-                   for address, group in zip(addresses, self.groups)}
+        numbers = {
+            address: ", ".join(
+                f"argument {number} ({self.entry.parameters[number - 1].name})"
+                for number, _, _ in group.buffers
+            )
+            for address, group in zip(addresses, self.groups)
+        }
 
         def name(match):
             found = numbers.get(int(match[1], 16))
             return f"bytes of {found}" if found else match[0]
+
         return _ALLOCATION.sub(name, text)
 
     def problem(self, reply):
         """Returns the exception for a launch that failed."""
         if reply.stage == "attach":
-            return Error(reply.log.replace("lynxpp: error: ", "").replace("\nlynxpp: the program runs uninstrumented", "").strip())
+            return Error(
+                reply.log.replace("lynxpp: error: ", "")
+                .replace("\nlynxpp: the program runs uninstrumented", "")
+                .strip()
+            )
         if found := _AT_LOAD.search(reply.log):
             return PtxError(found[3], self.text, int(found[1]), int(found[2]), found[4] or "")
         if found := _AT_RUN.search(reply.log):
@@ -113,13 +148,16 @@ class Request:
                 return PtxError(found[1], self.text, line)
             hint = ""
             if "shared memory access out of range" in found[1] and ".extern" in self.text:
-                hint = f"the kernel has {self.shared_bytes} bytes of dynamic shared memory; pass shared_bytes="
+                hint = (
+                    f"the kernel has {self.shared_bytes} bytes of dynamic shared memory; pass shared_bytes="
+                )
             elif "illegal address" in found[1] or "misaligned" in found[1]:
                 hint = "lynxpp.check_ptx with the same arguments lists all such accesses"
             return KernelError(self.named(found[1], reply.addresses), self.text, line, hint=hint)
         message = f"the cpu device refused the {reply.stage} ({reply.name})"
         if reply.code == _INVALID_VALUE and reply.stage == "launch":
-            message += f": grid {tuple(self.grid)}, block {tuple(self.block)}, {self.shared_bytes} bytes of dynamic shared memory"
+            message += f": grid {tuple(self.grid)}, block {tuple(self.block)}, "
+            message += f"{self.shared_bytes} bytes of dynamic shared memory"
         elif reply.code == _INVALID_VALUE and reply.stage == "shared memory":
             message += f": {self.shared_bytes} bytes per block"
         elif reply.code == _OUT_OF_MEMORY:
@@ -145,8 +183,9 @@ def _why_not_measured(worker, name):
     return "it has no result"
 
 
-def _records_of(worker, reply, kernel):
-    """Returns the records of the launch, those of its process and sites included."""
+def _records_of(worker, reply):
+    """Returns the records of the launch, those of its process and sites included. None if it ran
+    uninstrumented."""
     records = []
     for line in reply.lines.splitlines():
         record = completed_with(worker.series, json.loads(line))
@@ -159,10 +198,24 @@ def _records_of(worker, reply, kernel):
         else:
             records.append(record)
     if not any(record["record"] == "launch" for record in records):
-        raise Error(f"kernel {kernel} could not be measured: {_why_not_measured(worker, kernel)}")
+        return None
     tables = {record.get("sites") for record in records} - {None}
     sites = [worker.sites[table] for table in sorted(tables) if table in worker.sites]
     return [worker.process, *sites, *records]
+
+
+def _run(request, worker, measured, timeout):
+    """Returns the reply and the records. Launches again if the kernel ran uninstrumented: a busy host may
+    provide memory too late."""
+    for _ in range(2):
+        reply = request.run(worker, timeout, measured)
+        if reply.stage is not None:
+            reply.show()
+            raise request.problem(reply)
+        records = _records_of(worker, reply) if measured else []
+        if records is not None:
+            break
+    return reply, records
 
 
 def run_ptx(text, grid, block, args=(), *, kernel=None, shared_bytes=0, spec=None, timeout=None):
@@ -170,31 +223,41 @@ def run_ptx(text, grid, block, args=(), *, kernel=None, shared_bytes=0, spec=Non
 
     text          the module, or the path of its file (a pathlib.Path)
     grid, block   an int, or up to three of them
-    args          one for each parameter: arrays (NumPy arrays and anything else whose memory Python can use: bytearray, array.array …) are
-                  copied to the device and back; numbers become the parameter's type; (type, number), as in ("f16", 0.5), and numbers of
-                  ctypes keep theirs; None is a null pointer; bytes or a ctypes structure for an aggregate. Arrays that share memory share
-                  it on the device, too; see also `out`.
+    args          one for each parameter: arrays (NumPy arrays and anything else whose memory Python can use:
+                  bytearray, array.array …) are copied to the device and back; numbers become the parameter's
+                  type; (type, number), as in ("f16", 0.5), and numbers of ctypes keep theirs; None is a null
+                  pointer; bytes or a ctypes structure for an aggregate. Arrays that share memory share it on
+                  the device, too; see also `out`.
     kernel        its name, if the module has several
     shared_bytes  dynamic shared memory per block
     spec          specifications to measure with: names or paths, as a list or separated by commas
     timeout       seconds; then the kernel is stopped
 
-    Returns a Run: the records of the launch, which are empty without `spec`. Raises PtxError, KernelError or Error; arrays are then
-    unchanged. The module's variables have their initial values in every call.
+    Returns a Run: the records of the launch, which are empty without `spec`. Raises PtxError, KernelError or
+    Error; arrays are then unchanged. The module's variables have their initial values in every call.
     """
     request = Request(text, grid, block, args, kernel, shared_bytes)
     wanted = _specifications(spec)
     measuring = list(meters)
-    measured = list(dict.fromkeys(wanted + [each for meter in measuring for each in _specifications(meter.specifications)]))
+    measured = list(
+        dict.fromkeys(
+            wanted + [each for meter in measuring for each in _specifications(meter.specifications)]
+        )
+    )
     with shared_worker() as worker:
-        reply = request.run(worker, timeout, ",".join(measured))
-        if reply.stage is not None:
-            raise request.problem(reply)
+        reply, records = _run(request, worker, ",".join(measured), timeout)
+        if records is None:
+            name = request.entry.name
+            raise Error(f"kernel {name} could not be measured: {_why_not_measured(worker, name)}")
         request.copy_out(worker.map(request.bytes))
         worker.trim()
-        records = _records_of(worker, reply, request.entry.name) if measured else []
+    reply.show()
     for line in filter(None, reply.log.splitlines()):
-        warnings.warn(request.named(line.replace("lynxpp: warning: ", ""), reply.addresses), RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            request.named(line.replace("lynxpp: warning: ", ""), reply.addresses),
+            RuntimeWarning,
+            stacklevel=2,
+        )
     for meter in measuring:
         meter.add(Run(records))
     names = {name_of(each) for each in wanted}

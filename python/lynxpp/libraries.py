@@ -25,10 +25,14 @@ def _candidates():
 
 
 def find_home():
-    """Returns the folder of lynxpp: an installation, a build folder, or that of the wheel. Raises LibraryError if none exists."""
+    """Returns the folder of lynxpp: an installation, a build folder, or that of the wheel. Raises
+    LibraryError if none exists."""
     for folder in _candidates():
         if (folder / PRELOAD).is_file():
             return folder.resolve()
         if str(folder) == os.environ.get("LYNXPP_HOME"):
             raise LibraryError(f"LYNXPP_HOME is {folder}, which has no {PRELOAD}")
-    raise LibraryError("cannot find liblynxpp.so", "set LYNXPP_HOME to the folder of an installation or a build, which has lib/liblynxpp.so")
+    raise LibraryError(
+        "cannot find liblynxpp.so",
+        "set LYNXPP_HOME to the folder of an installation or a build, which has lib/liblynxpp.so",
+    )

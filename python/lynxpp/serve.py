@@ -1,11 +1,13 @@
 """The process that runs kernels on the cpu device for lynxpp.run_ptx and lynxpp.check_ptx.
 
-Started by device.py with liblynxpp.so preloaded and LYNXPP_DEVICE=cpu, as `python3 -I -S worker.py MEMORY_FD`. File descriptor 0 is a
-socket: one JSON object per line asks for a launch, one per line answers. The arrays are in the memory file MEMORY_FD, which both
-processes map. The output of lynxpp and of the kernels goes to memory files, too: descriptors 1 and 2.
+Started by worker.py with liblynxpp.so preloaded and LYNXPP_DEVICE=cpu, as `python3 -I -S serve.py MEMORY_FD`.
+File descriptor 0 is a socket: one JSON object per line asks for a launch, one per line answers. The arrays
+are in the memory file MEMORY_FD, which both processes map. The output of lynxpp and of the kernels goes to
+memory files, too: descriptors 1 and 2.
 
-A process of its own, because the stand-in driver has the name of a GPU's (a program that opens libcuda.so.1 later would get it), because
-a kernel that never ends can then be stopped, and because findings are reported when a process ends.
+A process of its own, because the stand-in driver has the name of a GPU's (a program that opens libcuda.so.1
+later would get it), because a kernel that never ends can then be stopped, and because findings are reported
+when a process ends.
 """
 import ctypes
 import json
@@ -32,8 +34,13 @@ class Driver:
     """The functions of the cpu device's driver, and of lynxpp.h."""
 
     class Api(ctypes.Structure):
-        _fields_ = [("version", ctypes.c_uint32), ("attach", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)), ("attached", ctypes.c_void_p),
-                    ("poll", ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)), ("missed", ctypes.c_void_p)]
+        _fields_ = [
+            ("version", ctypes.c_uint32),
+            ("attach", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)),
+            ("attached", ctypes.c_void_p),
+            ("poll", ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)),
+            ("missed", ctypes.c_void_p),
+        ]
 
     take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -72,8 +79,12 @@ class Driver:
             raise Refused("attach")
 
     def detach(self):
-        """Records of finished launches are written."""
-        self._api.poll(ctypes.cast(self._ignore, ctypes.c_void_p), None)
+        """Lets lynxpp write the records of all launches. A poll may only start to copy them from the device
+        (attaching.py)."""
+        idle = 0
+        while idle < 2:
+            self._cuda.cuCtxSynchronize()
+            idle = 0 if self._api.poll(ctypes.cast(self._ignore, ctypes.c_void_p), None) else idle + 1
         self._api.attach(b"")
 
 
@@ -109,20 +120,47 @@ def launch(driver, request, function, base, addresses):
     """Appends the addresses of the arrays' memory to `addresses`."""
     shared = request["shared_bytes"]
     if shared:
-        driver("shared memory", "cuFuncSetAttribute", function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, ctypes.c_int(shared))
+        driver(
+            "shared memory",
+            "cuFuncSetAttribute",
+            function,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            ctypes.c_int(shared),
+        )
     for group in request["groups"]:
         address = ctypes.c_uint64()
         driver("memory", "cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(group["bytes"], 1)))
         addresses.append(address.value)
         for begin, size in group["copied_in"]:
-            driver("memory", "cuMemcpyHtoD_v2", ctypes.c_uint64(address.value + begin), ctypes.c_void_p(base + group["at"] + begin), ctypes.c_size_t(size))
+            driver(
+                "memory",
+                "cuMemcpyHtoD_v2",
+                ctypes.c_uint64(address.value + begin),
+                ctypes.c_void_p(base + group["at"] + begin),
+                ctypes.c_size_t(size),
+            )
     values, pointers = arguments_of(request, addresses)
-    driver("launch", "cuLaunchKernel", function, *map(ctypes.c_uint, request["grid"] + request["block"]), ctypes.c_uint(shared), None, pointers, None)
+    driver(
+        "launch",
+        "cuLaunchKernel",
+        function,
+        *map(ctypes.c_uint, request["grid"] + request["block"]),
+        ctypes.c_uint(shared),
+        None,
+        pointers,
+        None,
+    )
     del values  # the driver has copied them
     driver("launch", "cuCtxSynchronize")
     for group, address in zip(request["groups"], addresses):
         for begin, size in group["copied_out"]:
-            driver("memory", "cuMemcpyDtoH_v2", ctypes.c_void_p(base + group["at"] + begin), ctypes.c_uint64(address + begin), ctypes.c_size_t(size))
+            driver(
+                "memory",
+                "cuMemcpyDtoH_v2",
+                ctypes.c_void_p(base + group["at"] + begin),
+                ctypes.c_uint64(address + begin),
+                ctypes.c_size_t(size),
+            )
         driver("memory", "cuMemFree_v2", ctypes.c_uint64(address))
 
 
@@ -136,7 +174,9 @@ def run(driver, request, arrays):
             driver.attach(request["spec"])
         driver("load", "cuModuleLoadData", ctypes.byref(module), request["text"].encode())
         if request["kernel"]:
-            driver("kernel", "cuModuleGetFunction", ctypes.byref(function), module, request["kernel"].encode())
+            driver(
+                "kernel", "cuModuleGetFunction", ctypes.byref(function), module, request["kernel"].encode()
+            )
             launch(driver, request, function, arrays.address(), reply["addresses"])
         driver("unload", "cuModuleUnload", module)
     except Refused as refused:

@@ -23,17 +23,29 @@ _KEPT_BYTES = 64 << 20
 def _environment(home):
     """Returns the environment of a worker: without settings that are meant for this process."""
     kept = ("LYNXPP_CPU_CACHE", "LYNXPP_CPU_TIER", "LYNXPP_MEMORY_BUDGET")
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("LYNXPP_") or name in kept}
+    variables = {
+        name: value for name, value in os.environ.items() if not name.startswith("LYNXPP_") or name in kept
+    }
     for name in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"):
         variables.pop(name, None)
-    others = [each for each in variables.get("LD_PRELOAD", "").replace(":", " ").split() if not each.endswith("/liblynxpp.so")]
+    others = [
+        each
+        for each in variables.get("LD_PRELOAD", "").replace(":", " ").split()
+        if not each.endswith("/liblynxpp.so")
+    ]
     library = str(home / PRELOAD)
-    variables.update(LD_PRELOAD=":".join([library, *others]), LYNXPP_DEVICE="cpu", LYNXPP_TABLE="0", LYNXPP_LAUNCH_RECORDS="all")
+    variables.update(
+        LD_PRELOAD=":".join([library, *others]),
+        LYNXPP_DEVICE="cpu",
+        LYNXPP_TABLE="0",
+        LYNXPP_LAUNCH_RECORDS="all",
+    )
     return variables
 
 
 class Reply:
-    """The outcome of a launch: the worker's reply, the kernel's output, lynxpp's messages, and lines of records or findings."""
+    """The outcome of a launch: the worker's reply, the kernel's output, lynxpp's messages, and lines of
+    records or findings."""
 
     def __init__(self, members, printed, log, lines):
         self.stage = members.get("stage")  # the step that failed; None: none did
@@ -42,15 +54,24 @@ class Reply:
         self.addresses = members.get("addresses", [])
         self.printed, self.log, self.lines = printed, log, lines
 
+    def show(self):
+        """Prints what the kernel printed."""
+        if self.printed:
+            sys.stdout.write(self.printed)
+
 
 class Worker:
-    """A process that runs kernels. With `checks`, it checks them and must be ended (finish) for the findings."""
+    """A process that runs kernels. With `checks`, it checks them and must be ended (finish) for the
+    findings."""
 
     def __init__(self, checks=None):
         home = find_home()
         self.lock = threading.Lock()
         self.series, self.sites, self.process = {}, {}, None
-        self._files = [os.memfd_create(name) for name in ("lynxpp-arrays", "lynxpp-printed", "lynxpp-log", "lynxpp-lines")]
+        self._files = [
+            os.memfd_create(name)
+            for name in ("lynxpp-arrays", "lynxpp-printed", "lynxpp-log", "lynxpp-lines")
+        ]
         self._arrays, self._printed, self._log, self._lines = self._files
         self._map = None
         variables = _environment(home)
@@ -63,11 +84,19 @@ class Worker:
         if any(each in str(home) for each in ": \t"):  # they separate the files of LD_PRELOAD
             self._files.append(os.open(home / PRELOAD.parent, os.O_RDONLY))
             passed.append(self._files[-1])
-            variables["LD_PRELOAD"] = variables["LD_PRELOAD"].replace(str(home / PRELOAD.parent), f"/proc/self/fd/{passed[-1]}")
+            variables["LD_PRELOAD"] = variables["LD_PRELOAD"].replace(
+                str(home / PRELOAD.parent), f"/proc/self/fd/{passed[-1]}"
+            )
         self._socket, other = socket.socketpair()
         with other:
-            self._process = subprocess.Popen([python, "-I", "-S", "-B", str(script), str(self._arrays)], stdin=other, stdout=self._printed,
-                                             stderr=self._log, pass_fds=passed, env=variables)
+            self._process = subprocess.Popen(
+                [python, "-I", "-S", "-B", str(script), str(self._arrays)],
+                stdin=other,
+                stdout=self._printed,
+                stderr=self._log,
+                pass_fds=passed,
+                env=variables,
+            )
         self._replies = self._socket.makefile("rb")
 
     def map(self, size):
@@ -80,14 +109,19 @@ class Worker:
         return self._map
 
     def ask(self, request, timeout):
-        """Returns the Reply. Ends the worker if it does not come in time, or if the program is interrupted."""
+        """Returns the Reply. Ends the worker if it does not come in time, or if the program is
+        interrupted."""
+        if timeout is not None and timeout <= 0:
+            raise ValueError(f"the timeout must be positive, not {timeout}")
         try:
             self._socket.settimeout(timeout)
             self._socket.sendall(json.dumps(request).encode() + b"\n")
             line = self._replies.readline()
         except socket.timeout:
             self.kill()
-            raise KernelError(f"kernel {request['kernel']} still ran after {timeout} s and was stopped") from None
+            raise KernelError(
+                f"kernel {request['kernel']} still ran after {timeout} s and was stopped"
+            ) from None
         except (BrokenPipeError, ConnectionResetError):
             line = b""
         except BaseException:
@@ -180,7 +214,8 @@ def _end():
 
 
 def _begin_child():
-    """A forked child starts a worker of its own; that of its parent is not its child, so close() does not end it."""
+    """A forked child starts a worker of its own; that of its parent is not its child, so close() does not end
+    it."""
     global _worker, _starting
     if _worker is not None:
         _worker.close()

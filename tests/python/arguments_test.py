@@ -13,7 +13,7 @@ from lynxpp import PtxError, arguments, out
 
 
 def kernel(parameters, directives=""):
-    entry, = arguments.entries(support.module("", parameters, directives=directives))
+    (entry,) = arguments.entries(support.module("", parameters, directives=directives))
     return entry
 
 
@@ -23,16 +23,30 @@ def packed(kind, value):
 
 class Parameters(unittest.TestCase):
     def test_all_forms(self):
-        entry = kernel(""".param .u64 .ptr .global .align 16 a, // a comment, with a comma
+        entry = kernel(
+            """.param .u64 .ptr .global .align 16 a, // a comment, with a comma
             .param .align 8 .b8 b[24], /* .param .u32 not_this, */ .param .f32 c,
-            .param .u64 .ptr .align 1 d, .param .bf16 e, .param .align 4 .u32 f[2], .param .f16x2 g""")
-        self.assertEqual([tuple(each) for each in entry.parameters],
-                         [("a", "u64", 8, False), ("b", "b8", 24, True), ("c", "f32", 4, False), ("d", "u64", 8, False), ("e", "bf16", 2, False),
-                          ("f", "u32", 8, True), ("g", "f16x2", 4, False)])
+            .param .u64 .ptr .align 1 d, .param .bf16 e, .param .align 4 .u32 f[2], .param .f16x2 g"""
+        )
+        self.assertEqual(
+            [tuple(each) for each in entry.parameters],
+            [
+                ("a", "u64", 8, False),
+                ("b", "b8", 24, True),
+                ("c", "f32", 4, False),
+                ("d", "u64", 8, False),
+                ("e", "bf16", 2, False),
+                ("f", "u32", 8, True),
+                ("g", "f16x2", 4, False),
+            ],
+        )
 
     def test_kernels_of_a_module(self):
         text = '.file 1 "a // b.cu"\n.entry one()\n{ }\n// .entry no()\n.visible .entry two ( .param .u32 x )\n.maxntid 64\n{ }\n.entry three { }'
-        self.assertEqual([(each.name, len(each.parameters)) for each in arguments.entries(text)], [("one", 0), ("two", 1), ("three", 0)])
+        self.assertEqual(
+            [(each.name, len(each.parameters)) for each in arguments.entries(text)],
+            [("one", 0), ("two", 1), ("three", 0)],
+        )
 
     def test_required_block(self):
         self.assertIsNone(kernel("", ".maxntid 64").block)
@@ -46,20 +60,35 @@ class Parameters(unittest.TestCase):
 
 class Numbers(unittest.TestCase):
     def test_become_the_type_of_the_parameter(self):
-        for kind, value, expected in (("u32", 7, "<I"), ("s32", -7, "<i"), ("u64", 1 << 63, "<Q"), ("b16", 9, "<H"), ("s8", -1, "<b"), ("f32", 0.5, "<f"),
-                                      ("f32", 2, "<f"), ("f64", 0.1, "<d"), ("f16", 1.5, "<e")):
+        for kind, value, expected in (
+            ("u32", 7, "<I"),
+            ("s32", -7, "<i"),
+            ("u64", 1 << 63, "<Q"),
+            ("b16", 9, "<H"),
+            ("s8", -1, "<b"),
+            ("f32", 0.5, "<f"),
+            ("f32", 2, "<f"),
+            ("f64", 0.1, "<d"),
+            ("f16", 1.5, "<e"),
+        ):
             self.assertEqual(packed(kind, value), struct.pack(expected, value), (kind, value))
 
     def test_compilers_declare_signed_parameters_as_unsigned(self):
         self.assertEqual(packed("u32", -1), b"\xff" * 4)
-        self.assertEqual(packed("s32", 0xffffffff), b"\xff" * 4)
+        self.assertEqual(packed("s32", 0xFFFFFFFF), b"\xff" * 4)
 
     def test_bf16_rounds_to_nearest_even(self):
-        for value, expected in ((1.0, 0x3f80), (1 + 2**-8, 0x3f80), (1 + 3 * 2**-8, 0x3f82), (1 + 2**-8 + 2**-20, 0x3f81), (-2.0, 0xc000),
-                                (float("inf"), 0x7f80)):
+        for value, expected in (
+            (1.0, 0x3F80),
+            (1 + 2**-8, 0x3F80),
+            (1 + 3 * 2**-8, 0x3F82),
+            (1 + 2**-8 + 2**-20, 0x3F81),
+            (-2.0, 0xC000),
+            (float("inf"), 0x7F80),
+        ):
             self.assertEqual(packed("bf16", value), expected.to_bytes(2, "little"), value)
         nan = int.from_bytes(packed("bf16", float("nan")), "little")
-        self.assertTrue(nan & 0x7f80 == 0x7f80 and nan & 0x7f)
+        self.assertTrue(nan & 0x7F80 == 0x7F80 and nan & 0x7F)
 
     def test_explicit_types(self):
         self.assertEqual(packed("b32", ("f32", 0.5)), struct.pack("<f", 0.5))
@@ -70,19 +99,32 @@ class Numbers(unittest.TestCase):
 
     def test_errors_name_the_argument(self):
         for kind, value, error, text in (
-                ("u32", 1 << 32, OverflowError, r"argument 1 \(x\): 4294967296 does not fit into .u32"),
-                ("u32", -(1 << 31) - 1, OverflowError, "does not fit"),
-                ("u32", 1.0, TypeError, r'argument 1 \(x\) is a float, but the parameter is .u32: pass an int, or \("f32", 1.0\)'),
-                ("u32", ("u64", 1), TypeError, "has 8 bytes, but the parameter is .u32 with 4"),
-                ("u32", ("int", 1), ValueError, "no number has the type 'int'"),
-                ("f32", "text", TypeError, "is a str: neither a number nor an array"),
-                ("u32", bytearray(4), TypeError, r"argument 1 \(x\) is an array, but the parameter is .u32, not an address"),
-                ("texref", None, PtxError, "is a .texref")):
+            ("u32", 1 << 32, OverflowError, r"argument 1 \(x\): 4294967296 does not fit into .u32"),
+            ("u32", -(1 << 31) - 1, OverflowError, "does not fit"),
+            (
+                "u32",
+                1.0,
+                TypeError,
+                r'argument 1 \(x\) is a float, but the parameter is .u32: pass an int, or \("f32", 1.0\)',
+            ),
+            ("u32", ("u64", 1), TypeError, "has 8 bytes, but the parameter is .u32 with 4"),
+            ("u32", ("int", 1), ValueError, "no number has the type 'int'"),
+            ("f32", "text", TypeError, "is a str: neither a number nor an array"),
+            (
+                "u32",
+                bytearray(4),
+                TypeError,
+                r"argument 1 \(x\) is an array, but the parameter is .u32, not an address",
+            ),
+            ("texref", None, PtxError, "is a .texref"),
+        ):
             with self.subTest(kind=kind, value=value), self.assertRaisesRegex(error, text):
                 packed(kind, value)
 
     def test_count_is_checked(self):
-        with self.assertRaisesRegex(TypeError, r"kernel k has 2 parameters \(.u64, .b8\[16\]\), but 1 arguments"):
+        with self.assertRaisesRegex(
+            TypeError, r"kernel k has 2 parameters \(.u64, .b8\[16\]\), but 1 arguments"
+        ):
             arguments.convert(kernel(".param .u64 a, .param .align 4 .b8 b[16]"), [None])
 
 
@@ -92,6 +134,7 @@ class Aggregates(unittest.TestCase):
     def test_are_passed_by_value(self):
         class Pair(ctypes.Structure):
             _fields_ = [("a", ctypes.c_int), ("b", ctypes.c_int)]
+
         for value in (Pair(1, 2), struct.pack("<ii", 1, 2), array.array("i", [1, 2])):
             self.assertEqual(arguments.convert(self.ENTRY, [value]), [struct.pack("<ii", 1, 2)])
 
@@ -144,12 +187,16 @@ class Arrays(unittest.TestCase):
 
 class Extents(unittest.TestCase):
     def test_one_to_three_integers(self):
-        self.assertEqual([arguments.extent(each, "grid") for each in (5, (5,), [2, 3], (2, 3, 4))],
-                         [[5, 1, 1], [5, 1, 1], [2, 3, 1], [2, 3, 4]])
+        self.assertEqual(
+            [arguments.extent(each, "grid") for each in (5, (5,), [2, 3], (2, 3, 4))],
+            [[5, 1, 1], [5, 1, 1], [2, 3, 1], [2, 3, 4]],
+        )
 
     def test_others_are_errors(self):
         for value in (0, -1, 1.5, (), (1, 2, 3, 4), (1, 0), "8", None, 1 << 32):
-            with self.subTest(value=value), self.assertRaisesRegex(ValueError, "the grid must be one to three positive integers"):
+            with self.subTest(value=value), self.assertRaisesRegex(
+                ValueError, "the grid must be one to three positive integers"
+            ):
                 arguments.extent(value, "grid")
 
 

@@ -36,18 +36,32 @@ class Budget(unittest.TestCase):
         def twice():
             add()
             add(2)
+
         budget(at_most=42)(twice)()
-        self.fails(budget(at_most=40)(twice), "instruction_count.warp_instructions of 2 launches is 42, more than the budget of 40 (+5.0 %)")
+        self.fails(
+            budget(at_most=40)(twice),
+            "instruction_count.warp_instructions of 2 launches is 42, more than the budget of 40 (+5.0 %)",
+        )
         budget(at_least=42)(twice)()
-        self.fails(budget(at_least=1000)(alu), "instruction_count.warp_instructions of 1 launch is 10, less than the required 1,000")
-        self.fails(budget(at_most=0)(alu), "instruction_count.warp_instructions of 1 launch is 10, more than the budget of 0")
+        self.fails(
+            budget(at_least=1000)(alu),
+            "instruction_count.warp_instructions of 1 launch is 10, less than the required 1,000",
+        )
+        self.fails(
+            budget(at_most=0)(alu),
+            "instruction_count.warp_instructions of 1 launch is 10, more than the budget of 0",
+        )
 
     def test_ratios_hold_for_each_launch(self):
         def both():
             alu()
             add()
+
         limit = lynxpp.budget("instruction_count.average_per_thread", at_most=12)
-        self.fails(limit(both), "instruction_count.average_per_thread of add_number (launch 2 of 2) is 14, more than the budget of 12 (+16.7 %)")
+        self.fails(
+            limit(both),
+            "instruction_count.average_per_thread of add_number (launch 2 of 2) is 14, more than the budget of 12 (+16.7 %)",
+        )
         lynxpp.budget("instruction_count.average_per_thread", at_most=14)(both)()
 
     def test_undefined_ratios_are_within(self):
@@ -57,6 +71,7 @@ class Budget(unittest.TestCase):
         def both():
             alu()
             add()
+
         limit = functools.partial(lynxpp.budget, "instruction_count.warp_instructions")
         limit(at_most=10, kernels="^al")(both)()
         limit(at_least=14, at_most=14, kernels="number")(both)()
@@ -70,8 +85,12 @@ class Budget(unittest.TestCase):
         def limited(blocks):
             add(blocks)
             return blocks
+
         self.assertEqual(limited(1), 1)
-        self.fails(lambda: limited(2), "instruction_count.warp_instructions of 1 launch is 28, more than the budget of 14 (+100.0 %)")
+        self.fails(
+            lambda: limited(2),
+            "instruction_count.warp_instructions of 1 launch is 28, more than the budget of 14 (+100.0 %)",
+        )
 
     def test_a_specification_of_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -87,6 +106,7 @@ class Budget(unittest.TestCase):
         def function():
             run = lynxpp.run_ptx(ALU, 1, 32, spec="memory_efficiency")
             seen.extend(launch.spec for launch in run.launches())
+
         function()
         self.assertEqual(seen, ["memory_efficiency"])
 
@@ -95,6 +115,7 @@ class Budget(unittest.TestCase):
             thread = threading.Thread(target=alu)
             thread.start()
             thread.join()
+
         with self.assertRaisesRegex(AssertionError, "of 1 launch is 10"):
             lynxpp.budget("instruction_count.warp_instructions", at_most=9)(function)()
 
@@ -106,15 +127,24 @@ class Budget(unittest.TestCase):
         def function():
             alu()
             raise KeyError("own")
-        self.fails(lynxpp.budget("instruction_count.warp_instructions", at_most=1)(function), "'own'", KeyError)
+
+        self.fails(
+            lynxpp.budget("instruction_count.warp_instructions", at_most=1)(function), "'own'", KeyError
+        )
 
     def test_nothing_measured_is_a_failure(self):
-        self.fails(lynxpp.budget("instruction_count.warp_instructions", at_most=1)(lambda: None),
-                   "budget of instruction_count.warp_instructions: no kernel was measured\n  hint: measured are run_ptx and, in a process with lynxpp "
-                   "(LD_PRELOAD, `lynxpp run`), the program's launches", lynxpp.Error)
+        self.fails(
+            lynxpp.budget("instruction_count.warp_instructions", at_most=1)(lambda: None),
+            "budget of instruction_count.warp_instructions: no kernel was measured\n  hint: measured are run_ptx and, in a process with lynxpp "
+            "(LD_PRELOAD, `lynxpp run`), the program's launches",
+            lynxpp.Error,
+        )
 
     def test_names_are_checked(self):
-        with self.assertRaisesRegex(lynxpp.Error, "instruction_count has no result 'warps'\n  hint: it has thread_instructions, warp_instructions, "):
+        with self.assertRaisesRegex(
+            lynxpp.Error,
+            "instruction_count has no result 'warps'\n  hint: it has thread_instructions, warp_instructions, ",
+        ):
             lynxpp.budget("instruction_count.warps", at_most=1)(alu)()
         with self.assertRaisesRegex(lynxpp.Error, "no specification 'instructions'"):
             lynxpp.budget("instructions.warps", at_most=1)(alu)()
@@ -126,12 +156,17 @@ class Budget(unittest.TestCase):
     def test_test_runners_see_the_function(self):
         def test_it(fixture, other=1):
             """Text."""
+
         limited = lynxpp.budget("instruction_count.warp_instructions", at_most=1)(test_it)
-        self.assertEqual((limited.__name__, limited.__doc__, str(inspect.signature(limited))), ("test_it", "Text.", "(fixture, other=1)"))
+        self.assertEqual(
+            (limited.__name__, limited.__doc__, str(inspect.signature(limited))),
+            ("test_it", "Text.", "(fixture, other=1)"),
+        )
 
     def test_coroutines_are_refused(self):
         async def test_it():
             pass
+
         with self.assertRaisesRegex(TypeError, "cannot measure test_it, which is not a plain function"):
             lynxpp.budget("instruction_count.warp_instructions", at_most=1)(test_it)
 

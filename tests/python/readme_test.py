@@ -21,12 +21,14 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTI
 def run_examples():
     """Runs them all in this process. Returns the differences."""
     import launches
+
     launches.begin()
     kernels = {"mm_kernel": launches.Kernel("mm_kernel"), "other": launches.Kernel("other")}
 
     def program():
         for kernel in kernels.values():
             kernel.launch(2)
+
     space, text, different = {"program": program}, PAGE.read_text(), []
     for block in BLOCK.finditer(text):
         printed = io.StringIO()
@@ -47,12 +49,22 @@ def main():
         print("numpy (python3-numpy) is not installed")
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "LYNXPP_README": "1", "LYNXPP_TABLE": "0", "LYNXPP_OUTPUT": str(pathlib.Path(folder, "records.jsonl"))}
+        environment = {
+            **os.environ,
+            "LYNXPP_README": "1",
+            "LYNXPP_TABLE": "0",
+            "LYNXPP_OUTPUT": str(pathlib.Path(folder, "records.jsonl")),
+        }
         command = [BUILD.command, "run", "-d", "cpu", "--", sys.executable, "-B", os.path.abspath(__file__)]
-        ended = subprocess.run(command, cwd=folder, env=environment, timeout=280, capture_output=True, text=True)
+        ended = subprocess.run(
+            command, cwd=folder, env=environment, timeout=280, capture_output=True, text=True
+        )
     print(ended.stdout + ended.stderr)
     count = len(BLOCK.findall(PAGE.read_text()))
-    sys.exit(ended.returncode or (0 if f"{count} examples" in ended.stdout and count >= 8 else "not all examples have run"))
+    sys.exit(
+        ended.returncode
+        or (0 if f"{count} examples" in ended.stdout and count >= 8 else "not all examples have run")
+    )
 
 
 if __name__ == "__main__":

@@ -39,12 +39,19 @@ ret;
 }
 """
 WITHOUT_END = module("again: bra again;")
-TO_SHARED = module("mov.u32 %r1, %tid.x; st.shared.u32 [tile], %r1;", variables=".extern .shared .align 16 .b8 tile[];")
+TO_SHARED = module(
+    "mov.u32 %r1, %tid.x; st.shared.u32 [tile], %r1;", variables=".extern .shared .align 16 .b8 tile[];"
+)
 
 
 def python(code, **variables):
-    return subprocess.run([sys.executable, "-B", "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "python"), **variables},
-                          capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python"), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 class Arrays(unittest.TestCase):
@@ -97,19 +104,24 @@ class Arrays(unittest.TestCase):
 
 class Modules(unittest.TestCase):
     def test_variables_start_with_their_values_in_every_call(self):
-        count = module("ld.param.u64 %a1, [to]; ld.global.u32 %r1, [v]; add.u32 %r1, %r1, 1; st.global.u32 [v], %r1; st.global.u32 [%a1], %r1;",
-                       ".param .u64 to", ".global .u32 v = 7;")
+        count = module(
+            "ld.param.u64 %a1, [to]; ld.global.u32 %r1, [v]; add.u32 %r1, %r1, 1; st.global.u32 [v], %r1; st.global.u32 [%a1], %r1;",
+            ".param .u64 to",
+            ".global .u32 v = 7;",
+        )
         for _ in range(2):
             result = array.array("i", [0])
             lynxpp.run_ptx(count, 1, 1, [result])
             self.assertEqual(list(result), [8])
 
     def test_kernels_are_chosen_by_name(self):
-        both = EMPTY + ADD[ADD.index(".visible"):]
+        both = EMPTY + ADD[ADD.index(".visible") :]
         sums = array.array("i", [0])
         lynxpp.run_ptx(both, 1, 1, [sums, bytes(4), 2], kernel="add_number")
         self.assertEqual(list(sums), [2])
-        with self.assertRaisesRegex(ValueError, "the module has 2 kernels; choose one with kernel=: empty, add_number"):
+        with self.assertRaisesRegex(
+            ValueError, "the module has 2 kernels; choose one with kernel=: empty, add_number"
+        ):
             lynxpp.run_ptx(both, 1, 1)
         with self.assertRaisesRegex(ValueError, "the module has no kernel 'add', but empty, add_number"):
             lynxpp.run_ptx(both, 1, 1, kernel="add")
@@ -144,7 +156,10 @@ class Errors(unittest.TestCase):
         problem = self.refused(lynxpp.PtxError, module("mov.u32 %r1, 1\nmov.u32 %r2, 2;"))
         self.assertEqual((problem.line, problem.column, problem.source), (9, 1, "mov.u32 %r2, 2;"))
         self.assertEqual(problem.hint, "is a ';' missing before it?")
-        self.assertEqual(str(problem), "line 9: unexpected 'mov.u32'\n    mov.u32 %r2, 2;\n  hint: is a ';' missing before it?")
+        self.assertEqual(
+            str(problem),
+            "line 9: unexpected 'mov.u32'\n    mov.u32 %r2, 2;\n  hint: is a ';' missing before it?",
+        )
         self.assertEqual(self.refused(lynxpp.PtxError, module("\nbra nowhere;")).line, 9)
 
     def test_text_that_is_not_ptx(self):
@@ -153,7 +168,10 @@ class Errors(unittest.TestCase):
         self.assertIn("instead of 'text'", str(problem))
 
     def test_a_module_without_a_kernel(self):
-        self.assertIn("the module has no kernel", str(self.refused(lynxpp.PtxError, ".version 8.0\n.target sm_80\n.address_size 64\n")))
+        self.assertIn(
+            "the module has no kernel",
+            str(self.refused(lynxpp.PtxError, ".version 8.0\n.target sm_80\n.address_size 64\n")),
+        )
 
     def test_unsupported_instructions(self):
         problem = self.refused(lynxpp.PtxError, module("add.foo.u32 %r1, %r1, %r2;"))
@@ -164,8 +182,11 @@ class Errors(unittest.TestCase):
     def test_illegal_addresses_name_the_argument(self):
         problem = self.refused(lynxpp.KernelError, ADD, 1, 33, [bytearray(128), bytearray(200), 1])
         self.assertEqual(problem.line, ADD_STORE)
-        self.assertRegex(str(problem), r"a store of 4 bytes to 0x\w+ by thread \(32, 0, 0\) of block \(0, 0, 0\): just past the end of 128 bytes of "
-                                       r"argument 1 \(to\)\n    st.global.u32 \[%a1\], %r6;\n  hint: lynxpp.check_ptx")
+        self.assertRegex(
+            str(problem),
+            r"a store of 4 bytes to 0x\w+ by thread \(32, 0, 0\) of block \(0, 0, 0\): just past the end of 128 bytes of "
+            r"argument 1 \(to\)\n    st.global.u32 \[%a1\], %r6;\n  hint: lynxpp.check_ptx",
+        )
         null = self.refused(lynxpp.KernelError, ADD, 1, 1, [None, bytearray(4), 1])
         self.assertIn("a null pointer", str(null))
 
@@ -173,12 +194,19 @@ class Errors(unittest.TestCase):
         self.assertEqual(self.refused(lynxpp.KernelError, module("\n\ntrap;")).line, 10)
 
     def test_missing_shared_memory(self):
-        self.assertEqual(self.refused(lynxpp.KernelError, TO_SHARED).hint, "the kernel has 0 bytes of dynamic shared memory; pass shared_bytes=")
+        self.assertEqual(
+            self.refused(lynxpp.KernelError, TO_SHARED).hint,
+            "the kernel has 0 bytes of dynamic shared memory; pass shared_bytes=",
+        )
 
     def test_launches_that_no_device_accepts(self):
         self.assertIn("block (2048, 1, 1)", str(self.refused(lynxpp.Error, EMPTY, 1, 2048)))
-        self.assertIn("1048576 bytes per block", str(self.refused(lynxpp.Error, EMPTY, 1, 1, shared_bytes=1 << 20)))
-        with self.assertRaisesRegex(ValueError, r"kernel k requires blocks of \(64, 1, 1\) threads \(.reqntid\), not \(32, 1, 1\)"):
+        self.assertIn(
+            "1048576 bytes per block", str(self.refused(lynxpp.Error, EMPTY, 1, 1, shared_bytes=1 << 20))
+        )
+        with self.assertRaisesRegex(
+            ValueError, r"kernel k requires blocks of \(64, 1, 1\) threads \(.reqntid\), not \(32, 1, 1\)"
+        ):
             lynxpp.run_ptx(module("", directives=".reqntid 64"), 1, 32)
 
     def test_kernels_without_an_end_are_stopped(self):
@@ -192,11 +220,22 @@ class Errors(unittest.TestCase):
         self.assertIn("which has no lib/liblynxpp.so", run.stderr)
 
 
+class Output(unittest.TestCase):
+    def test_of_a_kernel_that_fails_is_printed(self):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), self.assertRaises(lynxpp.KernelError):
+            lynxpp.run_ptx(PRINT.replace("ret;", "trap;"), 1, 1)
+        self.assertEqual(printed.getvalue(), "hi\n")
+
+
 class Records(unittest.TestCase):
     def test_of_the_launch(self):
         run = lynxpp.run_ptx(ADD, 3, 32, [bytearray(384), bytearray(384), 1], spec="instruction_count")
-        launch, = run.launches()
-        self.assertEqual((launch.kernel, launch.grid, launch.block, launch.device), ("add_number", (3, 1, 1), (32, 1, 1), "cpu"))
+        (launch,) = run.launches()
+        self.assertEqual(
+            (launch.kernel, launch.grid, launch.block, launch.device),
+            ("add_number", (3, 1, 1), (32, 1, 1), "cpu"),
+        )
         self.assertEqual(launch.results["thread_instructions"], 14 * 96)
         self.assertEqual(launch.results["warp_instructions"], 14 * 3)
         self.assertEqual({metric.name: metric.value for metric in run.metrics()}["average_per_thread"], 14)
@@ -207,37 +246,65 @@ class Records(unittest.TestCase):
 
     def test_of_several_specifications_and_calls(self):
         for grid in (1, 2):
-            run = lynxpp.run_ptx(ADD, grid, 32, [bytearray(256), bytearray(256), 1], spec=["instruction_count", "memory_efficiency"])
+            run = lynxpp.run_ptx(
+                ADD,
+                grid,
+                32,
+                [bytearray(256), bytearray(256), 1],
+                spec=["instruction_count", "memory_efficiency"],
+            )
             results = {launch.spec: launch.results for launch in run.launches()}
             self.assertEqual(results["instruction_count"]["warp_instructions"], 14 * grid)
             self.assertEqual(results["memory_efficiency"]["load_sectors"], 4 * grid)
             self.assertEqual(results["memory_efficiency"]["requests"].values.count(grid), 2)
-            sites, = run.sites()  # also in the second call
+            (sites,) = run.sites()  # also in the second call
             self.assertEqual([site["opcode"] for site in sites.instructions()][-2], "st.global.u32")
 
     def test_of_a_file_in_the_current_folder(self):
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "mine.cod").write_text("global unsigned long warps;\nON_KERNEL_EXIT: { atomicAdd(&warps, 1); }\n")
+            pathlib.Path(folder, "mine.cod").write_text(
+                "global unsigned long warps;\nON_KERNEL_EXIT: { atomicAdd(&warps, 1); }\n"
+            )
             os.chdir(folder)
             try:
-                launch, = lynxpp.run_ptx(EMPTY, 2, 64, spec="mine.cod").launches()
+                (launch,) = lynxpp.run_ptx(EMPTY, 2, 64, spec="mine.cod").launches()
             finally:
                 os.chdir(before)
         self.assertEqual(launch.spec, "mine")
         self.assertEqual(launch.results["warps"], 128)
 
+    def test_without_memory_for_counters_the_error_says_so(self):
+        run = python(
+            f"import lynxpp; lynxpp.run_ptx({EMPTY!r}, 1, 32); lynxpp.run_ptx({EMPTY!r}, 1, 32, spec='instruction_count')",
+            LYNXPP_MEMORY_BUDGET="1",
+        )
+        self.assertIn(
+            "lynxpp.errors.Error: kernel empty could not be measured: not enough memory for its counters",
+            run.stderr,
+        )
+
     def test_an_unknown_specification(self):
-        with self.assertRaisesRegex(lynxpp.Error, "^no specification 'nonsense'\n  hint: ready-made specifications: active_lanes, "):
+        with self.assertRaisesRegex(
+            lynxpp.Error, "^no specification 'nonsense'\n  hint: ready-made specifications: active_lanes, "
+        ):
             lynxpp.run_ptx(EMPTY, 1, 32, spec="nonsense")
 
 
 class Processes(unittest.TestCase):
     def test_settings_of_this_process_do_not_reach_the_kernels(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = python("import lynxpp\nrun = lynxpp.run_ptx({!r}, 1, 32, spec='instruction_count')\nprint(len(list(run.launches())))".format(EMPTY),
-                         LD_PRELOAD=str(BUILD.library), LYNXPP_SPEC="loop_trips", LYNXPP_KERNELS="none", LYNXPP_CPU_CHECK="leak",
-                         LYNXPP_OUTPUT=f"{folder}/out.jsonl", LYNXPP_DEVICE="cpu")
+            run = python(
+                "import lynxpp\nrun = lynxpp.run_ptx({!r}, 1, 32, spec='instruction_count')\nprint(len(list(run.launches())))".format(
+                    EMPTY
+                ),
+                LD_PRELOAD=str(BUILD.library),
+                LYNXPP_SPEC="loop_trips",
+                LYNXPP_KERNELS="none",
+                LYNXPP_CPU_CHECK="leak",
+                LYNXPP_OUTPUT=f"{folder}/out.jsonl",
+                LYNXPP_DEVICE="cpu",
+            )
             self.assertEqual((run.stdout, run.stderr, os.listdir(folder)), ("1\n", "", []))
 
     def test_folders_with_blanks(self):
@@ -246,7 +313,9 @@ class Processes(unittest.TestCase):
             (home / "lib").mkdir(parents=True)
             for name in ("liblynxpp.so", "liblynxpp-engine.so", "cpu-driver"):
                 (home / "lib" / name).symlink_to(BUILD.folder / "lib" / name)
-            run = python(f"import lynxpp; lynxpp.run_ptx({EMPTY!r}, 1, 32); print('ok')", LYNXPP_HOME=str(home))
+            run = python(
+                f"import lynxpp; lynxpp.run_ptx({EMPTY!r}, 1, 32); print('ok')", LYNXPP_HOME=str(home)
+            )
         self.assertEqual((run.stdout, run.stderr), ("ok\n", ""))
 
     def test_forked_children_use_a_device_of_their_own(self):
@@ -261,7 +330,10 @@ class Processes(unittest.TestCase):
 
     def test_threads(self):
         results = [array.array("i", [0] * 32) for _ in range(8)]
-        threads = [threading.Thread(target=lynxpp.run_ptx, args=(ADD, 1, 32, [each, bytes(128), number])) for number, each in enumerate(results)]
+        threads = [
+            threading.Thread(target=lynxpp.run_ptx, args=(ADD, 1, 32, [each, bytes(128), number]))
+            for number, each in enumerate(results)
+        ]
         for each in threads:
             each.start()
         for each in threads:
@@ -308,6 +380,7 @@ lynxpp.run_ptx({WITHOUT_END!r}, 1, 32)"""
     def test_an_interrupted_call_stops_the_kernel(self):
         def interrupt(*_):
             raise KeyboardInterrupt
+
         before = signal.signal(signal.SIGALRM, interrupt)
         try:
             lynxpp.run_ptx(EMPTY, 1, 32)
@@ -324,6 +397,7 @@ lynxpp.run_ptx({WITHOUT_END!r}, 1, 32)"""
         def call(function):
             function(ADD, 1, 1, [bytearray(4), bytes(4), 1])
             return len(os.listdir("/proc/self/fd"))
+
         before = call(lynxpp.run_ptx)
         for _ in range(3):
             worker._worker.kill()

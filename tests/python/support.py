@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: the package of this repository with the libraries of a build folder, and PTX."""
+"""Lets the tests use the package of this repository with the libraries of a build folder. Has PTX for them."""
 import os
 import pathlib
 import sys
@@ -32,7 +32,8 @@ ret;
 
 
 # to[i] = from[i] + number for each thread i of the grid
-ADD = module("""ld.param.u64 %a1, [to];
+ADD = module(
+    """ld.param.u64 %a1, [to];
 ld.param.u64 %a2, [from];
 ld.param.u32 %r1, [number];
 mov.u32 %r2, %ctaid.x;
@@ -44,5 +45,8 @@ add.u64 %a1, %a1, %a3;
 add.u64 %a2, %a2, %a3;
 ld.global.u32 %r6, [%a2];
 add.u32 %r6, %r6, %r1;
-st.global.u32 [%a1], %r6;""", ".param .u64 to, .param .u64 from, .param .u32 number", name="add_number")
+st.global.u32 [%a1], %r6;""",
+    ".param .u64 to, .param .u64 from, .param .u32 number",
+    name="add_number",
+)
 ADD_LOAD, ADD_STORE = 18, 20  # their lines

@@ -33,8 +33,12 @@ print([launch.results["warp_instructions"] for launch in run.launches()])
 
 
 def run(*command, **options):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LYNXPP_", "PYTHON"))}
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=800, **options)
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("LYNXPP_", "PYTHON"))
+    }
+    return subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, env=environment, timeout=800, **options
+    )
 
 
 class Wheel(unittest.TestCase):
@@ -47,20 +51,30 @@ class Wheel(unittest.TestCase):
             wheel = pathlib.Path(made.stdout.strip())
             version = re.search(r"project\(lynxpp VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
             self.assertEqual(wheel.name, f"lynxpp-{version}-py3-none-manylinux_2_36_x86_64.whl")
-            installed = run(f"{folder}/venv/bin/pip", "install", "--no-index", wheel)  # no dependency is missing
+            installed = run(
+                f"{folder}/venv/bin/pip", "install", "--no-index", wheel
+            )  # no dependency is missing
             self.assertEqual(installed.returncode, 0, installed.stderr)
             used = run(f"{folder}/venv/bin/python", "-c", USE, cwd=folder)
             self.assertEqual((used.stdout, used.stderr), ("2 [] False\n", ""))
             command = f"{folder}/venv/bin/lynxpp"
             self.assertIn(version, run(command, "--version").stdout)
-            attached = run(command, "run", "-d", "cpu", "--", f"{folder}/venv/bin/python", "-c", CHECKED, cwd=folder)
+            attached = run(
+                command, "run", "-d", "cpu", "--", f"{folder}/venv/bin/python", "-c", CHECKED, cwd=folder
+            )
             self.assertIn("[3]\n", attached.stdout, attached.stderr)
-            specifications = pathlib.Path(folder, "venv").glob("lib/python*/site-packages/lynxpp/native/share/lynxpp/specs/*.cod")
+            specifications = pathlib.Path(folder, "venv").glob(
+                "lib/python*/site-packages/lynxpp/native/share/lynxpp/specs/*.cod"
+            )
             self.assertIn("instruction_count.cod", [path.name for path in specifications])
 
 
 if __name__ == "__main__":
-    for name, package in (("setuptools", "python3-setuptools"), ("wheel", "python3-wheel"), ("ensurepip", "python3-venv")):
+    for name, package in (
+        ("setuptools", "python3-setuptools"),
+        ("wheel", "python3-wheel"),
+        ("ensurepip", "python3-venv"),
+    ):
         if importlib.util.find_spec(name) is None:
             print(f"{name} ({package}) is not installed")
             sys.exit(SKIPPED)
