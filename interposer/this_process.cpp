@@ -13,6 +13,9 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
+
+#include "support/text.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -26,6 +29,16 @@ std::string program() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
   return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+/// Returns the arguments; empty if they cannot be read.
+std::vector<std::string> command() {
+  std::string text;
+  std::vector<std::string> arguments;
+  if (!read_file("/proc/self/cmdline", text)) return arguments;
+  for (std::size_t at = 0; at < text.size(); at += arguments.back().size() + 1)
+    arguments.emplace_back(text.c_str() + at);
+  return arguments;
 }
 
 std::optional<std::uint64_t> rank() {
@@ -58,6 +71,7 @@ report::ProcessRecord describe_process() {
   record.pid = static_cast<std::uint64_t>(getpid());
   record.rank = rank();
   record.program = program();
+  record.command = command();
   record.begin_us = host_clock_us();
   record.process = name_of(std::string_view(record.host + ' ' + std::to_string(record.pid) + ' ' +
                                             std::to_string(record.begin_us)));

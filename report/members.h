@@ -157,6 +157,7 @@ void visit_members(Is<ProcessRecord> auto& record, auto&& visit) {
   visit.if_any("pid", record.pid);
   visit.if_any("rank", record.rank);
   visit.if_any("program", record.program);
+  visit.if_any("command", record.command);
   visit.if_any("begin_us", record.begin_us);
   visit.if_any("file", record.file);
   visit.if_any("format", record.format);

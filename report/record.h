@@ -1,7 +1,8 @@
 // Records that lynxpp writes, of launches, coverage and more, and the sinks that receive them.
 //
 // JSON Lines (LYNXPP_OUTPUT), one object per line:
-//   {"record":"process","process":…,"host":…,"pid":N,"rank":N,"program":…,"begin_us":N,"format":2}
+//   {"record":"process","process":…,"host":…,"pid":N,"rank":N,"program":…,"command":[…],"begin_us":N,
+//    "format":2}
 //   {"record":"series",…} and {"record":"launch",…}: see report/series.h. A complete launch record is
 //   {"record":"launch","process":…,"kernel":…,"demangled":…,"launch":0,"device":…,
 //    "grid":[x,y,z],"block":[x,y,z],"spec":…,
@@ -132,6 +133,7 @@ struct ProcessRecord {
   std::uint64_t pid = 0;
   std::optional<std::uint64_t> rank = {};  ///< of an MPI program
   std::string program = {};                ///< path of the executable
+  std::vector<std::string> command = {};   ///< its arguments, the first one as it was called
   std::uint64_t begin_us = 0;              ///< microseconds since 1970, shortly before the first record
   std::string file = {};                   ///< the merged file whose records name no process; else empty
   std::uint64_t format = 0;                ///< 2: launch records belong to series; 0: they are complete

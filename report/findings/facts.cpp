@@ -73,6 +73,7 @@ class Collector {
     for (std::size_t i = 0; i < run_.kernels.size(); ++i) add_flow(i);
     for (KernelFacts& kernel : run_.kernels) {
       add_atomics(kernel);
+      add_traffic(kernel.facts);
       add_work(kernel.facts);
       Entries& entries = entries_[kernel.kernel];
       entries.work += kernel.facts.get("work");
@@ -276,6 +277,15 @@ class Collector {
     return ratio(work, launches * std::min(multiprocessors, blocks)) +
            latency_of_instruction * ratio(facts.get("instruction_count.warp_instructions"), warps) +
            latency_of_request * ratio(requests, warps);
+  }
+
+  static void add_traffic(Facts& facts) {
+    if (facts.find("memory_efficiency.load_bytes_moved") == nullptr) return;
+    const auto of_both = [&facts](const std::string& what) {
+      return facts.get("memory_efficiency.load_" + what) + facts.get("memory_efficiency.store_" + what);
+    };
+    facts.set("traffic.requested", of_both("bytes_asked"));
+    facts.set("traffic.transferred", of_both("bytes_moved"));
   }
 
   static void add_work(Facts& facts) {

@@ -8,6 +8,8 @@
 //   registers, local_bytes               per thread
 //   warps_per_sm, most_warps_per_sm      that fit; limit of the device
 //   milliseconds                         on the device
+//   traffic.requested, traffic.transferred   bytes of global loads, stores and asynchronous copies at L1:
+//                                            of data, and of the sectors that hold it
 //   launch.microseconds                  work per launch, upper bound of the average (estimated)
 //   work, work.issue, work.shared, work.memory, work.atomic, work.launch     see below
 // Per location (the accesses of a line to one object, a branch or a loop): "SPECIFICATION.ARRAY" for each

@@ -94,14 +94,6 @@ std::string count_text(double value) {
 
 std::string share_text(double part, double whole) { return whole > 0 ? percent_text(part / whole) : ""; }
 
-double bytes_moved(const Facts& facts) {
-  return facts.get("memory_efficiency.load_bytes_moved") + facts.get("memory_efficiency.store_bytes_moved");
-}
-
-double bytes_asked(const Facts& facts) {
-  return facts.get("memory_efficiency.load_bytes_asked") + facts.get("memory_efficiency.store_bytes_asked");
-}
-
 /// Returns the conflicts among lanes that access different words of one bank.
 double shared_conflicts(const Facts& facts) {
   return facts.get("shared_bank_conflicts.load_conflicts") +
@@ -136,15 +128,10 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
          return share_text(kernel.facts.get("branch_divergence.total_divergent"),
                            kernel.facts.get("branch_divergence.total_branches"));
        }},
-      {{"sector bytes", "at L1"},
-       [](const KernelFacts& kernel) {
-         return kernel.facts.find("memory_efficiency.load_bytes_moved") == nullptr
-                    ? ""
-                    : count_text(bytes_moved(kernel.facts));
-       }},
+      {{"sector bytes", "at L1"}, number("traffic.transferred")},
       {{"requested", "of these"},
        [](const KernelFacts& kernel) {
-         return share_text(bytes_asked(kernel.facts), bytes_moved(kernel.facts));
+         return share_text(kernel.facts.get("traffic.requested"), kernel.facts.get("traffic.transferred"));
        }},
       {{"bank", "conflicts"},
        [](const KernelFacts& kernel) {
@@ -159,8 +146,8 @@ std::string headline(const RunFacts& facts) {
   for (const KernelFacts& kernel : facts.kernels) {
     launches += kernel.facts.get("launches");
     instructions += kernel.facts.get("instruction_count.warp_instructions");
-    moved += bytes_moved(kernel.facts);
-    asked += bytes_asked(kernel.facts);
+    moved += kernel.facts.get("traffic.transferred");
+    asked += kernel.facts.get("traffic.requested");
     if (std::ranges::count(devices, kernel.device) == 0) devices.push_back(kernel.device);
   }
   const auto several = [](double number, const std::string& name) {

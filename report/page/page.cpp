@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
+#include "report/coverage_share.h"
+#include "report/findings/facts.h"
 #include "report/page/embedded.h"
 #include "report/page/source_files.h"
 #include "report/tables/bar_chart.h"
@@ -14,8 +17,8 @@
 namespace lynxpp::report {
 namespace {
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 /// Joins JSON texts to a list.
@@ -56,6 +59,37 @@ std::string sources_of(const Summary& summary, SourceTexts texts) {
   return joined(sources);
 }
 
+/// Returns each kernel's share of the run, time and traffic, as the summary in text has them.
+nlohmann::ordered_json kernels_of(const RunFacts& facts) {
+  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  for (const KernelFacts& each : facts.kernels) {
+    nlohmann::ordered_json& kernel = kernels.emplace_back();
+    kernel["kernel"] = each.kernel;
+    kernel["device"] = each.device;
+    if (!each.ranges.empty()) kernel["ranges"] = each.ranges;
+    kernel["share"] = each.weight;
+    for (const auto& [member, fact] : {std::pair("milliseconds", "milliseconds"),
+                                       {"requested", "traffic.requested"},
+                                       {"transferred", "traffic.transferred"}}) {
+      if (const double* const value = each.facts.find(fact)) kernel[member] = *value;
+    }
+  }
+  return kernels;
+}
+
+/// Returns the kernels and launches that were counted, and all of them.
+nlohmann::ordered_json measured_of(const CoverageShare& share) {
+  const CoverageShare::Part &first = share.without_ptx, &second = share.refused;
+  const auto counted = [](auto all, auto without_ptx, auto refused) {
+    return nlohmann::ordered_json{{"counted", all - without_ptx - refused}, {"all", all}};
+  };
+  nlohmann::ordered_json object{{"kernels", counted(share.all.kernels, first.kernels, second.kernels)},
+                                {"launches", counted(share.all.launches, first.launches, second.launches)}};
+  if (share.has_times)
+    object["milliseconds"] = counted(share.all.milliseconds, first.milliseconds, second.milliseconds);
+  return object;
+}
+
 std::string base64_of(std::string_view bytes) {
   static constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -87,8 +121,13 @@ void put(std::string& page, std::string_view mark, std::string_view text) {
 
 }  // namespace
 
+void PageSink::process(const ProcessRecord& record) {
+  if (processes_.size() < listed_records) processes_.push_back(json_line_of(record));
+}
+
 void PageSink::launch(const LaunchRecord& record) {
   SummarySink::launch(record);
+  if (record.place) last_us_ = std::max(last_us_, record.place->end_us);
   if (launches_.size() == listed_records) {
     further_launches_ += record.launches();
     return;
@@ -118,6 +157,10 @@ std::string PageSink::data(const std::string& title, SourceTexts texts) const {
   std::string text = "{\"page\":1,\"title\":" + json_text(title);
   text += ",\"summary\":";
   text += trim(to_json(all, 0));
+  text += ",\"kernels\":" + json_text(kernels_of(facts_of(all)));
+  text += ",\"measured\":" + json_text(measured_of(coverage_share_of(all)));
+  text += ",\"processes\":" + joined(processes_);
+  text += ",\"last_us\":" + std::to_string(last_us_);
   text += ",\"sites\":" + list_of(all.sites, second);
   text += ",\"timings\":" + list_of(all.timings, same);
   text += ",\"coverage\":" + list_of(all.coverage, same);

@@ -16,6 +16,7 @@ enum class SourceTexts { embedded, left_out };
 class PageSink : public SummarySink {
  public:
   using SummarySink::SummarySink;
+  void process(const ProcessRecord& record) override;
   void launch(const LaunchRecord& record) override;
   void device(const DeviceRecord& record) override;
   void activity(const ActivityRecord& record) override;
@@ -27,11 +28,13 @@ class PageSink : public SummarySink {
   /// The page has at most this many launches and activities, the first ones.
   static constexpr std::size_t listed_records = 10'000;
 
-  std::vector<std::string> launches_;  ///< JSON, without arrays
+  std::vector<std::string> processes_;  ///< JSON, as below
+  std::vector<std::string> launches_;   ///< without arrays
   std::vector<std::string> devices_;
   std::vector<std::string> activities_;
   std::uint64_t further_launches_ = 0;
   std::uint64_t further_activities_ = 0;
+  std::uint64_t last_us_ = 0;  ///< when the last launch was seen to end; 0: unknown
 };
 
 /// Returns the page if lynxpp was built with it, else the plain page (to_html).

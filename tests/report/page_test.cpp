@@ -57,6 +57,34 @@ TEST(Page, DataHasSitesTheirTextAndLaunches) {
   EXPECT_EQ(data["further_launches"], 0);
 }
 
+TEST(Page, DataHasTheProcessAndWhatWasMeasured) {
+  ProcessRecord process;
+  process.process = "0123456789ab";
+  process.command = {"./app", "a b"};
+  LaunchRecord launch = vecadd_launch();
+  launch.spec = "memory_efficiency";
+  launch.results = {
+      number<std::uint64_t>("load_bytes_asked", 30), number<std::uint64_t>("load_bytes_moved", 32),
+      number<std::uint64_t>("store_bytes_asked", 4), number<std::uint64_t>("store_bytes_moved", 64)};
+  launch.place.emplace().end_us = 9;
+  CoverageRecord counted{launch.kernel, true, "", 1, 1, 5, {}};
+  CoverageRecord closed{"g", false, "no PTX", 3, 0, 0, {}};
+  closed.lacks_ptx = true;
+  PageSink sink;
+  sink.process(process);
+  replay({launch, counted, closed}, sink);
+  const Json data = Json::parse(sink.data("t"));
+  EXPECT_EQ(data["processes"][0]["command"], Json({"./app", "a b"}));
+  EXPECT_EQ(data["last_us"], 9);
+  EXPECT_EQ(data["measured"],
+            Json::parse(R"({"kernels":{"counted":1,"all":2},"launches":{"counted":1,"all":4}})"));
+  ASSERT_EQ(data["kernels"].size(), 1u);
+  EXPECT_EQ(data["kernels"][0]["share"], 1);
+  EXPECT_EQ(data["kernels"][0]["requested"], 34);
+  EXPECT_EQ(data["kernels"][0]["transferred"], 96);
+  EXPECT_FALSE(data["kernels"][0].contains("milliseconds"));
+}
+
 Json sources_of(const std::vector<std::string>& files, SourceTexts texts = SourceTexts::embedded) {
   SitesRecord sites = small_sites();
   sites.files = files;

@@ -158,6 +158,8 @@ TEST(ThisProcess, IsIdentifiedOnce) {
   EXPECT_EQ(first.process.find_first_not_of("0123456789abcdef"), std::string::npos);
   EXPECT_EQ(first.pid, static_cast<std::uint64_t>(getpid()));
   EXPECT_TRUE(first.program.ends_with("session_test")) << first.program;
+  ASSERT_FALSE(first.command.empty());
+  EXPECT_TRUE(first.command[0].ends_with("session_test")) << first.command[0];
 }
 
 }  // namespace
