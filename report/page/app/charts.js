@@ -1,8 +1,7 @@
-// The block graph, histograms, heat maps and the timeline of multiprocessors.
+// The block graph, distributions, heat maps and the timeline of multiprocessors.
 import { Graph, layout } from "@dagrejs/dagre";
-import uPlot from "uplot";
-import { element, heat } from "./dom.js";
-import { edgesOf, format, hexadecimal, isBits, ptxLines } from "./model.js";
+import { bar, element, heat } from "./dom.js";
+import { compact, edgesOf, format, hexadecimal, isBits, percent } from "./model.js";
 
 const svg = (name, attributes, ...children) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -19,62 +18,118 @@ const roundTrip = ({ x, y, width }) => {
   return { path: `M${edge} ${y + 9}C${edge + 34} ${y + 22} ${edge + 34} ${y - 22} ${edge} ${y - 9}`, at: { x: edge + 28, y: y + 4 } };
 };
 
-export function blockGraph(kernel) {
+const nodeSize = { width: 270, height: 46 };
+
+/** Places blocks and, as groups named "loop N" by their header N, loops. */
+function placed(sites, edges) {
+  const graph = new Graph({ compound: true });
+  graph.setGraph({ rankdir: "TB", nodesep: 30, ranksep: 30, marginx: 10, marginy: 10 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  const { instructions: counts, loop } = sites.blocks;
+  const outer = (block) => loop?.[block] ?? null;
+  const blocks = counts.map((_, block) => block).filter((block) => counts[block]);
+  const headers = new Set([...blocks.map(outer).filter((each) => each !== null), ...edges.filter(({ from, to }) => from === to).map(({ from }) => from)]);
+  for (const block of blocks) graph.setNode(String(block), { ...nodeSize });
+  for (const header of headers) graph.setNode(`loop ${header}`, {});
+  const join = (child, header) => header !== null && graph.setParent(child, `loop ${header}`);
+  for (const block of blocks) join(String(block), headers.has(block) ? block : outer(block));
+  for (const header of headers) join(`loop ${header}`, outer(header));
+  for (const { from, to } of edges) if (from !== to) graph.setEdge(String(from), String(to));
+  layout(graph);
+  return { graph, blocks, headers };
+}
+
+/** Draws the control flow graph; `measure` is that of the code view, `textOf` returns the line of an instruction. */
+export function blockGraph({ sites }, measure, textOf) {
   const most = 400;
-  const { sites } = kernel;
-  const edges = edgesOf(sites, ptxLines(sites));
   const say = (text) => element("p", { class: "missing" }, text);
-  if (!edges) return say("The records contain no PTX of this kernel, so its control flow is unknown.");
-  const count = sites.blocks.first.length;
-  if (count > most) return say(`${format(count)} basic blocks are too many to draw (limit: ${most}); the table of sites lists them.`);
-  const byBlock = kernel.hot.filter((each) => each.site === "block");
-  const byInstruction = kernel.hot.filter((each) => each.site === "instruction" && each.sum !== null);
-  const metrics = [...byBlock, ...byInstruction];
-  const box = element("div", { class: "graph" });
-  const metric = element("select", { "aria-label": "metric of the graph" }, ...metrics.map((each, i) => element("option", { value: i }, each.name)));
-  const draw = () => {
-    const array = metrics[metric.value || 0];
-    const values = sites.blocks.first.map((first, block) => {
-      if (!array) return 0;
-      if (array.site === "block") return array.values[block] ?? 0;
-      return array.values.slice(first, first + sites.blocks.instructions[block]).reduce((a, b) => a + (b ?? 0), 0);
-    });
-    const greatest = Math.max(0, ...values);
-    const graph = new Graph();
-    graph.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 32, marginx: 10, marginy: 10 });
-    graph.setDefaultEdgeLabel(() => ({}));
-    values.forEach((_, block) => sites.blocks.instructions[block] && graph.setNode(String(block), { width: 150, height: 42 }));
-    for (const { from, to } of edges) graph.setEdge(String(from), String(to));
-    layout(graph);
-    const points = graph.edges().flatMap((each) => graph.edge(each).points);
-    const ofRoundTrips = edges.filter(({ from, to }) => from === to).map(({ from }) => graph.node(String(from)).x + 140);
-    const width = Math.max(graph.graph().width, ...points.map((each) => each.x + 20), ...ofRoundTrips);
-    const left = Math.min(0, ...points.map((each) => each.x - 20));
-    const { height } = graph.graph();
-    const drawing = svg("svg", { width: width - left, height, viewBox: `${left} 0 ${width - left} ${height}`, role: "img", "aria-label": "basic blocks" },
-      svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
-        svg("path", { d: "M0 0L8 4L0 8z", class: "arrow" }))));
-    for (const { from, to, label } of edges) {
-      const { path, at } = from === to ? roundTrip(graph.node(String(from))) : through(graph.edge(String(from), String(to)).points);
-      drawing.append(svg("path", { class: "edge", d: path, "marker-end": "url(#arrow)" }));
-      if (label) drawing.append(svg("text", { class: "edge-label", x: at.x, y: at.y }, label));
-    }
-    for (const name of graph.nodes()) {
-      const { x, y } = graph.node(name);
-      const first = sites.blocks.first[name];
-      const line = sites.instructions.line.slice(first, first + sites.blocks.instructions[name]).find(Boolean);
-      const node = svg("g", { class: "node", "data-block": name },
-        svg("rect", { x: x - 75, y: y - 21, width: 150, height: 42, rx: 5 }),
-        svg("rect", { x: x - 75, y: y - 21, width: 150, height: 42, rx: 5, style: `fill:${greatest > 0 && values[name] > 0 ? heat(values[name] / greatest) : "none"}` }),
-        svg("text", { x, y: y - 4 }, `block ${name}, ${sites.blocks.instructions[name]} instructions`),
-        svg("text", { x, y: y + 12 }, (array ? format(values[name]) : "") + (line ? `  · line ${line}` : "")));
-      drawing.append(node);
-    }
-    box.replaceChildren(drawing);
-  };
-  metric.onchange = draw;
-  draw();
-  return element("div", {}, metrics.length ? element("div", { class: "controls" }, element("label", {}, "heat by ", metric)) : "", box);
+  const edges = edgesOf(sites);
+  if (!edges) return say("The records contain no control flow of this kernel.");
+  const { first, instructions: counts } = sites.blocks;
+  if (first.length > most) return say(`${format(first.length)} basic blocks are too many to draw (limit: ${most}); the table of basic blocks lists them.`);
+  const { graph, blocks, headers } = placed(sites, edges);
+  const values = first.map((at, block) => measure?.values.slice(at, at + counts[block]).reduce(measure.adds ? (a, b) => a + (b ?? 0) : (a, b) => Math.max(a, b ?? 0), 0) ?? 0);
+  const greatest = Math.max(...values);
+  const lineOf = (block) => sites.instructions.line.slice(first[block], first[block] + counts[block]).find(Boolean);
+  const points = graph.edges().flatMap((each) => graph.edge(each).points.map(({ x }) => x));
+  const { width: laid, height } = graph.graph();
+  const left = Math.min(0, ...points.map((x) => x - 20));
+  const width = Math.max(laid, ...points.map((x) => x + 20)) + 40 - left;
+  // Text stays readable: a wider graph is scrolled.
+  const drawing = svg("svg", { viewBox: `${left} 0 ${width} ${height}`, style: `width:${width}px;min-width:${Math.round(0.8 * width)}px;max-width:100%`, role: "img", "aria-label": "basic blocks" },
+    svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+      svg("path", { d: "M0 0L8 4L0 8z", class: "arrow" }))));
+  const boxOf = ({ x, y, width: w, height: h }, more = {}) => svg("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 5, ...more });
+  const depth = (header) => { const parent = graph.parent(`loop ${header}`); return parent ? 1 + depth(parent.slice(5)) : 0; };
+  for (const header of [...headers].sort((a, b) => depth(a) - depth(b))) {
+    const around = graph.node(`loop ${header}`);
+    const line = lineOf(header);
+    drawing.append(svg("g", { class: "loop", "data-loop": header }, boxOf({ ...around, y: around.y - 6, height: around.height + 12 }),
+      svg("text", { x: around.x - around.width / 2 + 6, y: around.y - around.height / 2 + 3 }, `loop${line ? `, line ${line}` : ""}`)));
+  }
+  for (const { from, to, label } of edges) {
+    const { path, at } = from === to ? roundTrip(graph.node(String(from))) : through(graph.edge(String(from), String(to)).points);
+    drawing.append(svg("path", { class: "edge", d: path, "marker-end": "url(#arrow)" }));
+    if (label) drawing.append(svg("text", { class: "edge-label", x: at.x, y: at.y }, label));
+  }
+  const hottest = graph.node(String(blocks.reduce((a, b) => (values[b] > values[a] ? b : a))));
+  const box = element("div", { class: "graph", tabindex: 0 }, drawing);
+  requestAnimationFrame(() => {
+    const scale = drawing.clientWidth / width;
+    box.scrollTo((hottest.x - left) * scale - box.clientWidth / 2, hottest.y * scale - box.clientHeight / 2);
+  });
+  const cut = (text) => (text.length > 38 ? `${text.slice(0, 37)}…` : text);
+  for (const block of blocks) {
+    const node = graph.node(String(block));
+    const share = greatest > 0 ? values[block] / greatest : 0;
+    drawing.append(svg("g", { class: "node", "data-block": block }, boxOf(node), boxOf({ ...node }, { style: `fill:${share > 0 ? heat(share) : "none"}` }),
+      svg("text", { x: node.x, y: node.y - 5 }, cut(textOf(first[block]) || `block ${block}`)),
+      svg("text", { x: node.x, y: node.y + 13, class: "count" }, `${counts[block]} instruction${counts[block] === 1 ? "" : "s"}${values[block] ? ` · ${format(values[block])}` : ""}`)));
+  }
+  return element("div", {}, element("p", { class: "detail" }, measure ? `Numbers and heat: ${measure.name}, as in the source.` : ""), box);
+}
+
+/** Draws bins [{low, high, count}], high exclusive, as rows with their bounds; empty ends are left out. */
+function bins(title, list, unit, note = "") {
+  const most = 24;
+  const from = list.findIndex(({ count }) => count > 0);
+  if (from < 0) return element("p", { class: "missing" }, `${title}: empty.`);
+  const shown = list.slice(from, list.findLastIndex(({ count }) => count > 0) + 1);
+  const step = Math.ceil(shown.length / most);
+  const rows = Array.from({ length: Math.ceil(shown.length / step) }, (_, i) => {
+    const part = shown.slice(i * step, (i + 1) * step);
+    return { low: part[0].low, high: part.at(-1).high, count: part.reduce((sum, { count }) => sum + count, 0) };
+  });
+  const greatest = Math.max(...rows.map(({ count }) => count));
+  const total = rows.reduce((sum, { count }) => sum + count, 0);
+  const bounds = ({ low, high }) => (high === undefined || high - low === 1 ? format(low) : Number.isInteger(low) ? `${format(low)}–${format(high - 1)}` : `${format(low)}–${format(high)}`);
+  return element("div", { class: "bins" }, element("h4", {}, title), element("table", {}, ...rows.map((row) =>
+    element("tr", {}, element("th", {}, `${bounds(row)} ${unit}`.trim()), element("td", {}, bar(row.count / greatest, "")),
+      element("td", { class: "count", title: format(row.count) }, row.count ? `${format(row.count)} · ${percent(row.count / total)}` : "")))), element("p", { class: "detail" }, note));
+}
+
+/** Draws a histogram, with its bounds or, as the runtime's distribution, by powers of two; rows of several dimensions are summed. */
+export function histogram(array) {
+  const count = array.extents ? array.extents.at(-1) : array.values.length;
+  const bounds = array.bounds?.length ? array.bounds : Array.from({ length: count + 1 }, (_, i) => 2 ** i);
+  const list = Array.from({ length: count }, (_, bin) => {
+    let sum = 0;
+    for (let at = bin; at < array.values.length; at += count) sum += array.values[at] ?? 0;
+    return { low: bounds[bin], high: bounds[bin + 1], count: sum };
+  });
+  const beyond = array.below || array.beyond ? `Below the bins ${format(array.below)}, above ${format(array.beyond)}.` : "";
+  return bins(array.name, list, array.bounds?.length ? "" : "cycles", beyond);
+}
+
+/** Draws how an array's elements, one for each thread block, are distributed. */
+export function distribution(array) {
+  const values = array.values.filter((each) => each !== null);
+  const [low, high] = values.reduce(([a, b], each) => [Math.min(a, each), Math.max(b, each)], [Infinity, -Infinity]);
+  const width = 2 ** Math.max(0, Math.ceil(Math.log2((high - low + 1) / 16)));
+  const from = Math.floor(low / width) * width;
+  const counts = Array.from({ length: Math.floor((high - from) / width) + 1 }, () => 0);
+  for (const each of values) counts[Math.floor((each - from) / width)] += 1;
+  return bins(`${array.name} of ${format(values.length)} blocks`, counts.map((count, i) => ({ low: from + i * width, high: from + (i + 1) * width, count })), array.unit ?? "");
 }
 
 /** Returns the resolved color for a canvas: the property itself may be light-dark(…). */
@@ -86,36 +141,9 @@ const colour = (name) => {
   return color;
 };
 
-export function histogram(array) {
-  const bins = array.extents ? array.extents.at(-1) : array.values.length;
-  const rows = array.values.length / bins;
-  const counts = Array.from({ length: bins }, (_, bin) => {
-    let sum = 0;
-    for (let row = 0; row < rows; ++row) sum += array.values[row * bins + bin] ?? 0;
-    return sum;
-  });
-  const box = element("div", { class: "chart" });
-  const width = Math.min(900, Math.max(420, document.body.clientWidth - 120));
-  const bar = colour("--accent");
-  requestAnimationFrame(() => new uPlot({
-    width, height: 220, title: array.name, legend: { live: true },
-    scales: { x: { time: false, range: [-0.6, bins - 0.4] }, y: { range: (_, low, high) => [0, high || 1] } },
-    axes: [
-      { stroke: colour("--text"), grid: { show: false }, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) && array.bounds?.[tick] !== undefined ? format(array.bounds[tick]) : "")) },
-      { stroke: colour("--text"), grid: { stroke: colour("--border") }, size: 90, values: (_, ticks) => ticks.map(format) },
-    ],
-    series: [
-      { label: "from", value: (_, bin) => (bin === null ? "" : format(array.bounds?.[bin] ?? bin)) },
-      { label: array.unit || "count", fill: bar, stroke: bar, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, 60] }), value: (_, value) => format(value) },
-    ],
-  }, [counts.map((_, i) => i), counts], box));
-  const beyond = (array.below || array.beyond) ? element("p", {}, `below the bins ${format(array.below)}, above ${format(array.beyond)}`) : "";
-  return element("div", {}, box, beyond);
-}
-
-/** Returns "29 cycles"; IDs are "sm 29", and bit patterns have no unit. */
+/** Returns "29 cycles"; bit patterns have no unit. */
 const amount = ({ name, unit }, value) =>
-  unit === "id" ? `${name} ${format(value)}` : isBits(name, unit) ? hexadecimal(value) : `${format(value)} ${unit ?? ""}`.trimEnd();
+  isBits(name, unit) ? hexadecimal(value) : `${format(value)} ${unit ?? ""}`.trimEnd();
 
 /** Draws one cell per element; larger values are darker. One-dimensional arrays are wrapped. */
 export function heatMap(array) {
@@ -179,6 +207,7 @@ export function timeline(table, modelled) {
     const canvas = element("canvas", { width: width + left, height: Math.max(20, y), "aria-label": "thread blocks by multiprocessor" });
     const context = canvas.getContext("2d");
     context.font = "10px system-ui";
+    const colours = [colour("--accent"), colour("--hot")];
     for (const each of sms) {
       context.fillStyle = colour("--text");
       context.fillText(`SM ${each}`, 2, top.get(each) + 8);
@@ -186,7 +215,7 @@ export function timeline(table, modelled) {
     for (const each of shown) {
       each.x = left + ((each.begin - from) / (to - from)) * width;
       each.width = Math.max(1, ((each.end - each.begin) / (to - from)) * width);
-      context.fillStyle = `hsl(${(each.slot * 47 + 200) % 360} 55% 55%)`;
+      context.fillStyle = colours[each.slot % 2];
       context.fillRect(each.x, top.get(each.sm) + each.slot * height, Math.max(0.5, each.width - 0.5), height - 1);
     }
     const told = element("p", { class: "detail" }, `${format(shown.length)} rows in ${format(to - from)} ns${modelled(shown[0].launch) ? ` (${modelled(shown[0].launch)})` : ""}`);

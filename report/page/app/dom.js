@@ -5,12 +5,20 @@ export function element(name, attributes = {}, ...children) {
     if (key.startsWith("on")) node[key] = value;
     else node.setAttribute(key, value === true ? "" : value);
   }
-  node.append(...children.filter((child) => child !== ""));
+  node.append(...children.filter((child) => child !== "" && child));
   return node;
 }
 
-/** Returns the color of `share`, from 0 to 1. */
-export const heat = (share) => `rgba(226, 106, 31, ${(0.06 + 0.64 * Math.sqrt(Math.min(1, share))).toFixed(2)})`;
+export const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+
+/** Returns the color of `share`, from 0 to 1: one hue, so that only lightness matters. */
+export const heat = (share) => `rgba(213, 94, 0, ${(0.06 + 0.64 * Math.sqrt(Math.min(1, share))).toFixed(2)})`;
+
+/** Returns a bar of `share`, from 0 to 1, with a text on it. */
+export function bar(share, text, title = "") {
+  const width = `width:${(100 * Math.min(1, share)).toFixed(2)}%`;
+  return element("div", { class: "share", title }, element("i", { style: width }), element("b", {}, text));
+}
 
 /** Returns a section whose content is created when it is first opened. */
 export function section(title, make, isOpen = true) {

@@ -1,9 +1,9 @@
-// The page: an overview of kernels, and details of the selected one.
+// The page: the run, its findings, its kernels, and details of the selected one.
 import { TabulatorFull as Tabulator } from "tabulator-tables";
-import { blockGraph, heatMap, histogram, timeline, timelineColumns } from "./charts.js";
+import { blockGraph, distribution, heatMap, histogram, timeline, timelineColumns } from "./charts.js";
 import { codeView } from "./code.js";
-import { element, section } from "./dom.js";
-import { benefitOf, format, hexadecimal, isBits, kernelsOf, placeOf, shortFile } from "./model.js";
+import { bar, element, escape, section } from "./dom.js";
+import { activeLanes, compact, figuresOf, format, hexadecimal, isBits, isMeaningless, kernelsOf, percent, placeOf, shortFile, time } from "./model.js";
 
 const data = window.lynxppData;
 const kernels = kernelsOf(data);
@@ -12,16 +12,6 @@ const number = { hozAlign: "right", headerHozAlign: "right", sorter: "number", f
 
 /** Returns the column options for numbers of this name and unit. */
 const numbersOf = (name, unit) => (isBits(name, unit) ? { ...number, formatter: (cell) => hexadecimal(cell.getValue()) } : number);
-
-function share(values, of) {
-  const total = values.reduce((sum, each) => sum + (each ?? 0), 0);
-  return (cell) => {
-    const value = of(cell.getRow().getData());
-    if (value === null || value === undefined || total === 0) return "–";
-    const percent = (100 * value) / total;
-    return `<div class="share" title="${percent.toFixed(2)} %"><i style="width:${percent.toFixed(2)}%"></i><b>${percent.toFixed(1)} %</b></div>`;
-  };
-}
 
 /** Returns a scrollable, sortable table that renders only visible rows. */
 function table(columns, rows, options = {}) {
@@ -35,87 +25,97 @@ function table(columns, rows, options = {}) {
 const filtered = { headerFilter: "input", headerFilterPlaceholder: "filter" };
 const numbersFiltered = { headerFilter: "number", headerFilterFunc: ">=", headerFilterPlaceholder: "from" };
 
-function overview(show) {
-  const scalars = new Map();
-  for (const kernel of kernels) for (const metric of kernel.metrics) scalars.set(`${metric.spec}\n${metric.name}`, metric);
-  const columns = [
-    { title: "kernel", field: "name", frozen: true, minWidth: 240, maxWidth: 520, ...filtered },
-    { title: "launches", field: "launches", ...number, ...numbersFiltered },
-  ];
-  if (kernels.some((each) => each.ranges)) columns.push({ title: "in ranges", field: "ranges", ...filtered });
-  if (new Set(kernels.map((each) => each.device)).size > 1) columns.push({ title: "device", field: "device", ...filtered });
-  const timed = kernels.find((each) => each.time !== null);
-  if (timed) {
-    columns.push({ title: timed.timeKind.startsWith("modelled") ? "ms (modelled)" : "ms (instrumented)", field: "time", ...number },
-      { title: "share of time", field: "time", width: 140, sorter: "number", formatter: share(kernels.map((each) => each.time), (row) => row.time) });
-  }
-  if (kernels.some((each) => each.bytes !== null)) {
-    columns.push({ title: "bytes", field: "bytes", ...number, headerTooltip: kernels.find((each) => each.bytesName).bytesName },
-      { title: "share of traffic", field: "bytes", width: 140, sorter: "number", formatter: share(kernels.map((each) => each.bytes), (row) => row.bytes) });
-  }
-  if (kernels.some((each) => each.findings.length)) columns.push({ title: "findings", field: "findings", ...number, mutator: undefined });
-  const fields = [...scalars].map(([key, metric], i) => ({ key, field: `m${i}`, metric }));
-  for (const { field, metric } of fields)
-    columns.push({ title: metric.name, field, ...number, headerTooltip: `${metric.spec}; ${metric.fold} over launches`, titleFormatter: () =>
-      `${escape(metric.name)}<br><small>${escape([metric.unit, metric.fold].filter(Boolean).join(", "))}</small>` });
-  const rows = kernels.map((each) => {
-    const row = { id: each.id, name: each.name, launches: each.launches, ranges: each.ranges, device: each.device, time: each.time, bytes: each.bytes,
-      bytesName: each.bytesName, findings: each.findings.length };
-    for (const { key, field } of fields) {
-      const metric = each.metrics.find((other) => `${other.spec}\n${other.name}` === key);
-      row[field] = metric ? metric.value : null;
-    }
-    return row;
-  });
-  const box = table(columns, rows, { now: true, selectableRows: 1, height: rows.length > 12 ? "420px" : undefined,
-    initialSort: [{ column: timed ? "time" : rows.some((row) => row.bytes !== null) ? "bytes" : "launches", dir: "desc" }] });
-  box.id = "overview";
-  box.tabulator.on("rowClick", (_, row) => show(row.getData().id));
-  return box;
-}
-
-const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
-
+const several = (count, name) => `${format(count)} ${name}${count === 1 ? "" : /(ch|s)$/.test(name) ? "es" : "s"}`;
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
 
-/** Renders a finding about the kernel, a location or an array (without an estimate). Reasons and advice appear once per rule; `said` has the rules so far. */
-function finding(each, said, title) {
-  const place = placeOf(each);
-  const head = [each.benefit === undefined ? "" : `${each.rule}, ${benefitOf(each)}`, place && `${place} (${[each.place.opcode, each.place.object].filter(Boolean).join(", ")})`, each.array].filter(Boolean).join(": ");
-  const isNew = each.benefit === undefined || !said.has(each.rule);
-  said.add(each.rule);
-  return element("li", {}, title ?? "", head ? element("b", {}, `${head}: `) : "", sentence(each.sentence),
-    isNew && each.why ? element("p", { class: "try" }, `Why: ${sentence(each.why)}`) : "", isNew && each.what_to_try ? element("p", { class: "try" }, `Try: ${sentence(each.what_to_try)}`) : "");
+/** Returns the name without return type and parameters. */
+function shortName(name) {
+  let depth = 0, at = name.length;
+  if (!name.endsWith(")")) return name;
+  do depth += { ")": 1, "(": -1 }[name[--at]] ?? 0; while (depth > 0 && at > 0);
+  return name.slice(0, at).replace(/^void /, "") || name;
 }
 
+const { shares_of: unit, list: everyFinding } = data.summary.findings;
+const benefitOf = ({ benefit }) => (benefit === null || benefit === undefined ? "" : `at most ${percent(benefit)}`);
 const isWorthReading = (each) => (each.benefit === null ? each.weight >= 0.05 : each.benefit === undefined || each.benefit >= 0.01);
 
-function findingsList(list, name, titleOf) {
-  const said = new Set();
-  return element(name, { class: "findings" }, ...list.map((each) => finding(each, said, titleOf?.(each))));
+/** Renders a finding; a finding of the run is a link, by its number, that opens the kernel at its line. */
+function card(each, kernel) {
+  const at = everyFinding.indexOf(each);
+  const place = [placeOf(each), [each.place?.opcode, each.place?.object].filter(Boolean).join(", "), each.array].filter(Boolean).join(" · ");
+  const [what] = each.what_to_try.split(/[;:]/);
+  const title = [element("b", {}, sentence(each.rule).slice(0, -1)), element("span", { title: kernel.name }, shortName(kernel.name)), place && element("span", {}, place)];
+  const gain = benefitOf(each);
+  return element("li", { class: "card" },
+    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (estimated)` }, gain, bar(each.benefit, "")) : element("span", { class: "facts" }, "gain not estimated"),
+    element("div", {}, at < 0 ? element("p", {}, ...title) : element("a", { href: `#finding=${at}` }, ...title), what ? element("p", { class: "try" }, sentence(what)) : "",
+      element("details", { open: !what }, element("summary", {}, "Why"), element("p", {}, sentence(each.sentence)), each.why ? element("p", {}, sentence(each.why)) : "",
+        what ? element("p", {}, `Try: ${sentence(each.what_to_try)}`) : "")));
 }
 
-function findings(kernel) {
-  const first = kernel.findings.filter(isWorthReading);
-  const rest = kernel.findings.filter((each) => !isWorthReading(each));
-  return element("div", {}, findingsList(first, "ul"), rest.length
-    ? element("details", { class: "rest" }, element("summary", {}, `${format(rest.length)} with a benefit below 1 % of the run`), findingsList(rest, "ul")) : "");
+const cards = (list) => element("ol", { class: "cards" }, ...list.map(([each, kernel]) => card(each, kernel)));
+
+const kernelOf = new Map(kernels.flatMap((kernel) => kernel.findings.map((each) => [each, kernel])));
+/** The findings of the run that are listed at its top; the others are listed with their kernels, so that each appears once. */
+const worth = everyFinding.filter((each) => isWorthReading(each) && kernelOf.has(each));
+const first = worth.slice(0, 12).map((each) => [each, kernelOf.get(each)]);
+const listed = new Set(first.map(([each]) => each));
+
+function findings() {
+  if (!first.length) return everyFinding.length || kernels.every(({ sites }) => !sites) ? "" : element("p", { class: "facts" }, "No rule found anything to improve.");
+  return element("section", { id: "findings" }, element("h2", {}, "Where to look first"),
+    element("p", { class: "facts" }, `Bars: the share of the run's ${unit} that could be saved at most (estimated).`),
+    cards(first.slice(0, 5)), first.length > 5 ? section(several(first.length - 5, "more finding"), () => cards(first.slice(5)), false) : "",
+    worth.length > first.length ? element("p", { class: "facts" }, `${format(worth.length - first.length)} more are listed with their kernels.`) : "",
+    first.some(([{ place }]) => place && !place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : "");
 }
 
-/** Returns the name without return type, template arguments and parameters. */
-const shortName = (name) => /([\w~][\w~:]*)(?:<.*>)?\(/.exec(name)?.[1] ?? name;
-
-/** Lists the findings of all kernels with the largest benefit. */
-function whereToLook() {
-  const most = 12;
-  const { shares_of, list } = data.summary.findings;
-  const worth = list.filter(isWorthReading);
-  if (!worth.length) return "";
-  const kernelOf = (each) => kernels.find((kernel) => kernel.findings.includes(each));
-  return section("Where to look first", () => element("div", {}, element("p", { class: "facts" }, `Ordered by the share of the run's ${shares_of} that could be saved at most (estimated).`),
-    findingsList(worth.slice(0, most), "ol", (each) => element("a", { href: `#kernel=${kernelOf(each)?.id}`, title: each.demangled }, shortName(each.demangled))),
-    worth.length > most ? element("p", {}, `${format(worth.length - most)} more are listed with their kernels.`) : "",
-    worth.some((each) => each.place && !each.place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : ""));
+/** Returns the table of kernels: five columns, of which results fill those that are unknown, and one to choose. */
+function overview(show) {
+  const scalars = new Map();
+  for (const kernel of kernels) for (const metric of kernel.metrics) scalars.set(`${metric.spec}: ${metric.name}`, metric);
+  const named = new Map(); // full names by short name
+  for (const { name } of kernels) named.set(shortName(name), (named.get(shortName(name)) ?? new Set()).add(name));
+  const devices = new Set(kernels.map(({ device }) => device)).size;
+  const rows = kernels.map((each) => {
+    const worst = each.findings.find((other) => other.benefit !== undefined && isWorthReading(other));
+    return { id: each.id, name: [each.name, each.ranges && `in ${each.ranges}`, devices > 1 && `on ${each.device}`].filter(Boolean).join(" "),
+      launches: each.launches, share: each.share, traffic: each.transferred, lanes: activeLanes(each), worst: worst && [worst.rule, benefitOf(worst).replace("at most", "≤")].filter(Boolean).join(", "), gain: worst?.benefit ?? 0, each,
+      ...Object.fromEntries(each.metrics.map(({ spec, name, value }) => [`${spec}: ${name}`, value])) };
+  });
+  const drawn = (share, text, title) => (cell) => {
+    const row = cell.getRow().getData();
+    return share(row) === undefined || share(row) === null ? "–" : bar(share(row), text(row), title?.(row) ?? "");
+  };
+  const bars = { sorter: "number", minWidth: 150 };
+  const columns = [
+    { title: "kernel", field: "name", minWidth: 260, widthGrow: 2, tooltip: true, ...filtered,
+      formatter: (cell) => {
+        const { name, launches, each } = cell.getRow().getData();
+        return `${escape(named.get(shortName(each.name)).size === 1 ? name.replace(each.name, () => shortName(each.name)) : name)}${launches > 1 ? ` <small>×${format(launches)}</small>` : ""}`;
+      } },
+    { title: `share of ${unit}`, field: "share", ...bars, formatter: drawn((row) => row.share, ({ each }) =>
+      [percent(each.share), time(each.milliseconds)].filter(Boolean).join(" · ")) },
+    rows.some(({ traffic }) => traffic) && { title: "traffic at L1", field: "traffic", ...bars,
+      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred)} bytes`,
+        ({ each }) => `Global loads, stores and asynchronous copies request ${format(each.requested)} bytes in ${format(each.transferred)} bytes of sectors at L1`) },
+    rows.some(({ lanes }) => lanes) && { title: "active lanes", field: "lanes", ...bars, formatter: drawn((row) => row.lanes, (row) => percent(row.lanes)) },
+    rows.some(({ worst }) => worst) && { title: "first finding", field: "gain", sorter: "number", minWidth: 200, widthGrow: 1.6, tooltip: (_, cell) => cell.getRow().getData().worst ?? "", formatter: (cell) => escape(cell.getRow().getData().worst ?? "") },
+  ].filter(Boolean);
+  const column = (key) => ({ title: `${key}${scalars.get(key).unit ? ` (${scalars.get(key).unit})` : ""}`, field: key, ...numbersOf(scalars.get(key).name, scalars.get(key).unit),
+    headerTooltip: `${scalars.get(key).fold} over launches`, minWidth: 110 });
+  const free = [...scalars.keys()].slice(0, Math.max(0, 5 - columns.length - (columns.length > 2 ? 5 : 0)));
+  const box = table([...columns, ...free.map(column)], rows, { now: true, selectableRows: 1, layout: "fitColumns", nestedFieldSeparator: false, initialSort: [{ column: "share", dir: "desc" }] });
+  box.id = "overview";
+  box.tabulator.on("rowClick", (_, row) => show(row.getData().id));
+  let chosen = null;
+  const choice = element("select", { "aria-label": "further column", onchange: () => {
+    if (chosen) box.tabulator.deleteColumn(chosen);
+    chosen = choice.value;
+    if (chosen) box.tabulator.addColumn(column(chosen));
+  } }, element("option", { value: "" }, "further column …"), ...[...scalars.keys()].filter((key) => !free.includes(key)).map((key) => element("option", { value: key }, key)));
+  return { box, choice: scalars.size > free.length ? choice : "" };
 }
 
 function placesTable(kernel, kind) {
@@ -175,33 +175,63 @@ function metrics(kernel) {
     { title: "unit", field: "unit" }, { title: "over launches", field: "fold" }], kernel.metrics);
 }
 
-const isHistogram = (array) => array.bounds?.length > 0 && array.values?.length > 0;
+
+function figures(kernel) {
+  return element("div", { class: "figures" }, ...figuresOf(kernel).map(({ title, rows }) => element("div", {}, element("h4", {}, title),
+    element("table", {}, ...rows.map(({ name, value, share, title: exact }) => element("tr", { title: exact },
+      element("th", {}, name), element("td", {}, share === undefined ? value : bar(share, `${percent(share)}`)), element("td", {}, share === undefined || value === percent(share) ? "" : value)))))));
+}
+
+const isHistogram = (array) => array.values?.length > 0 && (array.bounds?.length > 0 || (array.name === "distribution" && array.spec === "kernel_runtime"));
+const isByBlock = (array) => array.names?.length === 1 && array.names[0] === "BLOCKS" && array.values?.length > 1;
 const isMap = (array) => array.values?.length > 1 && !array.site && !array.table && !isHistogram(array) && !array.name.includes(".");
 
-function kernelView(kernel) {
-  const view = element("section", { id: "kernel" });
-  const extent = (each) => (each ? each.join("×") : "varies");
-  view.append(element("h2", {}, kernel.name), element("p", { class: "facts" },
-    `${format(kernel.launches)} ${kernel.launches === 1 ? "launch" : "launches"} on ${kernel.device}, grid ${extent(kernel.grid)}, block ${extent(kernel.block)}` + (kernel.ranges ? `, in ${kernel.ranges}` : "") +
-    (kernel.time !== null ? `; ${format(kernel.time)} ms (${kernel.timeKind})` : "")));
-  const add = (title, make, isOpen) => view.append(section(title, make, isOpen));
-  if (kernel.findings.length) add("Findings", () => findings(kernel));
-  if (kernel.metrics.length) add("Metrics", () => metrics(kernel));
-  add("Source and PTX", () => codeView(kernel, data.sources));
-  for (const kind of ["instruction", "block"])
-    if (kernel.hot.some((each) => each.site === kind)) add(kind === "instruction" ? "Sites: instructions" : "Sites: basic blocks", () => placesTable(kernel, kind));
-  if (kernel.sites) add("Basic blocks", () => blockGraph(kernel));
-  const timelines = kernel.tables.filter(timelineColumns);
+function threadBlocks(kernel) {
+  const arrays = kernel.arrays.filter((each) => !isMeaningless(kernel, each));
   const modelled = (launch) => {
     const machine = kernel.launchRows.find((each) => each.launch === launch && each.modelled)?.modelled.machine;
     return machine ? `modelled for ${machine}` : "";
   };
-  if (timelines.length) add("Thread blocks on multiprocessors", () =>
-    element("div", {}, ...timelines.map((each) => timeline(each, modelled))));
-  const histograms = kernel.arrays.filter(isHistogram);
+  const isKnown = !isMeaningless(kernel, { unit: "cycles" });
+  return [...arrays.filter((each) => isKnown && isHistogram(each) && each.name === "distribution").map(histogram),
+    ...arrays.filter(isByBlock).map(distribution),
+    ...(isKnown ? kernel.tables.filter(timelineColumns).map((each) => timeline(each, modelled)) : [])];
+}
+
+function kernelView(kernel) {
+  const view = element("section", { id: "kernel" });
+  const extent = (each) => (each ? each.join("×") : "varies");
+  view.append(element("h2", {}, kernel.name), element("p", { class: "facts" }, [`${several(kernel.launches, "launch")} on ${kernel.device}`, `grid ${extent(kernel.grid)}`,
+    `block ${extent(kernel.block)}`, kernel.ranges && `in ${kernel.ranges}`, time(kernel.milliseconds)].filter(Boolean).join(" · ")));
+  const add = (title, make, isOpen) => view.append(section(title, make, isOpen));
+  const rest = kernel.findings.filter((each) => !listed.has(each)).map((each) => [each, kernel]);
+  const [more, small] = [true, false].map((is) => rest.filter(([each]) => isWorthReading(each) === is));
+  if (more.length) add("Findings", () => cards(more));
+  if (small.length) add(`${several(small.length, "finding")} of less than 1 % of the run`, () => cards(small), false);
+  if (kernel.metrics.length) add("Key figures", () => figures(kernel));
+  const code = codeView(kernel, data.sources);
+  const codeSection = section("Source and PTX", () => code);
+  view.append(codeSection);
+  view.querySelectorAll(".section[open]").forEach((each) => each.fill());  // so that the code stays where it is scrolled to
+  view.reveal = (finding) => {
+    codeSection.open = true;
+    code.reveal(finding);
+    (finding.place ? codeSection : view).scrollIntoView({ block: "start" });
+  };
+  if (kernel.sites) {
+    const graph = element("div");
+    code.onmeasure = (measure) => graph.isConnected && graph.replaceChildren(blockGraph(kernel, measure, code.textOf));
+    add("Control flow", () => { graph.append(blockGraph(kernel, code.measure(), code.textOf)); return graph; });
+  }
+  const blocks = threadBlocks(kernel);
+  if (blocks.length) add("Thread blocks", () => element("div", {}, ...blocks));
+  const histograms = kernel.arrays.filter((each) => isHistogram(each) && each.name !== "distribution");
   if (histograms.length) add("Histograms", () => element("div", {}, ...histograms.map(histogram)));
-  const maps = kernel.arrays.filter(isMap);
-  if (maps.length) add("Heat maps of arrays", () => element("div", {}, ...maps.map(heatMap)));
+  const maps = kernel.arrays.filter((each) => isMap(each) && !isMeaningless(kernel, each));
+  if (maps.length) add("Heat maps of arrays", () => element("div", {}, ...maps.map(heatMap)), !blocks.length);
+  for (const kind of ["instruction", "block"])
+    if (kernel.hot.some((each) => each.site === kind)) add(kind === "instruction" ? "Instructions" : "Basic blocks", () => placesTable(kernel, kind), false);
+  if (kernel.metrics.length) add("All results", () => metrics(kernel), false);
   if (kernel.tables.length) add("Tables", () => element("div", {}, ...kernel.tables.map(rowsTable)));
   if (kernel.arrays.length) add("Arrays", () => arraysTable(kernel), false);
   if (kernel.launchRows.length) add("Launches", () => launchesTable(kernel), false);
@@ -209,8 +239,37 @@ function kernelView(kernel) {
   return view;
 }
 
+/** Returns what was measured, of what was launched; a click shows the rest of what is known about the run. */
+function about() {
+  const { kernels: counted, launches, milliseconds } = data.measured;
+  const [part, of] = milliseconds ? [milliseconds, "GPU time (estimated)"] : [launches, "launches"];
+  const text = counted.all ? `${format(counted.counted)} of ${several(counted.all, "kernel")} measured: ${percent(part.counted / Math.max(part.all, Number.MIN_VALUE))} of ${of}` : several(kernels.length, "kernel");
+  return section(text, runSections, kernels.length === 0);
+}
+
+function header(...buttons) {
+  const { processes, devices, timings } = data;
+  const [process] = processes;
+  const words = process?.command?.length ? process.command : process?.program ? [process.program] : [];
+  const command = words.map((each) => (/^[\w@%+=:,./-]+$/.test(each) ? each : `'${each.replaceAll("'", "'\\''")}'`)).join(" ");
+  const names = [...new Set((devices.length ? devices : kernels).map(({ device }) => device))];
+  const milliseconds = data.kernels.reduce((sum, each) => (each.milliseconds === undefined ? sum : (sum ?? 0) + each.milliseconds), null);
+  const modelled = timings.find((each) => each.modelled)?.modelled;
+  const begin = Math.min(...processes.map(({ begin_us }) => begin_us ?? Infinity));
+  const facts = [
+    command && ["command", command],
+    processes.length > 1 && ["processes", `${format(processes.length)} on ${several(new Set(processes.map(({ host }) => host)).size, "host")}`],
+    names.length && [names.every((each) => each.startsWith("cpu")) ? "device" : "GPU", names.join(", ")],
+    Number.isFinite(begin) && ["date", new Date(begin / 1000).toLocaleString("sv-SE")],
+    Number.isFinite(begin) && data.last_us > begin && ["elapsed", `${time((data.last_us - begin) / 1000)} until the last launch ended`],
+    milliseconds !== null && [modelled ? "modelled GPU time" : "GPU time", `${time(milliseconds)}${modelled ? "" : ", instrumented"}`],
+  ].filter(Boolean);
+  return element("header", {}, element("h1", {}, process?.program ? shortFile(process.program) : data.title), ...buttons,
+    element("dl", {}, ...facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))));
+}
+
 function runSections() {
-  const rest = element("section", { id: "run" });
+  const rest = element("div");
   for (const total of data.summary.totals) {
     const rows = Object.entries(total.results).map(([name, value]) => ({ name, unit: total.units?.[name] ?? "",
       value: value?.values ? value.values.slice(0, 64).map(format).join(", ") : format(value?.value !== undefined ? value.value : value) }));
@@ -218,7 +277,7 @@ function runSections() {
   }
   const missing = data.summary.not_instrumented;
   if (missing.length) rest.append(section(`Not instrumented (${missing.length})`, () => table([{ title: "kernel", field: "demangled", ...filtered },
-    { title: "launches", field: "launches", ...number }, { title: "instrumented", field: "instrumented_launches", ...number }, { title: "reason", field: "reason", ...filtered }], missing), kernels.length === 0));
+    { title: "launches", field: "launches", ...number }, { title: "instrumented", field: "instrumented_launches", ...number }, { title: "reason", field: "reason", ...filtered }], missing)));
   if (data.timings.length) rest.append(section("Time of every stage (ms)", () => table([{ title: "kernel", field: "demangled", ...filtered },
     ...["parse_ms", "instrument_ms", "emit_ms", "load_ms", "execute_ms"].map((field) => ({ title: field.slice(0, -3), field, ...number })),
     { title: "modelled for", field: "modelled" }], data.timings), false));
@@ -237,6 +296,23 @@ function runSections() {
   return rest;
 }
 
+/** Moves by keys: between findings and kernels, and to the filter. */
+function listen(event, box, show, isShown) {
+  if (/^(input|select|textarea)$/i.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
+  const near = (list, at, step) => list[Math.min(list.length - 1, Math.max(0, at + step))];
+  if (event.key === "/") {
+    event.preventDefault();
+    box.querySelector("input")?.focus();
+  } else if (event.key === "j" || event.key === "k") {
+    const links = [...document.querySelectorAll(".card a")].filter((each) => !each.closest("details:not([open])"));
+    near(links, links.indexOf(document.activeElement), event.key === "j" ? 1 : -1)?.focus();
+  } else if (event.key === "n" || event.key === "p") {
+    const rows = box.tabulator.getRows("active").map((row) => row.getData().id);
+    const next = near(rows, rows.findIndex(isShown), event.key === "n" ? 1 : -1);
+    if (next !== undefined) show(next);
+  }
+}
+
 function start() {
   document.getElementById("opening").remove();
   const theme = element("button", { type: "button", onclick: () => {
@@ -244,25 +320,49 @@ function start() {
     document.documentElement.dataset.theme = dark ? "light" : "dark";
   } }, "dark / light");
   const print = element("button", { type: "button", onclick: () => window.print() }, "print");
-  document.body.append(element("header", {}, element("h1", {}, data.title), theme, print));
+  const opened = () => requestAnimationFrame(() => requestAnimationFrame(() => (document.documentElement.dataset.openedMs = Math.round(performance.now()))));
+  document.body.append(header(theme, print), about());
+  if (!kernels.length) {
+    document.body.append(element("p", {}, "The records contain no instrumented launch."));
+    return opened();
+  }
   const place = element("div");
-  const show = (id) => {
-    const kernel = kernels[id] ?? kernels[0];
-    if (!kernel) return;
-    if (location.hash !== `#kernel=${kernel.id}`) history.replaceState(null, "", `#kernel=${kernel.id}`);
-    place.replaceChildren(kernelView(kernel));
+  let shown = null;
+  let isBuilt = false;
+  const select = () => {
+    if (!isBuilt) return;
+    box.tabulator.deselectRow();
+    box.tabulator.selectRow(shown.id);
   };
-  if (kernels.length) {
-    const box = overview(show);
-    document.body.append(element("h2", {}, `Kernels (${format(kernels.length)})`), box, whereToLook(), place);
-  } else document.body.append(element("p", {}, "The records contain no instrumented launch."));
-  document.body.append(runSections());
-  const wanted = () => /^#kernel=(\d+)/.exec(location.hash)?.[1];
-  const hottest = [...kernels].sort((a, b) => (b.time ?? 0) - (a.time ?? 0) || (b.bytes ?? 0) - (a.bytes ?? 0) || b.launches - a.launches)[0];
-  show(Number(wanted() ?? hottest?.id ?? 0));
-  window.addEventListener("hashchange", () => wanted() && show(Number(wanted())));
-  window.addEventListener("beforeprint", () => document.querySelectorAll("#kernel details.section").forEach((each) => each.fill()));
-  requestAnimationFrame(() => requestAnimationFrame(() => (document.documentElement.dataset.openedMs = Math.round(performance.now()))));
+  const show = (id) => {
+    shown = kernels[id] ?? kernels[0];
+    if (!/^#finding=/.test(location.hash)) history.replaceState(null, "", `#kernel=${shown.id}`);
+    place.replaceChildren(kernelView(shown));
+    select();
+  };
+  const pick = (id) => { history.replaceState(null, "", `#kernel=${id}`); show(id); };
+  const { box, choice } = overview(pick);
+  box.tabulator.on("tableBuilt", () => { isBuilt = true; select(); });
+  document.body.append(findings(), element("div", { class: "title" }, element("h2", {}, `Kernels (${format(kernels.length)})`), choice,
+    element("small", {}, "keys: j, k findings · n, p kernels · / filter")), box, place);
+  const follow = () => {
+    const [, kind, at] = /^#(kernel|finding)=(\d+)/.exec(location.hash) ?? [];
+    const finding = kind === "finding" ? everyFinding[at] : null;
+    const kernel = finding ? kernelOf.get(finding) : kernels[at];
+    if (!kernel) return false;
+    if (kernel !== shown || kind === "kernel") show(kernel.id);
+    if (finding) place.firstChild.reveal(finding);
+    return true;
+  };
+  if (!follow()) show([...kernels].sort((a, b) => b.share - a.share)[0].id);
+  window.addEventListener("hashchange", follow);
+  document.addEventListener("click", (event) => { if (event.target.closest(".card a")?.hash === location.hash) follow(); });
+  document.addEventListener("keydown", (event) => listen(event, box, pick, (id) => id === shown.id));
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("#kernel details.section").forEach((each) => each.fill());
+    document.querySelectorAll(".card details").forEach((each) => (each.open = true));
+  });
+  opened();
 }
 
 start();

@@ -13,14 +13,32 @@ export function format(value) {
     : value.toExponential(3);
 }
 
+/** Returns "12.35M"; the value is rounded to four digits. */
+export function compact(value) {
+  const number = Number(value);
+  const power = Math.min(6, Math.floor(Math.log10(Math.abs(number)) / 3));
+  return power >= 1 ? `${Number((number / 1000 ** power).toPrecision(4))}${" kMGTPE"[power]}` : format(Number(number.toPrecision(4)));
+}
+
+/** Returns "1.25 ms", "3.2 s"; empty for an unknown time. */
+export function time(milliseconds) {
+  if (milliseconds === undefined || milliseconds === null) return "";
+  const [scale, unit] = [[1000, "s"], [1, "ms"], [0.001, "µs"]].find(([least]) => milliseconds >= least) ?? [1e-6, "ns"];
+  return `${Number((milliseconds / scale).toPrecision(3))} ${unit}`;
+}
+
+/** Returns "38 %", "0.4 %". */
+export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0095 ? 1 : 0)} %`;
+
 /** True for bit patterns, by unit or, without one, by name. */
 export const isBits = (name, unit) => (unit ? unit === "address" || unit === "mask" : /(^|[_.])(address|mask)$/.test(name));
 export const hexadecimal = (value) => ((typeof value === "bigint" || Number.isSafeInteger(value)) && value >= 0 ? "0x" + value.toString(16) : format(value));
 
+/** True for results that mean nothing: IDs, and clocks of the cpu device, which is no model of a GPU. */
+export const isMeaningless = (kernel, { unit }) => unit === "id" || (kernel.device === "cpu" && /^(cycles|ns|ms)$/.test(unit ?? ""));
+
 /** Converts elements of arrays, which are drawn and summed; rows of tables and single numbers stay exact. */
 const rounded = (values) => (values?.some((each) => typeof each === "bigint") ? values.map((each) => (each === null ? null : Number(each))) : values);
-
-const isBytes = (name, unit) => /bytes?$/i.test(unit || "") || /(^|_)bytes($|_)/i.test(name);
 
 function siteKind(array) {
   if (!array.names || array.names.length !== 1 || !array.values) return null;
@@ -34,30 +52,19 @@ export function placeOf({ place }) {
   return place.ptx_line ? `PTX line ${place.ptx_line}` : "";
 }
 
-/** Returns "at most 38 %". */
-export function benefitOf({ benefit }) {
-  if (benefit === null || benefit === undefined) return "not estimated";
-  const percent = 100 * benefit;
-  return `at most ${percent > 0 && percent < 0.95 ? percent.toFixed(1) : percent.toFixed(0)} %`;
-}
-
 /** Returns one entry per kernel, device and ranges, with the results of all specifications. */
 export function kernelsOf(data) {
   const kernels = new Map();
-  const find = (device, each) => {
-    const ranges = (each.ranges ?? []).join("/");
-    const key = [each.kernel, device, ranges].join("\n");
-    if (!kernels.has(key)) {
-      kernels.set(key, {
-        id: kernels.size, kernel: each.kernel, name: each.demangled, ranges, device, launches: 0, grid: each.grid, block: each.block,
-        metrics: [], arrays: [], tables: [], notes: [], findings: [], launchRows: [], time: null, timeKind: "", bytes: null, table: each.sites ?? 0,
-      });
-    }
-    return kernels.get(key);
-  };
+  const keyOf = (each, device = each.device) => [each.kernel, device, ...(each.ranges ?? [])].join("\n");
   for (const { spec, device, kernels: list } of data.summary.specifications) {
     for (const each of list) {
-      const kernel = find(device, each);
+      const key = keyOf(each, device);
+      if (!kernels.has(key))
+        kernels.set(key, {
+          id: kernels.size, kernel: each.kernel, name: each.demangled, ranges: (each.ranges ?? []).join("/"), device, launches: 0, grid: each.grid,
+          block: each.block, share: 0, metrics: [], arrays: [], tables: [], notes: [], findings: [], launchRows: [], table: each.sites ?? 0,
+        });
+      const kernel = kernels.get(key);
       kernel.launches = Math.max(kernel.launches, each.launches);
       if (each.sites !== undefined) kernel.table = each.sites;
       for (const [name, result] of Object.entries(each.results)) kernel.metrics.push({ spec, name, ...result });
@@ -67,159 +74,180 @@ export function kernelsOf(data) {
     }
   }
   const list = [...kernels.values()];
-  const byName = Map.groupBy ? Map.groupBy(list, (k) => k.kernel) : group(list, (k) => k.kernel);
-  for (const launch of data.launches) {
-    const ranges = (launch.ranges ?? []).join("/");
-    const kernel = (byName.get(launch.kernel) ?? []).find((k) => k.ranges === ranges && k.device === launch.device);
-    if (kernel) kernel.launchRows.push(launch);
+  for (const each of data.kernels) {
+    const kernel = kernels.get(keyOf(each));
+    for (const fact of ["share", "milliseconds", "requested", "transferred"]) if (each[fact] !== undefined) kernel[fact] = (kernel[fact] ?? 0) + each[fact];
   }
-  for (const advice of data.summary.advice)
-    for (const kernel of byName.get(advice.kernel) ?? []) {
-      if (kernel.device !== advice.device) continue;
-      if (advice.staging) kernel.findings.push({ rule: "staging", sentence: advice.staging.summary, what_to_try: "", arrays: advice.staging.arrays });
-      kernel.findings.push(...advice.findings);
-    }
-  for (const finding of data.summary.findings.list) {
-    const ranges = (finding.ranges ?? []).join("/");
-    const kernel = (byName.get(finding.kernel) ?? []).find((k) => k.ranges === ranges && k.device === finding.device);
-    kernel?.findings.push(finding);
+  for (const launch of data.launches) kernels.get(keyOf(launch))?.launchRows.push(launch);
+  for (const finding of data.summary.findings.list) kernels.get(keyOf(finding))?.findings.push(finding);
+  for (const advice of data.summary.advice) {
+    const { staging } = advice;
+    const found = [...(staging ? [{ rule: "staging", sentence: staging.summary, what_to_try: "" }] : []), ...advice.findings];
+    for (const kernel of list.filter((each) => each.kernel === advice.kernel && each.device === advice.device)) kernel.findings.push(...found);
   }
-  addTimes(data, list, byName);
+  const sites = new Map(data.sites.map((each) => [`${each.kernel}\n${each.table}`, each]));
+  const timings = new Map(data.timings.map((each) => [each.kernel, each]));
   for (const kernel of list) {
-    kernel.sites = data.sites.find((each) => each.kernel === kernel.kernel && each.table === kernel.table) ?? null;
+    kernel.sites = sites.get(`${kernel.kernel}\n${kernel.table}`) ?? null;
     kernel.hot = kernel.arrays.filter((each) => each.site);
+    kernel.timing = timings.get(kernel.kernel);
   }
-  addTraffic(list);
   return list;
 }
 
-/** Adds the bytes of sectors that global loads and stores request at L1, as `lynxpp record` reports them; if no kernel has
- *  them, the result in bytes with the largest sum over all kernels, so that shares refer to one metric. */
-function addTraffic(list) {
-  const moved = (kernel) => kernel.metrics.filter((each) => each.spec === "memory_efficiency" && /^(load|store)_bytes_moved$/.test(each.name));
-  if (list.some((kernel) => moved(kernel).length)) {
-    for (const kernel of list.filter((each) => moved(each).length))
-      Object.assign(kernel, { bytes: moved(kernel).reduce((sum, each) => sum + Number(each.value), 0), bytesName: "bytes of sectors at L1, loads and stores" });
-    return;
-  }
-  const amounts = (kernel) => [
-    ...kernel.metrics.filter((each) => each.fold === "sum").map((each) => ({ ...each, amount: Number(each.value) })),
-    ...kernel.arrays.filter((each) => each.sum !== null).map((each) => ({ ...each, amount: Number(each.sum) })),
-  ].filter((each) => isBytes(each.name, each.unit) && each.amount > 0);
-  const totals = new Map();
-  for (const kernel of list)
-    for (const { spec, name, amount } of amounts(kernel)) totals.set(`${spec}: ${name}`, (totals.get(`${spec}: ${name}`) ?? 0) + amount);
-  const [most] = [...totals].sort((a, b) => b[1] - a[1])[0] ?? [];
-  for (const kernel of list) {
-    const found = amounts(kernel).find((each) => `${each.spec}: ${each.name}` === most);
-    if (found) Object.assign(kernel, { bytes: found.amount, bytesName: most });
-  }
+/** Returns the number, undefined if the kernel lacks it. */
+const numberOf = (kernel, spec, name) => {
+  const value = kernel.metrics.find((each) => each.spec === spec && each.name === name)?.value;
+  return value === null || value === undefined ? undefined : Number(value);
+};
+
+/** Returns the share of lanes that are active; undefined if unknown. */
+export function activeLanes(kernel) {
+  const [threads, warps] = ["thread_instructions", "warp_instructions"].map((name) => numberOf(kernel, "instruction_count", name));
+  return warps ? threads / (32 * warps) : undefined;
 }
 
-function group(list, key) {
-  const groups = new Map();
-  for (const each of list) groups.set(key(each), [...(groups.get(key(each)) ?? []), each]);
-  return groups;
+/** Returns groups of key figures, without zeros: {title, rows: [{name, value, share, title}]}. A share, from 0 to 1, is drawn. */
+export function figuresOf(kernel) {
+  const known = new Map();
+  const group = (title, spec, rows) => {
+    known.set(spec, true);
+    const of = (name) => numberOf(kernel, spec, name);
+    return { title, rows: rows(of).filter((row) => row?.value) };
+  };
+  const amount = (name, value, unit = "") => value && { name, value: `${compact(value)} ${unit}`.trim(), title: format(value) };
+  const part = (name, value, of, unit = "") =>
+    of > 0 && value !== undefined && { name, share: value / of, value: `${compact(value)} of ${compact(of)} ${unit}`.trim(), title: `${format(value)} of ${format(of)}` };
+  const kinds = ["load", "store", "atomic"];
+  const groups = [
+    group("Instructions", "instruction_count", (of) => [
+      amount("of warps", of("warp_instructions")),
+      of("warp_instructions") && part("active lanes", 32 * activeLanes(kernel), 32),
+      ...["memory", "branches", "integer_arithmetic", "floating_arithmetic", "barriers", "atomics", "calls"].map((name) =>
+        of(name) ? part(name.replace("_", " "), of(name), of("thread_instructions")) : undefined),
+    ]),
+    group("Global memory: requested of transferred bytes", "memory_efficiency", (of) => [
+      ...["load", "store"].map((kind) => part(`${kind}s`, of(`${kind}_bytes_asked`), of(`${kind}_bytes_moved`))),
+      part("of these asynchronous copies", of("async_copy_bytes_asked"), 32 * of("async_copy_sectors")),
+      of("load_sectors") && of("store_sectors") ? part("loads and stores", kernel.requested, kernel.transferred) : undefined,
+      part("atomics", of("atomic_bytes_asked"), 32 * of("atomic_sectors")),
+      ...["load", "store"].map((kind) => amount(`sectors per request, ${kind}s`, of(`${kind}_sectors_per_request`))),
+    ]),
+    group("Shared memory: wavefronts without conflicts", "shared_bank_conflicts", (of) =>
+      kinds.map((kind) => part(`${kind}s`, of(`${kind}_wavefronts`) - of(`${kind}_conflicts`), of(`${kind}_wavefronts`)))),
+    group("Branches", "branch_divergence", (of) => [part("divergent", of("total_divergent"), of("total_branches"))]),
+    group("Thread blocks", "kernel_runtime", (of) => (isMeaningless(kernel, { unit: "cycles" }) ? [] : [
+      part("mean of longest", of("mean_cycles"), of("max_cycles"), "cycles"),
+      of("load_imbalance") && { name: "mean of busiest multiprocessor", share: 1 / of("load_imbalance"), value: percent(1 / of("load_imbalance")) },
+    ])),
+  ];
+  const { original } = kernel.timing ?? {};
+  if (original)
+    groups.push({ title: "Multiprocessor", rows: [part("resident warps", original.warps_per_sm, original.most_warps_per_sm),
+      amount("registers per thread", original.registers), amount("local memory per thread", original.local_bytes, "bytes")].filter(Boolean) });
+  const others = new Map();
+  for (const each of kernel.metrics) {
+    const value = Number(each.value);
+    if (["basic_block_count", "atomic_contention"].includes(each.spec) || known.has(each.spec) || !value) continue;
+    if (!others.has(each.spec)) others.set(each.spec, []);
+    const isShare = each.fold === "ratio" && !each.unit && value <= 1;
+    others.get(each.spec).push({ amount: value, name: each.name.replaceAll("_", " "), title: format(each.value), share: isShare ? value : undefined,
+      value: isBits(each.name, each.unit) ? hexadecimal(each.value) : isShare ? percent(value) : `${compact(value)} ${each.unit}`.trim() });
+  }
+  for (const [title, rows] of others) {
+    const most = [...rows].sort((a, b) => b.amount - a.amount).slice(0, 8);
+    groups.push({ title, rows: rows.length > 8 ? [...most, { name: `${rows.length - 8} more: see all results`, value: "" }] : rows });
+  }
+  return groups.filter(({ rows }) => rows.length);
 }
 
-/** Adds times, measured ones before modelled ones; a time that covers several entries of one kernel is dropped. */
-function addTimes(data, list, byName) {
-  for (const timing of data.timings) {
-    const of = byName.get(timing.kernel) ?? [];
-    if (of.length === 1 && timing.launches > 0)
-      Object.assign(of[0], { time: timing.execute_ms, timeKind: timing.modelled ? `modelled for ${timing.modelled}` : "measured, instrumented" });
-  }
-  for (const kernel of list) {
-    if (kernel.time !== null) continue;
-    const seen = new Map(kernel.launchRows.filter((each) => each.modelled).map((each) => [each.launch, each.modelled]));
-    if (seen.size === 0) continue;
-    kernel.time = [...seen.values()].reduce((sum, each) => sum + each.seconds * 1000, 0);
-    const all = new Set(kernel.launchRows.map((each) => each.launch)).size;
-    kernel.timeKind = `modelled for ${[...seen.values()][0].machine}` + (seen.size < all ? `, ${seen.size} of ${all} launches` : "");
-  }
-}
-
-/** Returns the lines of the kernel's PTX with the source locations from .loc: [{line, text, file, sourceLine, inlinedAt: [{file, line, name}]}]. */
+/** Returns the lines of the kernel's PTX: [{line, text}]. */
 export function ptxLines(sites) {
-  if (!sites?.ptx) return [];
-  const files = new Map();
-  const names = new Map();
-  let label = null;
-  for (const { text } of sites.ptx) {
-    for (const line of text.split("\n")) {
-      const file = /^\s*\.file\s+(\d+)\s+"([^"]*)"/.exec(line);
-      if (file) files.set(Number(file[1]), file[2]);
-      const info = /^\s*(\$L__info_string\d+):/.exec(line);
-      if (info) names.set((label = info[1]), "");
-      const bytes = /^\s*\.b8\s+(.*)$/.exec(line);
-      if (bytes && label) names.set(label, names.get(label) + bytes[1].split(",").map((each) => String.fromCharCode(Number(each) || 0)).join(""));
-    }
-  }
   const lines = [];
-  const frames = new Map(); // chains of frames by source location
-  let place = { file: null, sourceLine: 0, inlinedAt: [] };
-  for (const part of sites.ptx) {
-    const texts = part.text.split("\n");
-    if (texts.at(-1) === "") texts.pop();
+  for (const part of sites?.ptx ?? []) {
+    const texts = part.text.replace(/\n$/, "").split("\n");
     if (/^\s*\.section/.test(texts[0]) || texts.every((each) => /^\s*\.file/.test(each))) continue;
-    texts.forEach((text, i) => {
-      if (/^\s*(\.visible|\.weak|\.entry|\.func)/.test(text)) place = { file: null, sourceLine: 0, inlinedAt: [] };
-      const loc = /^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:,\s*function_name\s+(\S+?),\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?/.exec(text);
-      if (loc) {
-        const outer = loc[5] ? [loc[5], loc[6], loc[7]].join(" ") : null;
-        const name = loc[4] ? (names.get(loc[4].split("+")[0]) ?? "").replace(/\0.*$/s, "") : "";
-        const inlinedAt = outer ? [{ file: files.get(Number(loc[5])) ?? "?", line: Number(loc[6]), name }, ...(frames.get(outer) ?? [])] : [];
-        frames.set([loc[1], loc[2], loc[3]].join(" "), inlinedAt);
-        place = { file: files.get(Number(loc[1])) ?? null, sourceLine: Number(loc[2]), inlinedAt };
-      }
-      lines.push({ line: part.line + i, text, ...place });
-    });
+    texts.forEach((text, i) => lines.push({ line: part.line + i, text }));
   }
   return lines;
 }
 
-/** Returns the values of an array by site for every instruction, and how they are combined per line. */
-export function valuesByInstruction(array, sites) {
-  if (!array || !sites) return { values: [], adds: true };
-  const blocks = sites.instructions.block;
-  if (array.site === "instruction") return { values: array.values, adds: array.sum !== null };
-  return { values: blocks.map((block) => array.values[block]), adds: false };
+/** Returns the calls that inlined the instruction's function, innermost first: [{file, line}]. */
+export function callsOf(sites, instruction) {
+  const calls = [];
+  const { call_sites: sitesOfCalls, instructions } = sites;
+  for (let at = instructions.call_site?.[instruction] ?? null; at !== null; at = sitesOfCalls.outer?.[at] ?? null)
+    calls.push({ file: sites.files[sitesOfCalls.file[at]], line: sitesOfCalls.line[at] });
+  return calls;
 }
 
-/** Returns the edges of the control flow graph, read from the PTX: [{from, to, label}]; null without PTX. */
-export function edgesOf(sites, lines) {
-  if (!sites || lines.length === 0) return null;
-  const byLine = new Map(lines.map((each) => [each.line, each.text]));
-  const { first, instructions: counts, function: functions } = sites.blocks;
-  const at = (instruction) => sites.instructions.ptx_line[instruction];
-  const labels = new Map();
-  for (let block = 0; block < first.length; ++block) {
-    if (!counts[block]) continue;
-    for (let line = at(first[block]) - 1; byLine.has(line); --line) {
-      const text = byLine.get(line).trim();
-      const label = /^([$%\w]+):/.exec(text);
-      if (label) labels.set(functions[block] + label[1], block);
-      else if (text.endsWith(";") && !/^\.(loc|pragma|reg|branchtargets)/.test(text)) break;
-    }
+/** The measure of a kernel's instructions that shows a rule's finding. */
+const measureOfRule = {
+  "uncoalesced access": "sectors", "scattered access": "sectors", "bank conflicts": "wavefronts", "scattered bank conflicts": "wavefronts",
+  "shared atomics on one word": "wavefronts", "contended atomics": "hottest", "divergent branch": "divergent", "uneven loop": "idle",
+  "idle lanes": "idle", "partial warps": "idle",
+};
+
+/** Returns what can be shown by instruction: [{key, name, unit, values, adds, note}]; a source line has the sum (adds) or the greatest. */
+export function measuresOf(kernel) {
+  const { sites } = kernel;
+  if (!sites) return [];
+  const find = (spec, name) => kernel.hot.find((each) => each.spec === spec && each.name === name)?.values;
+  const all = [];
+  const add = (key, name, unit, values, note = "") => values && all.push({ key, name, unit, values, note, adds: true });
+  const [sectors, requests, asked] = ["sectors", "requests", "bytes_asked"].map((name) => find("memory_efficiency", name));
+  add("sectors", "wasted sectors", "sectors", sectors?.map((each, i) => each - Math.min(each, Math.max(requests[i], Math.ceil(asked[i] / 32)))),
+    "sectors of 32 bytes beyond those that the requested bytes would fill");
+  add("wavefronts", "conflicts in shared memory", "wavefronts", find("shared_bank_conflicts", "conflicts"), "wavefronts beyond one per access");
+  add("hottest", "atomic operations on one word", "operations", find("atomic_contention", "hottest_word"), "at least this many on the most updated word");
+  add("divergent", "divergent branches", "executions", find("branch_divergence", "divergent"), "executions by a warp whose lanes take both paths");
+  const [threads, warps] = ["thread_executions", "warp_executions"].map((name) => find("basic_block_count", name));
+  const spread = (values) => values && sites.instructions.block.map((block) => values[block]);
+  add("idle", "idle lanes", "lanes", spread(warps?.map((each, i) => 32 * each - threads[i])), "lanes without a thread at this instruction, summed over executions");
+  add("executed", "warp instructions", "instructions", spread(warps), "executions by warps");
+  for (const array of kernel.hot) {
+    const isBlock = array.site === "block";
+    all.push({ key: `${array.spec}.${array.name}`, name: `${array.spec}: ${array.name}`, unit: array.unit, values: isBlock ? spread(array.values) : array.values,
+      adds: !isBlock && array.sum !== null, note: isBlock ? "each instruction has its basic block's value" : "" });
   }
+  return all.filter(({ values }) => values.some((each) => each > 0));
+}
+
+/** Returns the measure that shows the finding, or without one the kernel's first finding with a location. */
+export function measureFor(kernel, measures, finding) {
+  const rules = [finding, ...kernel.findings.filter((each) => each.place)].map((each) => measureOfRule[each?.rule]);
+  return [...rules, "executed"].map((key) => measures.find((each) => each.key === key)).find(Boolean) ?? measures[0];
+}
+
+/** Returns the values of several instructions as one; undefined if none is known. */
+export function fold(values, adds) {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  if (known.length === 0) return undefined;
+  return adds ? known.reduce((a, b) => a + b, 0) : known.reduce((a, b) => Math.max(a, b));
+}
+
+/** Returns the edges of the control flow graph: [{from, to, label}]; null if the records lack it. */
+export function edgesOf(sites) {
+  const { first, instructions: counts, function: functions, falls_to: falls, branches_to: branches } = sites.blocks;
+  if (!falls && !branches && first.length > 1) return null;
   const edges = [];
+  const lines = ptxLines(sites).map(({ line, text }) => ({ line, text: text.trim() }));
+  const at = (instruction) => sites.instructions.ptx_line[instruction];
   for (let block = 0; block < first.length; ++block) {
-    if (!counts[block]) continue;
-    const text = (byLine.get(at(first[block] + counts[block] - 1)) ?? "").trim();
-    const guarded = text.startsWith("@");
-    const bare = text.replace(/^@!?\S+\s+/, "");
-    const branch = /^bra(?:\.uni)?\s+([$%\w]+)/.exec(bare);
-    const table = /^brx\.idx(?:\.uni)?\s+\S+,\s*([$%\w]+)/.exec(bare);
-    const add = (to, label) => to !== undefined && edges.push({ from: block, to, label });
-    if (branch) add(labels.get(functions[block] + branch[1]), guarded ? "taken" : "");
-    if (table) {
-      const list = lines.findIndex((each) => each.text.trim().startsWith(table[1] + ":"));
-      const targets = list < 0 ? "" : lines.slice(list, list + 64).map((each) => each.text).join(" ");
-      for (const name of new Set((/\.branchtargets\s+([^;]*);/.exec(targets)?.[1] ?? "").split(",").map((each) => each.trim())))
-        add(labels.get(functions[block] + name), "");
+    const fall = falls?.[block] ?? null;
+    const branch = branches?.[block] ?? null;
+    if (branch !== null) edges.push({ from: block, to: branch, label: fall === null ? "" : "taken" });
+    if (fall !== null) edges.push({ from: block, to: fall, label: branch === null ? "" : "else" });
+    const last = first[block] + counts[block] - 1;
+    if (branch !== null || !sites.opcodes[sites.instructions.opcode[last]]?.startsWith("brx")) continue;
+    // The records have no targets of indexed branches: they follow the label of the table.
+    const table = /,\s*([$%\w]+)\s*;/.exec(lines.find(({ line }) => line === at(last))?.text ?? "")?.[1];
+    const list = lines.slice(lines.findIndex(({ text }) => text.startsWith(`${table}:`))).map(({ text }) => text).join(" ");
+    for (const name of new Set((/\.branchtargets\s+([^;]*);/.exec(list)?.[1] ?? "").split(",").map((each) => each.trim()))) {
+      const label = lines.find(({ text }) => text.startsWith(`${name}:`))?.line;
+      const to = first.findIndex((instruction, i) => functions[i] === functions[block] && at(instruction) > label);
+      if (to >= 0) edges.push({ from: block, to, label: "" });
     }
-    const ends = !guarded && (branch || table || /^(ret|exit|trap)\b/.test(bare));
-    if (!ends && functions[block + 1] === functions[block]) add(block + 1, guarded ? "else" : "");
   }
   return edges;
 }
