@@ -271,6 +271,15 @@ class Page(unittest.TestCase):
             self.assertEqual([" ".join(each.split()) for each in self.probed(page, "return all('.bins tr').map((each) => each.innerText)")],
                              [" ".join(each.split()) for each in rows], device)
 
+    def test_notes_precede_the_numbers_that_they_qualify(self):
+        with tempfile.TemporaryDirectory() as folder:
+            records = pathlib.Path(folder, "out.jsonl")
+            records.write_text("".join(json.dumps({"record": "launch", "kernel": "k", "demangled": "k()", "launch": 0, "grid": [8, 1, 1], "block": [32, 1, 1], "device": "cpu",
+                                                   "spec": spec, "results": {"n": 5}, "notes": ["counts are an estimate"]}) + "\n" for spec in ("first", "second")))
+            page = report(records, "html")
+        text = self.probed(page, "return document.querySelector('#kernel').innerText")
+        self.assertLess(text.index("first, second: counts are an estimate"), text.index("Key figures"))
+
     def test_clocks_of_the_cpu_device_are_not_shown(self):
         with tempfile.TemporaryDirectory() as folder:
             page = report(self.recorded(folder, BUILD.examples / "vecadd", {})[0], "html")

@@ -1,7 +1,7 @@
 // The block graph, distributions, heat maps and the timeline of multiprocessors.
 import { Graph, layout } from "@dagrejs/dagre";
 import { bar, element, heat } from "./dom.js";
-import { compact, edgesOf, format, hexadecimal, isBits, percent } from "./model.js";
+import { edgesOf, format, hexadecimal, isBits, percent } from "./model.js";
 
 const svg = (name, attributes, ...children) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);

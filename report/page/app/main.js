@@ -182,8 +182,9 @@ function figures(kernel) {
       element("th", {}, name), element("td", {}, share === undefined ? value : bar(share, `${percent(share)}`)), element("td", {}, share === undefined || value === percent(share) ? "" : value)))))));
 }
 
-const isHistogram = (array) => array.values?.length > 0 && (array.bounds?.length > 0 || (array.name === "distribution" && array.spec === "kernel_runtime"));
-const isByBlock = (array) => array.names?.length === 1 && array.names[0] === "BLOCKS" && array.values?.length > 1;
+const isOfBlocks = (array) => array.spec === "kernel_runtime" && array.name === "distribution";
+const isHistogram = (array) => array.values?.length > 0 && (array.bounds?.length > 0 || isOfBlocks(array));
+const isByBlock = (array) => array.names?.join() === "BLOCKS" && array.values?.length > 1 && array.values.some((each) => each !== null);
 const isMap = (array) => array.values?.length > 1 && !array.site && !array.table && !isHistogram(array) && !array.name.includes(".");
 
 function threadBlocks(kernel) {
@@ -193,7 +194,7 @@ function threadBlocks(kernel) {
     return machine ? `modelled for ${machine}` : "";
   };
   const isKnown = !isMeaningless(kernel, { unit: "cycles" });
-  return [...arrays.filter((each) => isKnown && isHistogram(each) && each.name === "distribution").map(histogram),
+  return [...arrays.filter((each) => isKnown && isHistogram(each) && isOfBlocks(each)).map(histogram),
     ...arrays.filter(isByBlock).map(distribution),
     ...(isKnown ? kernel.tables.filter(timelineColumns).map((each) => timeline(each, modelled)) : [])];
 }
@@ -208,6 +209,9 @@ function kernelView(kernel) {
   const [more, small] = [true, false].map((is) => rest.filter(([each]) => isWorthReading(each) === is));
   if (more.length) add("Findings", () => cards(more));
   if (small.length) add(`${several(small.length, "finding")} of less than 1 % of the run`, () => cards(small), false);
+  const notes = new Map(); // specifications by note: notes qualify the numbers, so they precede them
+  for (const { spec, note } of kernel.notes) notes.set(note, [...(notes.get(note) ?? []), spec]);
+  if (notes.size) add("Notes", () => element("ul", { class: "notes" }, ...[...notes].map(([note, specs]) => element("li", {}, `${specs.join(", ")}: ${note}`))));
   if (kernel.metrics.length) add("Key figures", () => figures(kernel));
   const code = codeView(kernel, data.sources);
   const codeSection = section("Source and PTX", () => code);
@@ -225,7 +229,7 @@ function kernelView(kernel) {
   }
   const blocks = threadBlocks(kernel);
   if (blocks.length) add("Thread blocks", () => element("div", {}, ...blocks));
-  const histograms = kernel.arrays.filter((each) => isHistogram(each) && each.name !== "distribution");
+  const histograms = kernel.arrays.filter((each) => isHistogram(each) && !isOfBlocks(each));
   if (histograms.length) add("Histograms", () => element("div", {}, ...histograms.map(histogram)));
   const maps = kernel.arrays.filter((each) => isMap(each) && !isMeaningless(kernel, each));
   if (maps.length) add("Heat maps of arrays", () => element("div", {}, ...maps.map(heatMap)), !blocks.length);
@@ -235,7 +239,6 @@ function kernelView(kernel) {
   if (kernel.tables.length) add("Tables", () => element("div", {}, ...kernel.tables.map(rowsTable)));
   if (kernel.arrays.length) add("Arrays", () => arraysTable(kernel), false);
   if (kernel.launchRows.length) add("Launches", () => launchesTable(kernel), false);
-  if (kernel.notes.length) add("Notes", () => element("ul", { class: "notes" }, ...kernel.notes.map(({ spec, note }) => element("li", {}, `${spec}: ${note}`))));
   return view;
 }
 
