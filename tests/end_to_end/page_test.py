@@ -263,12 +263,12 @@ class Page(unittest.TestCase):
         """The runtime's distribution counts blocks with 2^i to 2^(i+1) cycles."""
         launch = {"record": "launch", "kernel": "k", "demangled": "k()", "launch": 0, "grid": [8, 1, 1], "block": [32, 1, 1], "spec": "kernel_runtime",
                   "results": {"distribution": {"extents": [64], "names": ["64"], "values": [0] * 10 + [3, 0, 5] + [0] * 51}}, "units": {"distribution": "blocks"}}
-        for device, rows in (("cpu (times modelled for x)", ["1,024–2,047 cycles\t\n\t3 · 38 %", "2,048–4,095 cycles\t\n\t", "4,096–8,191 cycles\t\n\t5 · 63 %"]), ("cpu", [])):
+        for device, rows in (("cpu (times modelled for x)", ["thread blocks by cycles", "1,024–2,047 cycles\t\n\t3 · 38 %", "2,048–4,095 cycles\t\n\t", "4,096–8,191 cycles\t\n\t5 · 63 %"]), ("cpu", [])):
             with tempfile.TemporaryDirectory() as folder:
                 records = pathlib.Path(folder, "out.jsonl")
                 records.write_text(json.dumps({**launch, "device": device}) + "\n")
                 page = report(records, "html")
-            self.assertEqual([" ".join(each.split()) for each in self.probed(page, "return all('.bins tr').map((each) => each.innerText)")],
+            self.assertEqual([" ".join(each.split()) for each in self.probed(page, "return all('.bins h4, .bins tr').map((each) => each.innerText)")],
                              [" ".join(each.split()) for each in rows], device)
 
     def test_notes_precede_the_numbers_that_they_qualify(self):

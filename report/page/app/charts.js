@@ -111,14 +111,14 @@ function bins(title, list, unit, note = "") {
 /** Draws a histogram, with its bounds or, as the runtime's distribution, by powers of two; rows of several dimensions are summed. */
 export function histogram(array) {
   const count = array.extents ? array.extents.at(-1) : array.values.length;
-  const bounds = array.bounds?.length ? array.bounds : Array.from({ length: count + 1 }, (_, i) => 2 ** i);
+  const bounds = array.bounds?.length ? array.bounds : Array.from({ length: count + 1 }, (_, i) => (i ? 2 ** i : 0));
   const list = Array.from({ length: count }, (_, bin) => {
     let sum = 0;
     for (let at = bin; at < array.values.length; at += count) sum += array.values[at] ?? 0;
     return { low: bounds[bin], high: bounds[bin + 1], count: sum };
   });
   const beyond = array.below || array.beyond ? `Below the bins ${format(array.below)}, above ${format(array.beyond)}.` : "";
-  return bins(array.name, list, array.bounds?.length ? "" : "cycles", beyond);
+  return array.bounds?.length ? bins(array.name, list, "", beyond) : bins("thread blocks by cycles", list, "cycles", beyond);
 }
 
 /** Draws how an array's elements, one for each thread block, are distributed. */
