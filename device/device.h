@@ -169,7 +169,10 @@ class Readback {
   virtual ~Readback() = default;
   /// Shares setup between calls of this object and of others of the same device.
   virtual std::unique_ptr<CallGroup> call_group() { return nullptr; }
+  /// True if the results are on the host.
   virtual bool ready() = 0;
+  /// True if the launch is over: wait() waits for a copy at most.
+  virtual bool is_over() { return ready(); }
   /// Blocks until the launch and the copy complete. Fails if the device reports an error.
   virtual Result<std::span<std::byte>> wait() = 0;
   /// Returns the launch's device time; nullopt if it was not measured. Valid after wait().

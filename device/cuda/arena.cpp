@@ -383,6 +383,7 @@ class ArenaLaunch final : public Buffer, public Readback, public Recycled<ArenaL
     return std::make_unique<ContextCallGroup>(driver_, pool_.context());
   }
   bool ready() override { return part_.arena->is_on_host(part_.index); }
+  bool is_over() override { return part_.arena->is_over(part_.index); }
   Result<std::span<std::byte>> wait() override { return part_.arena->wait(part_.index); }
   std::optional<double> max_milliseconds() override { return part_.arena->max_milliseconds(part_.index); }
 

@@ -114,8 +114,9 @@ class Session {
   /// Called after `launches` launches of the kernel in a way that is never instrumented ("by graphs").
   void launched_natively(std::string_view kernel, std::uint64_t launches, const std::string& way);
 
-  /// Writes the records of finished launches. Does not wait for launches, but waits for another thread that
-  /// is writing records, so that everything that finished before the call is written when it returns.
+  /// Writes the records of finished launches. Does not wait for launches, but for copies of their results and
+  /// for another thread that is writing records, so that everything that finished before the call is written
+  /// when it returns.
   void collect();
 
   /// Called when the program has waited for the device. Its thread goes on at once: the thread of the session
@@ -343,11 +344,16 @@ class Session {
 
   // ---- taking results (session_report.cpp)
   static bool note_wrapped_words(Pending& pending, double milliseconds);
+  /// The launches that drain() settles, up to the first of another kind.
+  enum class Settled : std::uint8_t {
+    arrived,  ///< their results are on the host
+    ended,    ///< they are over; waits for copies of their results
+    all,      ///< waits for the launches
+  };
   /// Precondition of this and the next: `taking_` is held.
-  void drain(bool wait);
-  /// Returns the first outstanding launch if its results have arrived, if `wait`, or if too many are
-  /// outstanding.
-  PendingPtr take(bool wait, SettledTogether& together);
+  void drain(Settled which);
+  /// Returns the first outstanding launch of this kind, or of those that follow if looks_past_first_.
+  PendingPtr take(Settled which, SettledTogether& together);
   /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
   void report(Pending& pending, std::span<std::byte> bytes);

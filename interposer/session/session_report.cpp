@@ -69,17 +69,17 @@ bool Session::collect_in_background() {
   close_due();
   {
     const std::unique_lock taking(taking_, patience);
-    if (taking && !finished_) drain(false);
+    if (taking && !finished_) drain(Settled::arrived);
   }
   const State state(state_);
   return finished_ || (pending_.empty() && shared_.empty());
 }
 
-void Session::drain(bool wait) {
+void Session::drain(Settled which) {
   LYNXPP_CHECK(taking_.is_held_by_caller(), "taking_ is not held");
   SettledTogether together;
-  while (wait || !ending_) {
-    PendingPtr taken = take(wait, together);
+  while (which == Settled::all || !ending_) {
+    PendingPtr taken = take(which, together);
     if (taken == nullptr) return;
     // Without a lock on the records: finish_now() may be called while this launch is awaited.
     const Result<std::span<std::byte>> bytes = taken->readback->wait();
@@ -92,7 +92,7 @@ void Session::drain(bool wait) {
   }
 }
 
-Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
+Session::PendingPtr Session::take(Settled which, SettledTogether& together) {
   State state(state_);
   PendingPtr taken;
   std::vector<PendingPtr> passed;
@@ -105,7 +105,8 @@ Session::PendingPtr Session::take(bool wait, SettledTogether& together) {
       together.calls.reset();
       together = {first->on, first->readback->call_group()};
     }
-    const bool is_wanted = wait || first->readback->ready();
+    const bool is_wanted = which == Settled::all ||
+                           (which == Settled::ended ? first->readback->is_over() : first->readback->ready());
     state.lock();
     if (is_wanted) {
       pending_bytes_ -= first->plan->layout.bytes;
@@ -369,7 +370,7 @@ void Session::collect() {
   if (finished_ || taking_.is_held_by_caller() || Launching::is_in_this_thread()) return;
   close_due();
   const std::unique_lock taking(taking_, patience);
-  if (taking && !finished_) drain(false);
+  if (taking && !finished_) drain(Settled::ended);
 }
 
 void Session::save_results(std::span<const device::Device* const> ending) {
@@ -446,7 +447,7 @@ void Session::finish() {
       [this] {
         close_finally([](const Shared&) { return true; });
         const std::lock_guard taking(taking_);
-        drain(true);
+        drain(Settled::all);
       },
       configuration_.patience);
   if (!is_over) {

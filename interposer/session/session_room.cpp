@@ -47,7 +47,7 @@ bool Session::take_results_until(const std::function<bool()>& is_enough) {
     const auto now = std::chrono::steady_clock::now();
     if (std::unique_lock taking(taking_, look_again); taking) {
       looks_past_first_ = before == waited_till_ || now - last > patience_with_first;
-      drain(false);
+      drain(Settled::arrived);
       looks_past_first_ = false;
       const bool is_nothing_left = [&] {
         const State state(state_);

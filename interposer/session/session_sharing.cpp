@@ -171,7 +171,7 @@ void Session::close_at_once() {
   do {
     if (const std::unique_lock closing(closing_, time_to_end); closing)
       take_shared([](const Shared&) { return true; }, true);
-    if (const std::unique_lock taking(taking_, pause); taking) drain(false);
+    if (const std::unique_lock taking(taking_, pause); taking) drain(Settled::arrived);
     if (!is_any_left()) return;
     std::this_thread::sleep_for(pause);
   } while (std::chrono::steady_clock::now() < latest);

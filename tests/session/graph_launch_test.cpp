@@ -48,7 +48,7 @@ class FakeGraph : public device::ProgramGraph {
   }
   Result<std::unique_ptr<device::Readback>> read_back(const device::Launch&) override {
     return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(answers_.bytes, answers_.ready, false, std::nullopt));
+        std::make_unique<FakeReadback>(answers_.bytes, answers_.ready, answers_.ready, false, std::nullopt));
   }
   void order(const device::Launch&) override {}
   void launched(const device::Launch&) override {}

@@ -60,9 +60,11 @@ class FakeBuffer : public device::Buffer {
 
 class FakeReadback : public device::Readback {
  public:
-  FakeReadback(std::vector<std::byte> bytes, const bool& ready, bool lost, std::optional<double> milliseconds)
-      : bytes_(std::move(bytes)), ready_(ready), lost_(lost), milliseconds_(milliseconds) {}
+  FakeReadback(std::vector<std::byte> bytes, const bool& ready, const bool& over, bool lost,
+               std::optional<double> milliseconds)
+      : bytes_(std::move(bytes)), ready_(ready), over_(over), lost_(lost), milliseconds_(milliseconds) {}
   bool ready() override { return ready_; }
+  bool is_over() override { return over_ || ready_; }
   Result<std::span<std::byte>> wait() override {
     if (lost_) return failure("the launch died");
     return std::span<std::byte>(bytes_);
@@ -76,6 +78,7 @@ class FakeReadback : public device::Readback {
  private:
   std::vector<std::byte> bytes_;
   const bool& ready_;
+  const bool& over_;
   bool lost_;
   std::optional<double> milliseconds_;
 };
@@ -124,7 +127,7 @@ class FakeDevice : public device::Device {
   Result<std::unique_ptr<device::Readback>> read_back(std::unique_ptr<device::Buffer> buffer,
                                                       const device::Launch&) override {
     return std::unique_ptr<device::Readback>(std::make_unique<FakeReadback>(
-        static_cast<FakeBuffer&>(*buffer).bytes, ready, loses_results, times()));
+        static_cast<FakeBuffer&>(*buffer).bytes, ready, over, loses_results, times()));
   }
   Result<bool> capturing(const device::Launch&) override {
     if (during_capture_query) during_capture_query();
@@ -139,7 +142,7 @@ class FakeDevice : public device::Device {
     if (refuses_launch) return failure("a mistake of the program's");
     ++originals;
     return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, loses_results, times()));
+        std::make_unique<FakeReadback>(std::vector<std::byte>(), ready, over, loses_results, times()));
   }
 
   std::vector<std::string> loaded;
@@ -152,6 +155,7 @@ class FakeDevice : public device::Device {
   int freed = 0;
   bool ready = true, captures = false, stream_fails = false, refuses_load = false, refuses_launch = false,
        loses_results = false;
+  bool over = false;  ///< launches are over, and their results are being copied
   bool refuses_calls = false;
   bool has_total = true, knows_times = true;
   double milliseconds = 2.5;

@@ -193,6 +193,15 @@ TEST_F(SessionTest, PendingResultsKeepTheirOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(records_.launches[i].launch, i);
 }
 
+TEST_F(SessionTest, LaunchesThatAreOverAreCollectedBeforeTheirResultsArrive) {
+  device_.ready = false;
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(records_.launches.empty());
+  device_.over = true;
+  session_->collect();
+  EXPECT_EQ(records_.launches.size(), 1u);
+}
+
 TEST_F(SessionTest, UninstrumentableKernelRunsUnchangedWithAReason) {
   text_ = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry other()\n{\nret;\n}\n";
   EXPECT_FALSE(launch());
