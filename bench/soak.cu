@@ -15,10 +15,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -142,11 +145,21 @@ void launch_many(Device& device, int thread, std::atomic<unsigned long long>& la
   }
 }
 
-/// All launches have finished, and their results have been collected.
+std::uintmax_t size_of(const char* file) {
+  std::error_code error;
+  return file != nullptr ? std::filesystem::file_size(file, error) : 0;
+}
+
+/// All launches have finished, and their results have been collected: no more records are written.
 Memory memory_at_rest(const std::deque<Device>& devices, long most_resident) {
   unsetenv("LYNXPP_SPEC");
   for (const Device& device : devices) device.finish();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const char* const output = std::getenv("LYNXPP_OUTPUT");
+  std::uintmax_t written = 0;
+  do {
+    written = size_of(output);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  } while (size_of(output) != written);
   malloc_trim(0);
   const struct mallinfo2 heap = mallinfo2();
   return {most_resident, resident_kib(), static_cast<long>((heap.uordblks + heap.hblkhd) / 1024)};

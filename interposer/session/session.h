@@ -120,7 +120,8 @@ class Session {
   void collect();
 
   /// Called when the program has waited for the device. Its thread goes on at once: the thread of the session
-  /// writes the records within milliseconds. Without one (Results::on_demand), same as collect().
+  /// writes the records within milliseconds. Same as collect() if very many launches are outstanding, or
+  /// without that thread (Results::on_demand).
   void waited();
 
   /// Sets the reader of the range names that launches record. Call it before the first launch.

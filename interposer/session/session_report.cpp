@@ -363,7 +363,11 @@ void Session::report_ends() {
 void Session::waited() {
   if (finished_ || Launching::is_in_this_thread()) return;
   if (configuration_.timeline && attached()) write(timeline_.wait());
-  if (worker_ == nullptr) collect();
+  const bool lags = [&] {
+    const State state(state_);
+    return pending_.size() > launches_left_to_worker;
+  }();
+  if (worker_ == nullptr || lags) collect();
 }
 
 void Session::collect() {

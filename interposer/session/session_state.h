@@ -334,6 +334,8 @@ struct Session::SettledTogether {
 /// A launch waits for results if more than this is outstanding.
 inline constexpr std::uint64_t outstanding_bytes_limit = 512ull << 20;
 inline constexpr std::size_t outstanding_launches_limit = 4096;
+/// The program's waits collect results if more launches than this are outstanding.
+inline constexpr std::size_t launches_left_to_worker = 1024;
 
 /// A launch in progress counts as outstanding, so that it is reported missing if the program ends meanwhile.
 class Session::Outstanding {
