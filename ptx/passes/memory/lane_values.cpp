@@ -137,14 +137,14 @@ class FunctionLanes {
   std::optional<Wanted> wanted_at(const std::string& value, std::uint32_t index, const MemoryAccess& access,
                                   std::optional<Wanted>& from) {
     const std::optional<LanePattern> same = analyses_.lane_patterns().of_address(index, *access.address);
-    const std::optional<Wanted> of_same = same ? wanted_of(value, *same, access) : std::optional<Wanted>();
+    std::optional<Wanted> of_same = same ? wanted_of(value, *same, access) : std::optional<Wanted>();
     if (value != hoisted_banks_value) return of_same;
     // Loads wider than a 4-byte word: the grouping of lanes into transactions depends on the active lanes.
     const bool is_wide_load = access.bytes > word_bytes && access_kind(access) == 0;
     const std::optional<LanePattern> some =
         is_wide_load ? std::nullopt : analyses_.lane_patterns().of_some_lanes(index, *access.address);
     if (!some || same == some) return of_same;
-    const std::optional<Wanted> of_some = wanted_of(std::string(bank_lanes_value), *some, access);
+    std::optional<Wanted> of_some = wanted_of(std::string(bank_lanes_value), *some, access);
     const double own_weight = weight_of(function_.graph().block_of[index]);
     if (!of_same || own_weight < cost::least_reuse * weight_of(same->block)) return of_some;
     const bool is_before =
