@@ -41,14 +41,6 @@ std::optional<Dim3> extents_after(const ptx::Module& module, const ptx::Function
   return Dim3{extents[0], extents[1], extents[2]};
 }
 
-std::uint32_t thread_limit(const ptx::Module& module, const ptx::Function& kernel) {
-  const std::vector<std::uint32_t> limits = ptx::block_limits(module, kernel);
-  if (limits.empty() || std::ranges::find(limits, 0u) != limits.end()) return largest_block;
-  std::uint64_t product = 1;
-  for (const std::uint32_t each : limits) product = std::min(product * each, largest_block);
-  return static_cast<std::uint32_t>(product);
-}
-
 /// Returns null if the launch is not cooperative or there is no memory. Kernels may access the workspace.
 auto make_workspace(const LaunchShape& shape, GlobalMemory& memory) {
   const auto release = [&memory](GridWorkspace* workspace) { memory.free_for_kernel(workspace); };
@@ -196,7 +188,7 @@ Result<KernelInfo> SimtModule::make_info(const std::string& name) {
   info.parameter_bytes = static_cast<std::uint32_t>(layout.bytes);
   info.static_shared_bytes = planned->shared.static_bytes;
   info.local_bytes = static_cast<std::uint32_t>(planned->local_bytes);
-  info.max_threads = thread_limit(module_, function);
+  info.max_threads = ptx::most_threads(module_, function);
   info.cluster = extents_after(module_, function, ".reqnctapercluster");
   info.needs_cluster =
       ptx::directives_of(module_, function).find(".explicitcluster") != std::string_view::npos;
