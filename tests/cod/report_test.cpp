@@ -473,13 +473,17 @@ LaunchView launch_of_three_blocks() {
   return launch;
 }
 
-TEST(Report, ComputesKernelRuntimeFromClocks) {
-  std::vector<std::uint64_t> blocks{1500, 1000, 0, 0, 1300, 1100, 0, 0, 1900, 1000, 2, 0};
+/// `blocks`: last clock, first clock, SM and a gap for each of three blocks.
+ReportRun run_kernel_runtime(std::vector<std::uint64_t> blocks) {
   std::vector<std::uint64_t> load(4);
   std::vector<std::uint32_t> distribution(64);
   LaunchView launch = launch_of_three_blocks();
   launch.arrays = {bytes_of_vector(blocks), bytes_of_vector(load), bytes_of_vector(distribution)};
-  const ReportRun run = run_report(example("kernel_runtime"), launch);
+  return run_report(example("kernel_runtime"), launch);
+}
+
+TEST(Report, ComputesKernelRuntimeFromClocks) {
+  const ReportRun run = run_kernel_runtime({1500, 1000, 0, 0, 1300, 1100, 0, 0, 1900, 1000, 2, 0});
   EXPECT_EQ(run.failure, "");
   EXPECT_THAT(values_of<std::uint64_t>(run, "load"), ElementsAre(700u, 0u, 900u, 0u));
   std::vector<std::uint64_t> expected(64);
@@ -491,12 +495,7 @@ TEST(Report, ComputesKernelRuntimeFromClocks) {
 }
 
 TEST(Report, DistributesBlocksAtTheLimitsOfBins) {
-  std::vector<std::uint64_t> blocks{1, 1, 0, 0, 1024, 0, 0, 0, 1023, 0, 0, 0};
-  std::vector<std::uint64_t> load(4);
-  std::vector<std::uint32_t> distribution(64);
-  LaunchView launch = launch_of_three_blocks();
-  launch.arrays = {bytes_of_vector(blocks), bytes_of_vector(load), bytes_of_vector(distribution)};
-  const ReportRun run = run_report(example("kernel_runtime"), launch);
+  const ReportRun run = run_kernel_runtime({1, 1, 0, 0, 1024, 0, 0, 0, 1023, 0, 0, 0});
   std::vector<std::uint64_t> expected(64);
   expected[0] = expected[9] = expected[10] = 1;
   EXPECT_EQ(values_of<std::uint64_t>(run, "distribution"), expected);
