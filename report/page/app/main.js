@@ -71,7 +71,7 @@ function findings() {
     first.some(([{ place }]) => place && !place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : "");
 }
 
-/** Returns the table of kernels: five columns, of which results fill those that are unknown, and one to choose. */
+/** Returns the table of kernels: five columns and one to choose. Results fill columns that are unknown. */
 function overview(show) {
   const scalars = new Map();
   for (const kernel of kernels) for (const metric of kernel.metrics) scalars.set(`${metric.spec}: ${metric.name}`, metric);
