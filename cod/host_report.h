@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -90,6 +91,8 @@ struct ElementRun {
   bool operator==(const ElementRun&) const = default;
 };
 
+class WordRuns;
+
 /// The data of one launch that ON_REPORT can access. Pointers are borrowed for the call.
 struct LaunchView {
   std::string_view kernel;
@@ -116,9 +119,8 @@ struct LaunchView {
   const SiteTable* sites = nullptr;  ///< null if instructions are unknown
   /// Contents of Specification::arrays(), in the same order; ON_REPORT may modify them.
   std::vector<std::span<std::byte>> arrays;
-  /// Contents of arrays whose span is empty: zero except for these runs, ascending and disjoint. Keyed by
-  /// index in `arrays`.
-  std::map<std::uint32_t, std::span<const ElementRun>> runs;
+  /// Contents of arrays whose span is empty: zero except for these runs. Keyed by index in `arrays`.
+  std::map<std::uint32_t, std::shared_ptr<WordRuns>> runs;
   std::function<void(Emitted)> emit;            ///< receives emit(…)
   std::function<void(std::string_view)> print;  ///< receives print(…)
 };

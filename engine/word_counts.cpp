@@ -414,6 +414,21 @@ void combine(std::vector<cod::ElementRun>& runs, std::uint64_t most) {
   }
 }
 
+/// More runs of an array are not kept.
+constexpr std::size_t most_kept_runs = 1 << 16;
+
+using Specifications = std::vector<std::shared_ptr<const cod::Specification>>;
+using ArraysOfSpecifications = std::span<const std::vector<std::span<std::byte>>>;
+
+Elements elements_of(const Specifications& specifications, ArraysOfSpecifications arrays,
+                     std::uint32_t specification, std::uint32_t array) {
+  return {arrays[specification][array], cod::size_of(specifications[specification]->arrays()[array].type)};
+}
+
+void add_runs(std::span<const cod::ElementRun> runs, Elements& elements) {
+  for (const cod::ElementRun& each : runs) elements.add_up_to_most(each.first, each.elements, each.value);
+}
+
 void finish_elements(const cod::WordScheme& scheme, Elements elements) {
   for (std::uint64_t at = 0; at < elements.size(); ++at) {
     std::uint64_t value = elements[at];
@@ -504,7 +519,7 @@ ReplayedCounts fill_counted_words(
   std::multimap<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const WordCounting::Use*> uses;
   for (const WordCounting::Use& use : counting.uses)
     uses.emplace(std::tuple(use.function, use.instruction, use.side), &use);
-  ReplayedCounts replayed{success(), std::vector<std::uint64_t>(specifications.size()), {}};
+  ReplayedCounts replayed{success(), std::vector<std::uint64_t>(specifications.size()), {}, {}};
   replayed.runs.resize(specifications.size());
   for (std::size_t i = 0; i < specifications.size(); ++i) {
     for (std::uint32_t k = 0; k < arrays[i].size(); ++k) {
@@ -523,23 +538,42 @@ ReplayedCounts fill_counted_words(
           known->second.add(access);
         }
       });
+  replayed.added.emplace(specifications.size());
   for (auto& [key, each] : counts) {
     const auto [specification, array] = key;
-    Elements elements(arrays[specification][array],
-                      cod::size_of(specifications[specification]->arrays()[array].type));
-    const auto found = replayed.runs[specification].find(array);
-    std::vector<cod::ElementRun>* const runs =
-        found != replayed.runs[specification].end() ? &found->second : nullptr;
+    Elements elements = elements_of(specifications, arrays, specification, array);
+    const bool is_added = !replayed.runs[specification].contains(array);
+    std::vector<cod::ElementRun> runs;
     replayed.outside[specification] += each.outside();
     const bool is_complete = each.finish([&](std::uint64_t first, std::uint64_t words, std::uint64_t amount) {
-      if (runs != nullptr) return runs->push_back({first, words, std::min(amount, elements.most())});
-      elements.add_up_to_most(first, words, amount);
+      runs.push_back({first, words, std::min(amount, elements.most())});
+      if (!is_added || runs.size() != most_kept_runs) return;
+      add_runs(runs, elements);
+      runs.clear();
+      replayed.added.reset();
     });
     if (replayed.status && !is_complete)
       replayed.status = failure("counting the words of replayed accesses takes too much memory");
-    if (runs != nullptr) combine(*runs, elements.most());
+    if (!is_added) {
+      combine(runs, elements.most());
+      replayed.runs[specification][array] = std::move(runs);
+      continue;
+    }
+    add_runs(runs, elements);
+    if (replayed.added) (*replayed.added)[specification][array] = std::move(runs);
   }
   return replayed;
+}
+
+void add_runs(const RunsOfArrays& runs,
+              const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
+              std::span<const std::vector<std::span<std::byte>>> arrays) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    for (const auto& [array, its] : runs[i]) {
+      Elements elements = elements_of(specifications, arrays, i, array);
+      add_runs(its, elements);
+    }
+  }
 }
 
 void finish_counted_words(const cod::WordScheme& scheme,

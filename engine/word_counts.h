@@ -96,12 +96,16 @@ struct LaunchedWords {
   std::vector<CountedRange> shared, device;         ///< ascending by address
 };
 
+/// Runs per specification, and by position in Specification::arrays().
+using RunsOfArrays = std::vector<std::map<std::uint32_t, std::vector<cod::ElementRun>>>;
+
 /// Result of fill_counted_words().
 struct ReplayedCounts {
   Status status;                       ///< a failure: some counts are missing
   std::vector<std::uint64_t> outside;  ///< per specification, accesses outside all ranges
-  /// Per specification, and by position in Specification::arrays().
-  std::vector<std::map<std::uint32_t, std::vector<cod::ElementRun>>> runs;
+  RunsOfArrays runs;                   ///< of empty arrays, ascending and disjoint
+  /// The runs that were added to other arrays; nullopt if they are very many.
+  std::optional<RunsOfArrays> added;
 };
 
 /// Fails if replay cannot follow such a launch in about 50 ms. Addresses of shared variables are unknown
@@ -114,6 +118,11 @@ ReplayedCounts fill_counted_words(
     const WordCounting& counting, const LaunchedWords& launch,
     const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays);
+
+/// Adds runs to arrays[specification][array], as fill_counted_words() does.
+void add_runs(const RunsOfArrays& runs,
+              const std::vector<std::shared_ptr<const cod::Specification>>& specifications,
+              std::span<const std::vector<std::span<std::byte>>> arrays);
 
 /// Finishes complete word counts: multiplies sampled counts, and limits counts to the threshold.
 void finish_counted_words(const cod::WordScheme& scheme,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cod/allocation_table.h"
+#include "support/check.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -24,9 +25,6 @@ bool is_of(const cod::GlobalArray& array, cod::Extent extent) {
   return std::ranges::any_of(array.dimensions,
                              [extent](const cod::Dimension& each) { return each.extent == extent; });
 }
-
-/// Larger results of replay are computed again for each launch.
-constexpr std::size_t most_kept_runs = 1 << 16;
 
 bool asks_for(const std::vector<engine::SpecificationPtr>& specifications, cod::Extent extent) {
   return std::ranges::any_of(specifications, [extent](const engine::SpecificationPtr& specification) {
@@ -53,13 +51,15 @@ bool has_counts(std::span<const std::byte> array, std::uint64_t element_bytes, s
          (counts[0] != std::byte{0} || std::memcmp(counts.data(), counts.data() + 1, counts.size() - 1) != 0);
 }
 
-/// True if some run overlaps [first, first + words).
-bool has_runs(const std::vector<cod::ElementRun>& runs, std::uint64_t first, std::uint64_t words) {
-  const auto ends_before = [](const cod::ElementRun& run, std::uint64_t at) {
-    return run.first + run.elements <= at;
-  };
-  const auto run = std::lower_bound(runs.begin(), runs.end(), first, ends_before);
-  return run != runs.end() && run->first < first + words;
+template <typename Number>
+std::uint64_t sum_of(const std::byte* numbers, std::uint64_t count) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Number number = 0;
+    std::memcpy(&number, numbers + i * sizeof number, sizeof number);
+    sum += number;
+  }
+  return sum;
 }
 
 /// True if some word of the array has that count.
@@ -251,7 +251,7 @@ void LaunchedWords::add_device_arrays(const std::vector<engine::SpecificationPtr
         if (!is_of(counts, cod::Extent::device_words)) continue;
         const auto runs = finished.runs[i].find(k);
         is_used = runs != finished.runs[i].end()
-                      ? has_runs(runs->second, first, words)
+                      ? runs->second->has_counts(first, words)
                       : has_counts(arrays[i][k], cod::size_of(counts.type), first, words);
       }
     }
@@ -265,11 +265,12 @@ std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
   const std::uint64_t elements = counts.size() / element_bytes;
   std::uint64_t between = 0, next = 0;
   const auto add = [&](std::uint64_t end) {
-    for (; next < std::min(end, elements); ++next) {
-      std::uint64_t count = 0;
-      std::memcpy(&count, counts.data() + next * element_bytes, element_bytes);
-      between += count;
-    }
+    end = std::min(end, elements);
+    if (next >= end) return;
+    const std::byte* const from = counts.data() + next * element_bytes;
+    between += element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(from, end - next)
+                                                      : sum_of<std::uint32_t>(from, end - next);
+    next = end;
   };
   std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, number of elements
   for (const Array& each : arrays())
@@ -338,23 +339,49 @@ engine::LaunchedWords LaunchedWords::launched(std::span<const std::uint64_t> sha
 
 Status LaunchedWords::check_replay() const { return engine::check_replay(*counting_, launched({})); }
 
-engine::ReplayedCounts LaunchedWords::replayed(
+std::vector<cod::ElementRun> LaunchedWords::find_again(
+    std::span<const std::uint64_t> shared_addresses,
+    const std::vector<engine::SpecificationPtr>& specifications, std::uint32_t specification,
+    std::uint32_t array) const {
+  std::vector<std::vector<std::span<std::byte>>> empty;
+  for (const engine::SpecificationPtr& each : specifications) empty.emplace_back(each->arrays().size());
+  engine::ReplayedCounts counts =
+      engine::fill_counted_words(*counting_, launched(shared_addresses), specifications, empty);
+  return std::move(counts.runs[specification][array]);
+}
+
+LaunchedWords::Replayed LaunchedWords::replayed(
     const engine::LaunchedWords& launched, const std::vector<engine::SpecificationPtr>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays) const {
-  if (!std::ranges::all_of(counting_->is_replayed, std::identity()))
-    return engine::fill_counted_words(*counting_, launched, specifications, arrays);
   const std::lock_guard lock(mutex_);
-  if (replayed_ && std::ranges::equal(replayed_->shared_addresses, launched.shared_addresses))
-    return replayed_->counts;
+  if (replayed_ && std::ranges::equal(replayed_->shared_addresses, launched.shared_addresses)) {
+    engine::add_runs(replayed_->added, specifications, arrays);
+    return *replayed_;
+  }
   engine::ReplayedCounts counts = engine::fill_counted_words(*counting_, launched, specifications, arrays);
-  std::size_t runs = 0;
-  for (const auto& of_specification : counts.runs) {
-    for (const auto& [array, its] : of_specification) runs += its.size();
+  Replayed found{{launched.shared_addresses.begin(), launched.shared_addresses.end()},
+                 counts.status,
+                 std::move(counts.outside),
+                 {},
+                 {}};
+  found.runs.resize(specifications.size());
+  for (std::uint32_t i = 0; i < counts.runs.size(); ++i) {
+    for (auto& [array, runs] : counts.runs[i]) {
+      // The runs end before the launch's words do, which own them.
+      const auto find = [words = weak_from_this(), addresses = found.shared_addresses, specifications, i,
+                         k = array] {
+        const std::shared_ptr<const LaunchedWords> own = words.lock();
+        LYNXPP_CHECK(own != nullptr, "a launch's runs are used after the launch");
+        return own->find_again(addresses, specifications, i, k);
+      };
+      found.runs[i].emplace(array, std::make_shared<cod::WordRuns>(std::move(runs), find));
+    }
   }
-  if (runs <= most_kept_runs) {
-    replayed_ = {{launched.shared_addresses.begin(), launched.shared_addresses.end()}, counts};
+  if (found.status && (counts.added || counting_->uses.empty())) {
+    if (counts.added) found.added = std::move(*counts.added);
+    replayed_ = found;
   }
-  return counts;
+  return found;
 }
 
 LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
@@ -363,7 +390,7 @@ LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::sp
   const std::span<const std::uint64_t> addresses = layout.shared_addresses_of(buffer);
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
-  engine::ReplayedCounts replayed = this->replayed(launched(addresses), specifications, arrays);
+  Replayed replayed = this->replayed(launched(addresses), specifications, arrays);
   Finished finished{replayed.status.ok(), {}, std::move(replayed.runs)};
   finished.notes.resize(specifications.size());
   engine::finish_counted_words(counting_->scheme, specifications, arrays);

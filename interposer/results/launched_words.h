@@ -14,6 +14,7 @@
 
 #include "cod/specification.h"
 #include "cod/word_map.h"
+#include "cod/word_statistics.h"
 #include "device/allocations.h"
 #include "device/device.h"
 #include "engine/instrument.h"
@@ -25,7 +26,7 @@ namespace lynxpp::interposer {
 
 /// Created before the launch and kept until its report. Allocations that the program makes, frees or reuses
 /// meanwhile have no effect.
-class LaunchedWords {
+class LaunchedWords : public std::enable_shared_from_this<LaunchedWords> {
  public:
   /// True if their countWords() may need counters in shared memory.
   static bool count_shared_memory(const std::vector<engine::SpecificationPtr>& specifications);
@@ -75,7 +76,7 @@ class LaunchedWords {
   struct Finished {
     bool is_complete = true;  ///< false if accesses are missing that only probes would count
     std::vector<std::vector<std::string>> notes;
-    std::vector<std::map<std::uint32_t, std::vector<cod::ElementRun>>> runs;  ///< cod::LaunchView::runs
+    std::vector<std::map<std::uint32_t, std::shared_ptr<cod::WordRuns>>> runs;  ///< cod::LaunchView::runs
   };
   /// Adds the counts that needed no probes to the buffer's arrays, and the program's arrays to `view`.
   Finished finish(const ProbeLayout& layout, std::span<std::byte> buffer,
@@ -103,9 +104,22 @@ class LaunchedWords {
   const cod::WordMap* map() const { return memory_ && memory_->map ? &*memory_->map : nullptr; }
   bool is_equal_to(const LaunchedWords& other) const;
   engine::LaunchedWords launched(std::span<const std::uint64_t> shared_addresses) const;
-  engine::ReplayedCounts replayed(const engine::LaunchedWords& launched,
-                                  const std::vector<engine::SpecificationPtr>& specifications,
-                                  std::span<const std::vector<std::span<std::byte>>> arrays) const;
+  /// Counts that replay computed for the last of equal launches.
+  struct Replayed {
+    std::vector<std::uint64_t> shared_addresses;  ///< that the launch stored
+    Status status;
+    std::vector<std::uint64_t> outside;
+    std::vector<std::map<std::uint32_t, std::shared_ptr<cod::WordRuns>>> runs;
+    engine::RunsOfArrays added;  ///< to the buffer's arrays
+  };
+  /// Adds counts to the buffer's arrays.
+  Replayed replayed(const engine::LaunchedWords& launched,
+                    const std::vector<engine::SpecificationPtr>& specifications,
+                    std::span<const std::vector<std::span<std::byte>>> arrays) const;
+  /// Returns the runs again that replayed() returned for an array.
+  std::vector<cod::ElementRun> find_again(std::span<const std::uint64_t> shared_addresses,
+                                          const std::vector<engine::SpecificationPtr>& specifications,
+                                          std::uint32_t specification, std::uint32_t array) const;
   std::span<const Array> arrays() const {
     return memory_ ? std::span<const Array>(memory_->arrays) : std::span<const Array>();
   }
@@ -129,11 +143,6 @@ class LaunchedWords {
   std::vector<device::ParameterSlot> slots_;
   std::uint32_t grid_[3] = {}, block_[3] = {};
   std::shared_ptr<const Memory> memory_;  ///< null: no specification needs it
-  /// Counts that replay computed for the last of equal launches, and the shared addresses that it stored.
-  struct Replayed {
-    std::vector<std::uint64_t> shared_addresses;
-    engine::ReplayedCounts counts;
-  };
   mutable std::mutex mutex_;
   mutable std::optional<Replayed> replayed_;
   std::uint64_t shared_words_ = 0;

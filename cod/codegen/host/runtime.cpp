@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cod/sema/format.h"
+#include "cod/word_statistics.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -166,16 +167,17 @@ std::byte* HostRun::elements_of(std::uint32_t array) {
   std::byte* const elements = known->second.elements.bytes().data();
   if (std::exchange(known->second.is_filled, true)) return elements;
   const std::size_t bytes = size_of(program.arrays[array].type);
-  for (const ElementRun& each : launch.runs.at(array)) {
+  const std::shared_ptr<const WordRuns::Runs> runs = launch.runs.at(array)->runs();
+  for (const ElementRun& each : *runs) {
     const std::uint64_t end = std::min(each.first + each.elements, counts[array]);
     for (std::uint64_t i = each.first; i < end; ++i) std::memcpy(elements + i * bytes, &each.value, bytes);
   }
   return elements;
 }
 
-std::optional<std::span<const ElementRun>> HostRun::runs_of(std::uint32_t array) const {
+std::shared_ptr<WordRuns> HostRun::runs_of(std::uint32_t array) const {
   const auto known = expanded.find(array);
-  if (known == expanded.end() || known->second.is_filled) return std::nullopt;
+  if (known == expanded.end() || known->second.is_filled) return nullptr;
   return launch.runs.at(array);
 }
 

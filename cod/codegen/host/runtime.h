@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -53,8 +54,8 @@ struct HostRun {
 
   /// Returns a pointer to the array's first element; expands runs.
   std::byte* elements_of(std::uint32_t array);
-  /// Returns the array's contents as runs; nullopt if they are elements.
-  std::optional<std::span<const ElementRun>> runs_of(std::uint32_t array) const;
+  /// Returns the array's contents as runs; null if they are elements.
+  std::shared_ptr<WordRuns> runs_of(std::uint32_t array) const;
   /// Returns `name`, or the first of "name#2", "name#3", … that is not taken.
   std::string take_name(const std::string& name);
   /// Passes the result on, with its name made unique in the same way.
