@@ -91,7 +91,7 @@ struct ElementRun {
   bool operator==(const ElementRun&) const = default;
 };
 
-class WordRuns;
+class WordSource;
 
 /// The data of one launch that ON_REPORT can access. Pointers are borrowed for the call.
 struct LaunchView {
@@ -119,8 +119,8 @@ struct LaunchView {
   const SiteTable* sites = nullptr;  ///< null if instructions are unknown
   /// Contents of Specification::arrays(), in the same order; ON_REPORT may modify them.
   std::vector<std::span<std::byte>> arrays;
-  /// Contents of arrays whose span is empty: zero except for these runs. Keyed by index in `arrays`.
-  std::map<std::uint32_t, std::shared_ptr<WordRuns>> runs;
+  /// Contents of arrays of words whose span is empty. Keyed by index in `arrays`.
+  std::map<std::uint32_t, std::shared_ptr<WordSource>> sources;
   std::function<void(Emitted)> emit;            ///< receives emit(…)
   std::function<void(std::string_view)> print;  ///< receives print(…)
 };

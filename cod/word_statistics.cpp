@@ -57,88 +57,10 @@ void visit_runs(std::span<const ElementRun> runs, std::uint64_t first, std::uint
   }
 }
 
-/// The layout of an array's accessed words.
-class Layout {
- public:
-  explicit Layout(const MemoryArray& array) : array_(array), first_(array.words) {}
-
-  void add(std::uint64_t first, std::uint64_t words, std::uint64_t count) {
-    if (count == 0) return end_run();
-    run_ += words;
-    if (first_ == array_.words) first_ = first;
-    // Once the divisor is 1 it stays 1.
-    if (stride_ != 1) stride_ = words > 1 ? 1 : std::gcd(stride_, first - first_);
-    const std::uint64_t begin = (array_.first + first) / sector_words;
-    const std::uint64_t end = (array_.first + first + words - 1) / sector_words;
-    sectors_ += end - begin + (begin == sector_ ? 0 : 1);
-    sector_ = end;
-  }
-
-  void finish(WordStatistics& statistics) {
-    end_run();
-    statistics.sectors = sectors_;
-    statistics.aligned_sectors = aligned_;
-    statistics.stride = std::max<std::uint64_t>(stride_, 1);
-    statistics.first = first_ == array_.words ? 0 : first_;
-  }
-
- private:
-  void end_run() { aligned_ += (std::exchange(run_, 0) + sector_words - 1) / sector_words; }
-
-  const MemoryArray& array_;
-  std::uint64_t sectors_ = 0, aligned_ = 0, stride_ = 0, run_ = 0;
-  std::uint64_t first_, sector_ = ~std::uint64_t{0};
-};
-
-/// Statistics of runs that are visited in order.
-class Summary {
- public:
-  explicit Summary(const MemoryArray& array) : array_(array), layout_(array) {
-    all_.words = array.words;
-    all_.least = array.words == 0 ? 0 : ~std::uint64_t{0};
-  }
-
-  void add(std::uint64_t first, std::uint64_t words, std::uint64_t count) {
-    layout_.add(first, words, count);
-    all_.least = std::min(all_.least, count);
-    all_.greatest = std::max(all_.greatest, count);
-    if (count == 0) {
-      all_.never += words;
-      return;
-    }
-    all_.accesses += count * words;
-    all_.once += count == 1 ? words : 0;
-    add_heat(first, words, count);
-    const auto bin = static_cast<std::uint64_t>(std::bit_width(count));
-    (bin > WordStatistics::bins ? all_.beyond : all_.words_by_count[bin - 1]) += words;
-  }
-
-  WordStatistics finish() {
-    layout_.finish(all_);
-    return all_;
-  }
-
- private:
-  void add_heat(std::uint64_t first, std::uint64_t words, std::uint64_t count) {
-    for (std::uint64_t word = first; word < first + words;) {
-      for (; word >= cell_end_; ++cell_)
-        cell_end_ = ((cell_ + 1) * array_.words + WordStatistics::cells - 1) / WordStatistics::cells;
-      const std::uint64_t end = std::min(cell_end_, first + words);
-      all_.heat[cell_ - 1] += count * (end - word);
-      word = end;
-    }
-  }
-
-  const MemoryArray& array_;
-  WordStatistics all_;
-  Layout layout_;
-  std::uint64_t cell_ = 0, cell_end_ = 0;  // the words before cell_end_ belong to the cells before cell_
-};
-
 /// `visit_known(first, words, visit)` visits the words of the array that have counts.
 template <typename VisitKnown>
 WordStatistics summarise(const MemoryArray& array, std::uint64_t counted, VisitKnown visit_known) {
-  Summary summary(array);
+  WordSummary summary(array);
   const std::uint64_t end = std::min(array.first + array.words, counted);
   const std::uint64_t known = end > array.first ? end - array.first : 0;
   visit_known(array.first, known, [&](std::uint64_t first, std::uint64_t words, std::uint64_t count) {
@@ -149,6 +71,81 @@ WordStatistics summarise(const MemoryArray& array, std::uint64_t counted, VisitK
 }
 
 }  // namespace
+
+WordSummary::WordSummary(const MemoryArray& array) : array_(array) {
+  all_.words = array.words;
+  all_.least = array.words == 0 ? 0 : ~std::uint64_t{0};
+  all_.first = array.words;
+  all_.stride = 0;
+}
+
+void WordSummary::add(std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+  all_.least = std::min(all_.least, count);
+  all_.greatest = std::max(all_.greatest, count);
+  if (count == 0) {
+    all_.never += words;
+    return end_run();
+  }
+  add_accessed(first, words);
+  all_.accesses += count * words;
+  all_.once += count == 1 ? words : 0;
+  add_heat(first, words, count);
+  const auto bin = static_cast<std::uint64_t>(std::bit_width(count));
+  (bin > WordStatistics::bins ? all_.beyond : all_.words_by_count[bin - 1]) += words;
+}
+
+void WordSummary::add_accessed(std::uint64_t first, std::uint64_t words) {
+  run_ += words;
+  all_.first = std::min(all_.first, first);
+  // Once the divisor is 1 it stays 1.
+  if (all_.stride != 1) all_.stride = words > 1 ? 1 : std::gcd(all_.stride, first - all_.first);
+  const std::uint64_t begin = (array_.first + first) / sector_words;
+  const std::uint64_t end = (array_.first + first + words - 1) / sector_words;
+  all_.sectors += end - begin + (begin == sector_ ? 0 : 1);
+  sector_ = end;
+}
+
+void WordSummary::add(std::uint64_t first, const CounterPage& page) {
+  constexpr std::uint64_t size = CounterPage::counters;
+  if (page.zeros == size) return add(first, size, 0);
+  all_.least = std::min<std::uint64_t>(all_.least, page.least);
+  all_.greatest = std::max<std::uint64_t>(all_.greatest, page.greatest);
+  all_.never += page.zeros;
+  all_.once += page.ones;
+  all_.accesses += page.sum;
+  add_heat(first, 1, page.sum);
+  for (std::size_t bin = 0; bin < page.by_bits.size(); ++bin) all_.words_by_count[bin] += page.by_bits[bin];
+  all_.sectors += page.sectors;
+  sector_ = ~std::uint64_t{0};
+  all_.first = std::min(all_.first, first + page.first);
+  all_.stride = std::gcd(std::gcd(all_.stride, first + page.first - all_.first), page.stride);
+  run_ += page.leading;
+  if (page.zeros == 0) return;
+  end_run();
+  all_.aligned_sectors += page.inner_sectors;
+  run_ = page.trailing;
+}
+
+void WordSummary::add_heat(std::uint64_t first, std::uint64_t words, std::uint64_t count) {
+  for (std::uint64_t word = first; word < first + words;) {
+    for (; word >= cell_end_; ++cell_)
+      cell_end_ = ((cell_ + 1) * array_.words + WordStatistics::cells - 1) / WordStatistics::cells;
+    const std::uint64_t end = std::min(cell_end_, first + words);
+    all_.heat[cell_ - 1] += count * (end - word);
+    word = end;
+  }
+}
+
+void WordSummary::end_run() {
+  all_.aligned_sectors += (std::exchange(run_, 0) + sector_words - 1) / sector_words;
+}
+
+WordStatistics WordSummary::finish() {
+  end_run();
+  all_.stride = std::max<std::uint64_t>(all_.stride, 1);
+  if (all_.first == all_.words) all_.first = 0;
+  return all_;
+}
 
 WordStatistics word_statistics(const WordElements& counts, const MemoryArray& array) {
   return summarise(array, counts.count, [&](std::uint64_t first, std::uint64_t words, auto visit) {
@@ -197,7 +194,16 @@ WordStatistics WordRuns::statistics(const MemoryArray& array) const {
   return statistics_.try_emplace({array.first, array.words}, found).first->second;
 }
 
-void WordRuns::release() {
+void WordRuns::fill(std::span<std::byte> elements, std::uint64_t bytes_each) const {
+  const std::shared_ptr<const Runs> all = runs();
+  for (const ElementRun& each : *all) {
+    const std::uint64_t end = std::min(each.first + each.elements, elements.size() / bytes_each);
+    for (std::uint64_t i = each.first; i < end; ++i)
+      std::memcpy(elements.data() + i * bytes_each, &each.value, bytes_each);
+  }
+}
+
+void WordRuns::release() const {
   const std::lock_guard lock(mutex_);
   if (runs_ != nullptr && runs_->size() > most_kept_runs && find_) runs_.reset();
 }

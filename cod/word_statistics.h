@@ -12,10 +12,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "cod/host_report.h"
+#include "support/counter_page.h"
 
 namespace lynxpp::cod {
 
@@ -37,6 +39,34 @@ struct WordStatistics {
   /// words would touch if each started at a sector boundary; the greatest common divisor, in words, of the
   /// distances between accessed words; the first accessed word.
   std::uint64_t sectors = 0, aligned_sectors = 0, stride = 1, first = 0;
+
+  bool operator==(const WordStatistics&) const = default;
+};
+
+/// Computes the statistics of an array whose words are visited in order.
+class WordSummary {
+ public:
+  explicit WordSummary(const MemoryArray& array);
+
+  /// Adds words with equal counts; `first` is relative to the array.
+  void add(std::uint64_t first, std::uint64_t words, std::uint64_t count);
+  /// Adds a page of counts. Precondition: cell_of() of its first and last word are equal, and the page's first
+  /// element is a multiple of a sector.
+  void add(std::uint64_t first, const CounterPage& page);
+  /// The cell of WordStatistics::heat that the word belongs to.
+  std::uint64_t cell_of(std::uint64_t word) const { return word * WordStatistics::cells / array_.words; }
+  WordStatistics finish();
+
+ private:
+  void add_heat(std::uint64_t first, std::uint64_t words, std::uint64_t count);
+  void add_accessed(std::uint64_t first, std::uint64_t words);
+  void end_run();
+
+  const MemoryArray array_;
+  WordStatistics all_;
+  std::uint64_t cell_ = 0, cell_end_ = 0;     // the words before cell_end_ belong to the cells before cell_
+  std::uint64_t run_ = 0;                     // accessed words at the end
+  std::uint64_t sector_ = ~std::uint64_t{0};  // the last one with an accessed word
 };
 
 /// Counts of words in memory: `bytes_each` is 4 or 8.
@@ -51,8 +81,23 @@ WordStatistics word_statistics(const WordElements& counts, const MemoryArray& ar
 /// `runs` are ascending and disjoint.
 WordStatistics word_statistics(std::span<const ElementRun> runs, const MemoryArray& array);
 
+/// Counts of words that are not in a launch's arrays.
+class WordSource {
+ public:
+  virtual ~WordSource() = default;
+  /// True if a count in [first, first + words) is not 0.
+  virtual bool has_counts(std::uint64_t first, std::uint64_t words) const = 0;
+  virtual WordStatistics statistics(const MemoryArray& array) const = 0;
+  /// Stores the counts to zeroed elements of 4 or 8 bytes.
+  virtual void fill(std::span<std::byte> elements, std::uint64_t bytes_each) const = 0;
+  /// Frees memory; what is asked for later is computed or copied again.
+  virtual void release() const {}
+  /// Why counts that were asked for are unknown, and returned as 0; empty if none are.
+  virtual std::string problem() const { return {}; }
+};
+
 /// Counts of words that follow from a launch without counters; equal launches share them. Thread safe.
-class WordRuns {
+class WordRuns final : public WordSource {
  public:
   using Runs = std::vector<ElementRun>;
 
@@ -61,12 +106,12 @@ class WordRuns {
   explicit WordRuns(Runs runs, std::function<Runs()> find = {});
 
   std::shared_ptr<const Runs> runs() const;
-  /// True if a count in [first, first + words) is not 0.
-  bool has_counts(std::uint64_t first, std::uint64_t words) const;
+  bool has_counts(std::uint64_t first, std::uint64_t words) const override;
   /// Computed once for each array.
-  WordStatistics statistics(const MemoryArray& array) const;
+  WordStatistics statistics(const MemoryArray& array) const override;
+  void fill(std::span<std::byte> elements, std::uint64_t bytes_each) const override;
   /// Frees the memory of very many runs; the statistics remain.
-  void release();
+  void release() const override;
 
  private:
   mutable std::mutex mutex_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/allocations.h"
+#include "device/counter_memory.h"
 #include "device/memory_budget.h"
 #include "support/result.h"
 
@@ -38,6 +39,7 @@ struct DeviceInfo {
   std::optional<MultiprocessorLimits> limits = {};
   std::uint64_t context = 0;  ///< the driver's context number; 0 if there is no context
   std::string uuid = {};      ///< "GPU-…" as nvidia-smi prints it; empty if unknown
+  bool keeps_counters = false;  ///< Device::counter_memory() is available
 };
 
 /// A kernel launch as the program requested it. All pointers belong to the program and are valid only during
@@ -272,6 +274,13 @@ class Device {
   /// Allocates zeroed device memory, ordered on the launch's stream, and the host memory for reading it back.
   /// Fails if memory or the budget is exhausted; the message is the same for all launches.
   virtual Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
+
+  /// Allocates zeroed counters, ordered on the launch's stream, that stay in device memory. Fails if memory or
+  /// the budget is exhausted, and without DeviceInfo::keeps_counters.
+  virtual Result<std::unique_ptr<CounterMemory>> counter_memory(std::uint64_t /*bytes*/,
+                                                                const Launch& /*launch*/) {
+    return failure("counters do not stay in this device's memory");
+  }
 
   /// Allocates zeroed memory aligned to 64 bytes. Fails if memory or the budget is exhausted.
   virtual Result<std::unique_ptr<HostMemory>> host_memory(std::size_t /*bytes*/) {

@@ -26,7 +26,7 @@ TABLE = {
     "cod/sema": ["support", "ptx/ir", "cod/handler.h", "cod/host_report.h", "cod/instruction_filter.h", "cod/site_counter.h", "cod/site_value.h", "cod/storage.h",
                  "cod/trace_stream.h", "cod/word_map.h", "cod/syntax"],
     "cod/codegen": ["support", "ptx/ir", "ptx/parser", "cod/allocation_table.h", "cod/device_code.h", "cod/host_report.h", "cod/site_table.h", "cod/site_value.h",
-                    "cod/storage.h", "cod/trace_stream.h", "cod/word_map.h", "cod/word_scheme.h", "cod/syntax", "cod/sema"],
+                    "cod/storage.h", "cod/trace_stream.h", "cod/word_map.h", "cod/word_scheme.h", "cod/word_statistics.h", "cod/syntax", "cod/sema"],
     "cod": ["support", "ptx/ir", "ptx/parser", "cod/syntax", "cod/sema", "cod/codegen"],
     "models": ["support"],
     "report": ["support", "models"],

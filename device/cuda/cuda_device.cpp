@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/cuda/arena.h"
+#include "device/cuda/counter_memory.h"
 #include "device/cuda/cuda_graph.h"
 #include "device/cuda/our_calls.h"
 #include "device/cuda/pool.h"
@@ -76,6 +77,7 @@ class CudaDevice final : public Device {
         source_(std::move(source)),
         pool_(driver, context),
         arenas_(driver, pool_),
+        counters_(driver, pool_),
         hold_(driver) {}
 
   const DeviceInfo& info() const override { return info_; }
@@ -212,6 +214,11 @@ class CudaDevice final : public Device {
     const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
     if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
     return std::unique_ptr<Buffer>(std::move(buffer));
+  }
+
+  Result<std::unique_ptr<CounterMemory>> counter_memory(std::uint64_t bytes, const Launch& launch) override {
+    const CaptureRelaxed relaxed(driver_);
+    return counters_.make(bytes, stream_of(launch));
   }
 
   /// Pinned memory has one address for the host and, with unified addressing, for every device.
@@ -476,6 +483,7 @@ class CudaDevice final : public Device {
   AllocationSource source_;
   Pool pool_;
   Arenas arenas_;
+  CounterMemories counters_;
   KernelTimes times_ = KernelTimes::off;
   StreamHold hold_;
 };
@@ -523,6 +531,8 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
   info.contracts = !driver.is_cpu_device;
   info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  // The cpu device's memory is the host's. The kernel that summarises counters needs sm_70.
+  info.keeps_counters = !driver.is_cpu_device && info.compute_capability >= 70;
   info.multiprocessors = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
   info.sm_id_limit = info.multiprocessors;
   info.clock_khz = static_cast<std::uint32_t>(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));

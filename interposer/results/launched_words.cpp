@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cod/allocation_table.h"
+#include "interposer/results/kept_words.h"
 #include "support/check.h"
 #include "support/text.h"
 
@@ -249,9 +250,9 @@ void LaunchedWords::add_device_arrays(const std::vector<engine::SpecificationPtr
       for (std::uint32_t k = 0; k < arrays[i].size() && !is_used; ++k) {
         const cod::GlobalArray& counts = specifications[i]->arrays()[k];
         if (!is_of(counts, cod::Extent::device_words)) continue;
-        const auto runs = finished.runs[i].find(k);
-        is_used = runs != finished.runs[i].end()
-                      ? runs->second->has_counts(first, words)
+        const auto source = finished.sources[i].find(k);
+        is_used = source != finished.sources[i].end()
+                      ? source->second->has_counts(first, words)
                       : has_counts(arrays[i][k], cod::size_of(counts.type), first, words);
       }
     }
@@ -259,29 +260,19 @@ void LaunchedWords::add_device_arrays(const std::vector<engine::SpecificationPtr
   }
 }
 
-/// Returns the accesses that were counted in pages that arrays share, but outside every array.
-std::uint64_t LaunchedWords::between_arrays(std::span<const std::byte> counts,
-                                            std::uint64_t element_bytes) const {
-  const std::uint64_t elements = counts.size() / element_bytes;
-  std::uint64_t between = 0, next = 0;
-  const auto add = [&](std::uint64_t end) {
-    end = std::min(end, elements);
-    if (next >= end) return;
-    const std::byte* const from = counts.data() + next * element_bytes;
-    between += element_bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(from, end - next)
-                                                      : sum_of<std::uint32_t>(from, end - next);
-    next = end;
-  };
+/// Pages that arrays share have elements outside every array.
+template <typename Visit>
+void LaunchedWords::visit_between_arrays(std::uint64_t elements, Visit visit) const {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // first element, number of elements
   for (const Array& each : arrays())
     counted.emplace_back(map()->element_of(each.address).value_or(0), (each.bytes + word - 1) / word);
   std::ranges::sort(counted);
+  std::uint64_t next = 0;
   for (const auto& [first, words] : counted) {
-    add(first);
+    if (next < std::min(first, elements)) visit(next, std::min(first, elements) - next);
     next = std::max(next, first + words);
   }
-  add(elements);
-  return between;
+  if (next < elements) visit(next, elements - next);
 }
 
 /// Adds notes on the effects of the scheme.
@@ -386,25 +377,44 @@ LaunchedWords::Replayed LaunchedWords::replayed(
 
 LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::span<std::byte> buffer,
                                               const std::vector<engine::SpecificationPtr>& specifications,
-                                              cod::LaunchView& view) const {
+                                              const Kept& counters, cod::LaunchView& view) const {
   const std::span<const std::uint64_t> addresses = layout.shared_addresses_of(buffer);
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < specifications.size(); ++i) arrays.push_back(layout.arrays_of(i, buffer));
-  Replayed replayed = this->replayed(launched(addresses), specifications, arrays);
-  Finished finished{replayed.status.ok(), {}, std::move(replayed.runs)};
+  Finished finished;
+  const Replayed replayed = this->replayed(launched(addresses), specifications, arrays);
+  finished.is_complete = replayed.status.ok();
+  finished.sources.resize(specifications.size());
   finished.notes.resize(specifications.size());
   engine::finish_counted_words(counting_->scheme, specifications, arrays);
   for (std::size_t i = 0; i < specifications.size(); ++i) {
+    for (const auto& [array, runs] : replayed.runs[i]) finished.sources[i].emplace(array, runs);
     std::vector<std::string>& notes = finished.notes[i];
     if (!replayed.status) {
       notes.push_back("counts of words are too low: " + replayed.status.error().diagnostics.front().message +
                       "; the kernel's next launches use only probes");
     }
     std::uint64_t outside = replayed.status ? replayed.outside[i] : 0;
-    for (std::size_t k = 0; k < arrays[i].size(); ++k) {
+    for (std::uint32_t k = 0; k < arrays[i].size(); ++k) {
       const cod::GlobalArray& counts = specifications[i]->arrays()[k];
-      if (counts.counts_words && is_of(counts, cod::Extent::device_words))
-        outside += between_arrays(arrays[i][k], cod::size_of(counts.type));
+      if (!counts.counts_words || !is_of(counts, cod::Extent::device_words)) continue;
+      if (const std::optional<std::uint64_t> offset = layout.specifications[i].kept[k]) {
+        const std::uint64_t pages = device_words() / CounterPage::counters;
+        const std::span<const CounterPage> own =
+            counters.pages.subspan(*offset / word / CounterPage::counters, pages);
+        auto kept = std::make_shared<KeptWords>(*counters.memory, *offset, own, replayed.runs[i].at(k));
+        visit_between_arrays(device_words(), [&](std::uint64_t first, std::uint64_t words) {
+          outside += kept->counted(first, words);
+        });
+        finished.sources[i][k] = std::move(kept);
+        continue;
+      }
+      const std::uint64_t bytes = cod::size_of(counts.type);
+      visit_between_arrays(arrays[i][k].size() / bytes, [&](std::uint64_t first, std::uint64_t words) {
+        const std::byte* const from = arrays[i][k].data() + first * bytes;
+        outside += bytes == sizeof(std::uint64_t) ? sum_of<std::uint64_t>(from, words)
+                                                  : sum_of<std::uint32_t>(from, words);
+      });
     }
     if (outside != 0)
       notes.push_back(std::to_string(outside) + " accesses outside of all known arrays were not counted");

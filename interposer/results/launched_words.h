@@ -76,11 +76,21 @@ class LaunchedWords : public std::enable_shared_from_this<LaunchedWords> {
   struct Finished {
     bool is_complete = true;  ///< false if accesses are missing that only probes would count
     std::vector<std::vector<std::string>> notes;
-    std::vector<std::map<std::uint32_t, std::shared_ptr<cod::WordRuns>>> runs;  ///< cod::LaunchView::runs
+    std::vector<std::map<std::uint32_t, std::shared_ptr<cod::WordSource>>>
+        sources;  ///< cod::LaunchView::sources
   };
   /// Adds the counts that needed no probes to the buffer's arrays, and the program's arrays to `view`.
+  /// Counters that stay in device memory, and their summary; both outlive what finish() returns.
+  struct Kept {
+    device::CounterMemory* memory = nullptr;  ///< null: no such counters
+    std::span<const CounterPage> pages;
+  };
   Finished finish(const ProbeLayout& layout, std::span<std::byte> buffer,
-                  const std::vector<engine::SpecificationPtr>& specifications, cod::LaunchView& view) const;
+                  const std::vector<engine::SpecificationPtr>& specifications, const Kept& kept,
+                  cod::LaunchView& view) const;
+
+  /// True if counters may stay in device memory: nothing but statistics of complete counts is wanted of them.
+  bool may_keep_counters() const { return counting_->scheme.sample == 1 && counting_->scheme.threshold == 0; }
 
  private:
   /// Memory that kernels can access: an allocation or a variable.
@@ -136,7 +146,9 @@ class LaunchedWords : public std::enable_shared_from_this<LaunchedWords> {
                         std::vector<std::string>& notes) const;
   std::string name_of(const Array& array) const;
   bool is_carried(const Array& array) const;
-  std::uint64_t between_arrays(std::span<const std::byte> counts, std::uint64_t element_bytes) const;
+  /// Calls visit(first, words) for the elements outside every array.
+  template <typename Visit>
+  void visit_between_arrays(std::uint64_t elements, Visit visit) const;
 
   std::shared_ptr<const engine::WordCounting> counting_;
   std::vector<std::byte> parameters_;

@@ -8,6 +8,14 @@ namespace {
 // One L2 line apart, so that atomics of two arrays never share a line.
 constexpr std::uint64_t array_alignment = 256;
 constexpr std::uint64_t largest_buffer = 16ull << 30;
+/// Copying and reading fewer bytes costs less than a kernel that summarises them.
+constexpr std::uint64_t least_kept_bytes = 4ull << 20;
+
+/// True if the array's elements are whole pages of 32-bit counters.
+bool can_be_kept(const cod::GlobalArray& array) {
+  return array.counts_words && array.dimensions[0].extent == cod::Extent::device_words &&
+         cod::size_of(array.type) == sizeof(std::uint32_t) && array.initial.empty();
+}
 
 }  // namespace
 
@@ -96,11 +104,14 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
         return failure("specification '" + specification->name() + "': array '" + array.name +
                        "' is too large for this launch");
       }
-      if (is_replayed) {
+      const std::uint64_t size = is_replayed ? 0 : elements * cod::size_of(array.type);
+      const bool is_kept = parts.keeps_words && size >= least_kept_bytes && can_be_kept(array);
+      placed.kept.push_back(is_kept ? std::optional(layout.kept_bytes) : std::nullopt);
+      if (is_replayed || is_kept) {
         placed.arrays.emplace_back(layout.bytes, 0);
+        layout.kept_bytes += is_kept ? size : 0;
         continue;
       }
-      const std::uint64_t size = elements * cod::size_of(array.type);
       placed.arrays.emplace_back(take(size), size);
       if (array.initial.empty()) continue;
       ProbeLayout::Initial begin{placed.arrays.back().first, {}};
@@ -113,7 +124,8 @@ Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifi
   return layout;
 }
 
-std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address) {
+std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address,
+                         std::uint64_t kept) {
   using Kind = engine::ProbeWord::Kind;
   switch (word.kind) {
     case Kind::counters: return address + layout.counters.first;
@@ -122,7 +134,9 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];
   switch (word.word.kind) {
-    case cod::Word::Kind::array_address: return address + specification.arrays[word.word.index].first;
+    case cod::Word::Kind::array_address:
+      return specification.kept[word.word.index] ? kept + *specification.kept[word.word.index]
+                                                 : address + specification.arrays[word.word.index].first;
     case cod::Word::Kind::extent: return cod::value_of({word.word.extent, 1, {}}, layout.extents);
     case cod::Word::Kind::allocations: return address + layout.allocations;
     case cod::Word::Kind::dropped: return address + specification.dropped;

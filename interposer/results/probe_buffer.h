@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace lynxpp::interposer {
 struct ProbeLayout {
   struct Specification {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> arrays;  ///< offset, bytes; in the order of arrays()
+    /// For each array: its position in the launch's device::CounterMemory, where it has all its elements.
+    std::vector<std::optional<std::uint64_t>> kept;
     std::uint64_t dropped = 0;         ///< offset of the counts of out-of-bounds accesses
     std::uint64_t dropped_counts = 1;  ///< number of these counts
     /// For each array: the offset of its counters in shared memory (cod::Word::Kind::shared_counters), or 0.
@@ -38,6 +41,7 @@ struct ProbeLayout {
   std::vector<Initial> initial;  ///< initial contents of arrays; written before the launch
   cod::LaunchExtents extents;
   std::uint64_t bytes = 0;
+  std::uint64_t kept_bytes = 0;  ///< of the device::CounterMemory; 0: none
 
   /// Returns all writes before the launch, onto zeros; valid as long as the layout and the objects that it
   /// refers to.
@@ -61,14 +65,17 @@ struct SharedParts {
   std::span<const std::uint64_t> allocations = {};  ///< lives as long as the layout
   std::uint64_t shared_counters = 0;                ///< offset of the first array's counters; 0: none
   std::uint64_t shared_counter_bytes = 0;           ///< bytes per array
+  bool keeps_words = false;  ///< large arrays of 32-bit words of device memory stay there
 };
 
 /// Fails if an array's size overflows or the buffer would exceed 16 GiB.
 Result<ProbeLayout> lay_out(const std::vector<engine::SpecificationPtr>& specifications,
                             const cod::LaunchExtents& extents, const SharedParts& parts = {});
 
-/// Return one or all values of the parameter slots for a buffer at `address`.
-std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address);
+/// Return one or all values of the parameter slots for a buffer at `address`, and for counters that stay in
+/// device memory at `kept`.
+std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layout, std::uint64_t address,
+                         std::uint64_t kept = 0);
 std::vector<std::uint64_t> probe_words(const std::vector<engine::ProbeWord>& words, const ProbeLayout& layout,
                                        std::uint64_t address);
 

@@ -207,7 +207,9 @@ class Session {
                          const std::shared_ptr<const Attached>& attached);
   /// Returns null if the launch has no plan yet. Precondition: `state_` is held.
   static PlanPtr known_plan(const Kernel& kernel, const device::Launch& launch);
-  Result<PlanPtr> plan_for(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch);
+  /// `keeps_counters`: large arrays of counters may stay in device memory (device/counter_memory.h).
+  Result<PlanPtr> plan_for(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
+                           bool keeps_counters);
   /// Prepares everything for a launch except its readback. Moves `activity` from the caller unless it is
   /// recorded in any case.
   PendingPtr pending_for(PlanPtr plan, const Kernel& kernel, device::Device& device,
@@ -252,6 +254,12 @@ class Session {
   /// Allocates on the device; if memory is short, collects results of other launches first.
   Result<std::unique_ptr<device::Buffer>> allocate(Seen& seen, device::Device& device, std::uint64_t bytes,
                                                    const device::Launch& launch);
+  template <typename Taken>
+  Result<Taken> allocate(Seen& seen, std::uint64_t bytes, const std::function<Result<Taken>()>& take);
+  /// Same, for counters that stay in device memory.
+  Result<std::unique_ptr<device::CounterMemory>> keep_counters(Seen& seen, device::Device& device,
+                                                               std::uint64_t bytes,
+                                                               const device::Launch& launch);
   /// Calls `take` to allocate, and again after results of other launches were collected.
   Status take_memory(const std::function<Status()>& take);
   /// Continues after an allocation failed with `taken`, when `settled_` was `settled`.
@@ -357,7 +365,7 @@ class Session {
   PendingPtr take(Settled which, SettledTogether& together);
   /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
-  void report(Pending& pending, std::span<std::byte> bytes);
+  void report(Pending& pending, std::span<std::byte> bytes, std::span<const CounterPage> pages);
   void add_times(const Pending& pending);
   /// Applies to later variants of the kernel.
   void learn(Seen& seen, const Learned& shown);

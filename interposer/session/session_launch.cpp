@@ -68,7 +68,7 @@ Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch&
 }
 
 Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::Device& device,
-                                           const device::Launch& launch) {
+                                           const device::Launch& launch, bool keeps_counters) {
   std::shared_ptr<const LaunchedWords> previous;
   {
     const State state(state_);
@@ -106,6 +106,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
       parts.words = plan->words->word_map();
     parts.allocations = plan->words->allocations();
     parts.is_replayed = plan->words->is_replayed();
+    parts.keeps_words = keeps_counters && plan->device.keeps_counters && plan->words->may_keep_counters();
     parts.shared_counters = plan->words->block_counters().first;
     parts.shared_counter_bytes = plan->words->block_counters().bytes_each;
   }
@@ -156,7 +157,7 @@ Session::PendingPtr Session::pending_for(PlanPtr plan, const Kernel& kernel, dev
 
 Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& device,
                                const device::Launch& launch, report::ActivityRecord& activity) {
-  Result<PlanPtr> plan = plan_for(seen, kernel, device, launch);
+  Result<PlanPtr> plan = plan_for(seen, kernel, device, launch, true);
   if (!plan) return plan.error();
   Outstanding outstanding(seen);
   const bool is_shared = [&] {
@@ -226,12 +227,19 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   if (plan.words != nullptr) plan.words->add_block_counters(variant_launch);
   Result<std::unique_ptr<device::Buffer>> buffer = allocate(seen, device, layout.bytes, launch);
   if (!buffer) return buffer.error();
+  if (layout.kept_bytes != 0) {
+    Result<std::unique_ptr<device::CounterMemory>> kept =
+        keep_counters(seen, device, layout.kept_bytes, launch);
+    if (!kept) return kept.error();
+    pending->kept = std::move(*kept);
+  }
+  const std::uint64_t kept = pending->kept == nullptr ? 0 : pending->kept->address();
   const std::vector<engine::ProbeWord>& asked = kernel.instrumented.probe;
   std::array<std::uint64_t, 64> few;
   std::vector<std::uint64_t> many(asked.size() > few.size() ? asked.size() : 0);
   const std::span<std::uint64_t> words = many.empty() ? std::span(few).first(asked.size()) : std::span(many);
   std::ranges::transform(asked, words.begin(), [&](const engine::ProbeWord& word) {
-    return probe_word(word, layout, (*buffer)->address());
+    return probe_word(word, layout, (*buffer)->address(), kept);
   });
   if (configuration_.timing != Timing::off)
     note_resources(seen, device, launch, variant_launch, kernel.variant.get());
@@ -244,6 +252,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   if (!launched) return launched;
   // The launch has been made, whatever fails from here on.
   try {
+    if (pending->kept != nullptr) pending->kept->launched();
     take_back(std::move(pending), std::move(*buffer), device, launch, outstanding);
   } catch (const std::exception& error) {
     log().error("{}: results of a launch are lost: {}", demangle(seen.coverage.kernel), error.what());

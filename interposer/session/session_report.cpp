@@ -119,6 +119,19 @@ Session::PendingPtr Session::take(Settled which, SettledTogether& together) {
   return taken;
 }
 
+namespace {
+
+/// Copies the summary of counters that stay in device memory.
+Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
+  if (pending.kept == nullptr) return success();
+  Result<std::vector<CounterPage>> taken = pending.kept->pages();
+  if (!taken) return taken.error();
+  pages = std::move(*taken);
+  return success();
+}
+
+}  // namespace
+
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
   // The time of an instrumented kernel says nothing about the original's.
   if (bytes && configuration_.timeline && pending.plan->variant == nullptr)
@@ -126,21 +139,23 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   if (configuration_.timeline) sink_->activity(pending.activity);
   if (pending.streams != nullptr)
     pending.streams->finish(pending.plan->layout, bytes ? *bytes : std::span<std::byte>());
-  if (bytes) {
-    report(pending, *bytes);
+  std::vector<CounterPage> pages;
+  const Status arrived = bytes ? take_pages(pending, pages) : Status(bytes.error());
+  if (arrived) {
+    report(pending, *bytes, pages);
   } else {
     log().error("{}: launch {}: {}", demangle(pending.plan->seen->coverage.kernel), pending.launch,
-                first_message(bytes.error()));
+                first_message(arrived.error()));
   }
   pending.plan->seen->outstanding -= pending.launches;
-  if (bytes) return;
+  if (arrived) return;
   const State state(state_);
   pending.plan->seen->lost += pending.launches;
   Seen& seen = *pending.plan->seen;
   // If the original was timed, it ran without specifications.
   report::CoverageRecord& coverage =
       pending.plan->attached != nullptr ? seen.coverage_of(*pending.plan->attached) : seen.coverage;
-  add_once(coverage.notes, "results lost: " + first_message(bytes.error()));
+  add_once(coverage.notes, "results lost: " + first_message(arrived.error()));
 }
 
 void Session::Seen::begin_coverage(const std::vector<std::string>& specs) {
@@ -190,7 +205,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
   return may_wrap;
 }
 
-void Session::report(Pending& pending, std::span<std::byte> bytes) {
+void Session::report(Pending& pending, std::span<std::byte> bytes, std::span<const CounterPage> pages) {
   const Plan& plan = *pending.plan;
   add_times(pending);
   if (pending.plan->variant == nullptr) return;  // an original that was timed
@@ -207,7 +222,8 @@ void Session::report(Pending& pending, std::span<std::byte> bytes) {
   if (plan.device_record != nullptr) tell(*plan.device_record);
   cod::LaunchView view = plan.view;
   if (plan.words != nullptr)
-    pending.words = plan.words->finish(plan.layout, bytes, plan.attached->specifications, view);
+    pending.words = plan.words->finish(plan.layout, bytes, plan.attached->specifications,
+                                       {pending.kept.get(), pages}, view);
   const bool words_may_have_wrapped = note_wrapped_words(pending, milliseconds);
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
@@ -301,13 +317,18 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   if (std::ranges::any_of(plan.attached->specifications[index]->arrays(), cod::is_of_words)) {
     const std::vector<std::string>& notes = pending.words.notes[index];
     record.notes.insert(record.notes.end(), notes.begin(), notes.end());
-    for (const auto& [array, runs] : pending.words.runs[index]) view.runs[array] = runs;
+    view.sources = pending.words.sources[index];
     if (plan.needs && plan.device.limits)
       record.resources = resources_of(*plan.needs, plan.words->dynamic_shared_bytes(), *plan.device.limits);
   }
   if (const Status ran = plan.attached->reports[index]->run(view); !ran) {
     const std::vector<std::string> mishaps = mishaps_of(ran.error());
     record.notes.insert(record.notes.end(), mishaps.begin(), mishaps.end());
+  }
+  for (const auto& [array, source] : view.sources) {
+    if (source->problem().empty()) continue;
+    record.results.clear();
+    add_once(record.notes, "results lost: " + source->problem());
   }
   if (pending.allocations != nullptr)
     record.allocations = allocations_named_in(record.results, *pending.allocations);

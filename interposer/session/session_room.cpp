@@ -85,19 +85,32 @@ bool Session::makes_room() {
   return has_room_for_launches();
 }
 
-Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::Device& device,
-                                                          std::uint64_t bytes, const device::Launch& launch) {
+template <typename Taken>
+Result<Taken> Session::allocate(Seen& seen, std::uint64_t bytes, const std::function<Result<Taken>()>& take) {
   const std::uint64_t settled = settled_;
-  Result<std::unique_ptr<device::Buffer>> buffer = device.allocate_zeroed(bytes, launch);
-  if (buffer) return buffer;
-  const Status taken = take_memory_of_others(buffer.error(), settled, [&] {
-    buffer = device.allocate_zeroed(bytes, launch);
-    return buffer ? success() : Status(buffer.error());
+  Result<Taken> memory = take();
+  if (memory) return memory;
+  const Status taken = take_memory_of_others(memory.error(), settled, [&] {
+    memory = take();
+    return memory ? success() : Status(memory.error());
   });
-  if (taken) return buffer;
+  if (taken) return memory;
   const State state(state_);
   seen.no_room.add(bytes, first_message(taken.error()));
   return failure("not enough memory for its counters");
+}
+
+Result<std::unique_ptr<device::Buffer>> Session::allocate(Seen& seen, device::Device& device,
+                                                          std::uint64_t bytes, const device::Launch& launch) {
+  using Taken = std::unique_ptr<device::Buffer>;
+  return allocate<Taken>(seen, bytes, [&] { return device.allocate_zeroed(bytes, launch); });
+}
+
+Result<std::unique_ptr<device::CounterMemory>> Session::keep_counters(Seen& seen, device::Device& device,
+                                                                      std::uint64_t bytes,
+                                                                      const device::Launch& launch) {
+  using Taken = std::unique_ptr<device::CounterMemory>;
+  return allocate<Taken>(seen, bytes, [&] { return device.counter_memory(bytes, launch); });
 }
 
 Status Session::take_memory(const std::function<Status()>& take) {

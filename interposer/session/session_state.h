@@ -237,6 +237,7 @@ struct Session::Pending : Recycled<Pending> {
   report::ActivityRecord activity;
   report::LaunchPlace place;                                   ///< without its module
   const device::Device* on = nullptr;                          ///< compared only
+  std::unique_ptr<device::CounterMemory> kept;                 ///< null: none. Destroyed after the readback
   LaunchedWords::Finished words;                               ///< its word counts and notes
   std::shared_ptr<const device::LiveAllocations> allocations;  ///< null unless results contain addresses
   std::chrono::steady_clock::time_point begin;                 ///< before the launch was made

@@ -339,7 +339,7 @@ TEST(Report, StatisticsOfWordsMatchThoseOfEveryWord) {
       if (form.has_runs) {
         launch.arrays = {{}};
         runs = runs_of(counts);
-        launch.runs[0] = std::make_shared<WordRuns>(runs);
+        launch.sources[0] = std::make_shared<WordRuns>(runs);
       }
       const ReportRun run = run_report(std::string("global unsigned ") + form.type +
                                            " words[DEVICE_WORDS];\nON_INSTRUCTION: MEM_READ: GLOBAL: "

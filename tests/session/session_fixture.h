@@ -162,6 +162,7 @@ class FakeDevice : public device::Device {
   std::function<void()> during_launch, during_capture_query;
 
   void set_compute_capability(int capability) { info_.compute_capability = capability; }
+  void set_keeps_counters() { info_.keeps_counters = true; }
   void set_ordinal(int ordinal) { info_.ordinal = ordinal; }
   void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cod/word_map.h"
+#include "tests/session/host_counters.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {
@@ -99,6 +100,54 @@ TEST_F(SessionTest, WordsThatAProbeCountsHaveDeviceMemory) {
   EXPECT_GT(device.asked, bytes) << "a counter per word";
   EXPECT_EQ(records_.launches.size(), 1u);
   session_.reset();
+}
+
+/// Keeps counters; each launch counts two accesses to the words of the first page.
+class KeepingDevice : public MeasuringDevice {
+ public:
+  explicit KeepingDevice(std::uint64_t bytes) : MeasuringDevice(bytes) { set_keeps_counters(); }
+  Result<std::unique_ptr<device::CounterMemory>> counter_memory(std::uint64_t bytes,
+                                                                const device::Launch&) override {
+    kept_bytes = bytes;
+    auto counters = std::make_unique<HostCounters>(std::vector<std::uint32_t>(bytes / 4));
+    // The elements before the window's are for addresses outside.
+    std::fill_n(counters->counters().begin() + CounterPage::counters, CounterPage::counters, 2);
+    counters->fails = fails;
+    return std::unique_ptr<device::CounterMemory>(std::move(counters));
+  }
+  std::uint64_t kept_bytes = 0;
+  bool fails = false;
+};
+
+TEST_F(SessionTest, LargeArraysOfCountersStayInDeviceMemory) {
+  std::ofstream(spec_) << "global unsigned counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { if (laneId() < 32) countWords(counts); }\n"
+                          "ON_REPORT: { emitWords(\"arrays\", counts); emit(\"third\", counts[16386]); }\n";
+  text_ =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .b64 %rd<2>;\n"
+      "mov.u64 %rd1, 1099511627776;\nst.global.u32 [%rd1], 0;\nret;\n}\n";
+  start({});
+  constexpr std::uint64_t bytes = 8 << 20;
+  KeepingDevice device(bytes);
+  KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+  EXPECT_TRUE(session_->launch(device, request_of(1, 32), source, &found_));
+  device.fails = true;
+  EXPECT_TRUE(session_->launch(device, request_of(1, 32), source, &found_));
+  session_->finish();
+  EXPECT_EQ(device.kept_bytes, bytes + 2 * cod::WordMap::margin_bytes);
+  EXPECT_LT(device.asked, bytes);
+  ASSERT_EQ(records_.launches.size(), 2u);
+  const auto value_of = [&](const std::string& name) {
+    const auto& results = records_.launches[0].results;
+    const auto found = std::ranges::find(results, name, &report::ResultValue::name);
+    return found == results.end() ? std::vector<std::uint64_t>()
+                                  : std::get<std::vector<std::uint64_t>>(found->values);
+  };
+  EXPECT_THAT(value_of("arrays.accesses"), ElementsAre(2 * CounterPage::counters));
+  EXPECT_THAT(value_of("arrays.never"), ElementsAre(bytes / 4 - CounterPage::counters));
+  EXPECT_THAT(value_of("third"), ElementsAre(2u));
+  EXPECT_TRUE(records_.launches[1].results.empty()) << "no wrong number";
+  EXPECT_THAT(records_.launches[1].notes, Contains(HasSubstr("the context is gone")));
 }
 
 /// The loop takes replay too long, so even the first launch has probes: no count is too low.

@@ -142,14 +142,14 @@ Status check_arrays(const Program& program, const LaunchView& launch, HostRun& r
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const GlobalArray& array = program.arrays[i];
     const std::uint64_t count = element_count(array, run.extents);
-    const bool has_runs = launch.runs.contains(static_cast<std::uint32_t>(i));
-    if (!has_runs && launch.arrays[i].size() / size_of(array.type) < count) {
+    const bool has_source = launch.sources.contains(static_cast<std::uint32_t>(i));
+    if (!has_source && launch.arrays[i].size() / size_of(array.type) < count) {
       return failure("the contents of '" + array.name +
                      "' are incomplete: " + std::to_string(launch.arrays[i].size()) + " bytes for " +
                      std::to_string(count) + " elements");
     }
     run.counts.push_back(count);
-    if (!has_runs) continue;
+    if (!has_source) continue;
     std::optional<MappedMemory> elements = MappedMemory::of(count * size_of(array.type));
     if (!elements) return failure("'" + array.name + "' is too large for the host's memory");
     run.expanded.emplace(static_cast<std::uint32_t>(i), HostRun::Expanded{std::move(*elements)});
@@ -166,19 +166,15 @@ std::byte* HostRun::elements_of(std::uint32_t array) {
   if (known == expanded.end()) return launch.arrays[array].data();
   std::byte* const elements = known->second.elements.bytes().data();
   if (std::exchange(known->second.is_filled, true)) return elements;
-  const std::size_t bytes = size_of(program.arrays[array].type);
-  const std::shared_ptr<const WordRuns::Runs> runs = launch.runs.at(array)->runs();
-  for (const ElementRun& each : *runs) {
-    const std::uint64_t end = std::min(each.first + each.elements, counts[array]);
-    for (std::uint64_t i = each.first; i < end; ++i) std::memcpy(elements + i * bytes, &each.value, bytes);
-  }
+  const std::uint64_t size = counts[array] * size_of(program.arrays[array].type);
+  launch.sources.at(array)->fill({elements, size}, size_of(program.arrays[array].type));
   return elements;
 }
 
-std::shared_ptr<WordRuns> HostRun::runs_of(std::uint32_t array) const {
+std::shared_ptr<WordSource> HostRun::source_of(std::uint32_t array) const {
   const auto known = expanded.find(array);
   if (known == expanded.end() || known->second.is_filled) return nullptr;
-  return launch.runs.at(array);
+  return launch.sources.at(array);
 }
 
 void* host_array(HostRun* run, std::uint64_t array) {

@@ -45,17 +45,17 @@ struct HostRun {
   std::deque<std::string> texts = {};        ///< strings returned to the report
   std::set<std::string> taken_names = {};    ///< as passed to emit and similar functions
   std::set<std::string> emitted_names = {};  ///< of results, including columns
-  /// Memory for the elements of arrays in LaunchView::runs; committed where the report touches it.
+  /// Memory for the elements of arrays in LaunchView::sources; committed where the report touches it.
   struct Expanded {
     MappedMemory elements;
     bool is_filled = false;
   };
   std::map<std::uint32_t, Expanded> expanded = {};
 
-  /// Returns a pointer to the array's first element; expands runs.
+  /// Returns a pointer to the array's first element; expands a source.
   std::byte* elements_of(std::uint32_t array);
-  /// Returns the array's contents as runs; null if they are elements.
-  std::shared_ptr<WordRuns> runs_of(std::uint32_t array) const;
+  /// Returns the source of the array's contents; null if they are elements.
+  std::shared_ptr<WordSource> source_of(std::uint32_t array) const;
   /// Returns `name`, or the first of "name#2", "name#3", … that is not taken.
   std::string take_name(const std::string& name);
   /// Passes the result on, with its name made unique in the same way.

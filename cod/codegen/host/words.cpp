@@ -85,18 +85,18 @@ void emit_words(const HostCall& call) {
   const Symbol& symbol = call.symbol(1);
   const bool is_shared = symbol.dimensions[0].extent == Extent::shared_words;
   const std::vector<MemoryArray>& arrays = is_shared ? run.launch.shared_arrays : run.launch.device_arrays;
-  const std::shared_ptr<WordRuns> runs = run.runs_of(symbol.index);
+  const std::shared_ptr<const WordSource> source = run.source_of(symbol.index);
   Emitted row;
   row.table = run.take_name(call.text(0));
   if (arrays.empty()) return;
   Columns columns;
-  const WordElements elements{runs ? nullptr : run.elements_of(symbol.index), run.counts[symbol.index],
+  const WordElements elements{source ? nullptr : run.elements_of(symbol.index), run.counts[symbol.index],
                               bytes_of(symbol.type)};
   for (const MemoryArray& array : arrays) {
-    add_array(runs ? runs->statistics(array) : word_statistics(elements, array), columns);
+    add_array(source ? source->statistics(array) : word_statistics(elements, array), columns);
     row.labels.push_back(array.name);
   }
-  if (runs) runs->release();
+  if (source) source->release();
   row.dimensions = {arrays.size()};
   row.dimension_names = {"arrays"};
   const std::string counted = call.expression.operands.size() > 2 ? call.text(2) : "accesses";
