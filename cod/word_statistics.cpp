@@ -173,14 +173,7 @@ std::shared_ptr<const WordRuns::Runs> WordRuns::runs() const {
 }
 
 bool WordRuns::has_counts(std::uint64_t first, std::uint64_t words) const {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = statistics_.find({first, words});
-    if (known != statistics_.end()) return known->second.accesses != 0;
-  }
-  const std::shared_ptr<const Runs> all = runs();
-  const auto run = std::lower_bound(all->begin(), all->end(), first, ends_before);
-  return run != all->end() && run->first < first + words;
+  return statistics({{}, first, words}).accesses != 0;
 }
 
 WordStatistics WordRuns::statistics(const MemoryArray& array) const {

@@ -98,6 +98,46 @@ struct CpuHostMemory : HostMemory {
   std::unique_ptr<std::byte, FreeMemory> owned;
 };
 
+/// Counters that no access has touched are not even in memory.
+class CpuCounterMemory : public CounterMemory {
+ public:
+  CpuCounterMemory(std::byte* memory, std::size_t size, std::size_t taken)
+      : CounterMemory(reinterpret_cast<std::uintptr_t>(memory), size), owned_(memory, FreeMemory{taken}) {}
+
+  void launched() override {}
+  Result<std::vector<CounterPage>> pages() override {
+    constexpr std::size_t bytes_of_page = CounterPage::counters * sizeof(std::uint32_t);
+    const auto system_page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> is_resident((bytes() + system_page - 1) / system_page);
+    if (::mincore(owned_.get(), bytes(), is_resident.data()) != 0)
+      std::ranges::fill(is_resident, static_cast<unsigned char>(1));
+    const auto is_touched = [&](std::size_t page) {
+      const auto begin =
+          is_resident.begin() + static_cast<std::ptrdiff_t>(page * bytes_of_page / system_page);
+      const auto end =
+          is_resident.begin() + static_cast<std::ptrdiff_t>((page + 1) * bytes_of_page / system_page);
+      return begin == end || std::any_of(begin, end, [](unsigned char state) { return (state & 1) != 0; });
+    };
+    CounterPage untouched;
+    untouched.zeros = CounterPage::counters;
+    std::vector<CounterPage> summaries(bytes() / bytes_of_page, untouched);
+    for (std::size_t i = 0; i < summaries.size(); ++i) {
+      const auto* const counters = reinterpret_cast<const std::uint32_t*>(owned_.get() + i * bytes_of_page);
+      if (is_touched(i))
+        summaries[i] = summary_of(
+            std::span<const std::uint32_t, CounterPage::counters>(counters, CounterPage::counters));
+    }
+    return summaries;
+  }
+  Status read(std::uint64_t offset, std::span<std::byte> to) override {
+    std::memcpy(to.data(), owned_.get() + offset, to.size());
+    return success();
+  }
+
+ private:
+  std::unique_ptr<std::byte, FreeMemory> owned_;
+};
+
 /// Device memory is host memory, so nothing is copied.
 class CpuReadback : public Readback {
  public:
@@ -144,6 +184,7 @@ class CpuDevice : public Device {
     info_.uuid = device_uuid(number);
     info_.context = static_cast<std::uint64_t>(number) + 1;
     info_.compute_capability = compute_capability;
+    info_.keeps_counters = true;
     const models::Machine* const machine = modelled_machine();
     if (machine != nullptr) info_.name = "cpu (times modelled for " + machine->name + ")";
     info_.multiprocessors = machine != nullptr ? machine->timing->multiprocessors : multiprocessors();
@@ -229,6 +270,12 @@ class CpuDevice : public Device {
     const Result<std::byte*> memory = zeroed_memory(bytes);
     if (!memory) return memory.error();
     return std::unique_ptr<Buffer>(std::make_unique<CpuBuffer>(*memory, bytes, rounded(bytes)));
+  }
+
+  Result<std::unique_ptr<CounterMemory>> counter_memory(std::uint64_t bytes, const Launch&) override {
+    const Result<std::byte*> memory = zeroed_memory(bytes);
+    if (!memory) return memory.error();
+    return std::unique_ptr<CounterMemory>(std::make_unique<CpuCounterMemory>(*memory, bytes, rounded(bytes)));
   }
 
   Result<std::unique_ptr<HostMemory>> host_memory(std::size_t bytes) override {

@@ -110,7 +110,10 @@ cod::WordStatistics KeptWords::statistics(const cod::MemoryArray& array) const {
       std::min<std::uint64_t>(array.first / page_words, pages_.size()),
       last <= array.first ? 0 : (last + page_words - 1) / page_words - array.first / page_words);
   if (std::ranges::all_of(overlapping, is_unused)) return replayed_->statistics(array);
-  const std::shared_ptr<const cod::WordRuns::Runs> runs = replayed_->runs();
+  static const auto none = std::make_shared<const cod::WordRuns::Runs>();
+  // Runs may have to be computed again.
+  const bool has_runs_too = replayed_->has_counts(array.first, array.words);
+  const std::shared_ptr<const cod::WordRuns::Runs> runs = has_runs_too ? replayed_->runs() : none;
   RunReader reader(*runs, array.first);
   cod::WordSummary summary(array);
   const auto add_runs = [&](std::uint64_t begin, std::uint64_t end) {

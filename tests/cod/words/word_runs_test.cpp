@@ -26,7 +26,7 @@ TEST(WordRuns, AreReleasedIfTheyAreVeryManyAndFoundAgain) {
   runs.release();
   EXPECT_EQ(runs.statistics(array).never, many);
   EXPECT_TRUE(runs.has_counts(array.first, array.words));
-  EXPECT_EQ(found_again, 0);
+  EXPECT_EQ(found_again, 0) << "what is known needs no runs";
   EXPECT_EQ(runs.runs()->size(), many);
   EXPECT_EQ(found_again, 1);
 }
