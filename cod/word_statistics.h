@@ -35,8 +35,8 @@ struct WordStatistics {
   std::array<std::uint64_t, cells> heat{};
   std::array<std::uint64_t, bins> words_by_count{};
   std::uint64_t beyond = 0;  ///< words with counts above the last bin
-  /// The layout of the accessed words: sectors of 32 bytes with an accessed word; sectors that the same runs of
-  /// words would touch if each started at a sector boundary; the greatest common divisor, in words, of the
+  /// The layout of the accessed words: sectors of 32 bytes with an accessed word; sectors that the same runs
+  /// of words would touch if each started at a sector boundary; the greatest common divisor, in words, of the
   /// distances between accessed words; the first accessed word.
   std::uint64_t sectors = 0, aligned_sectors = 0, stride = 1, first = 0;
 
@@ -50,8 +50,8 @@ class WordSummary {
 
   /// Adds words with equal counts; `first` is relative to the array.
   void add(std::uint64_t first, std::uint64_t words, std::uint64_t count);
-  /// Adds a page of counts. Precondition: cell_of() of its first and last word are equal, and the page's first
-  /// element is a multiple of a sector.
+  /// Adds a page of counts. Precondition: cell_of() of its first and last word are equal, and the page's
+  /// first element is a multiple of a sector.
   void add(std::uint64_t first, const CounterPage& page);
   /// The cell of WordStatistics::heat that the word belongs to.
   std::uint64_t cell_of(std::uint64_t word) const { return word * WordStatistics::cells / array_.words; }

@@ -13,8 +13,8 @@
 
 namespace lynxpp::device {
 
-/// Zeroed counters of one launch in device memory, a multiple of a page. Once launched(), destroy it only when
-/// the launch is over.
+/// Zeroed counters of one launch in device memory, a multiple of a page. Once launched(), destroy it only
+/// when the launch is over.
 class CounterMemory {
  public:
   CounterMemory(std::uint64_t address, std::uint64_t bytes) : address_(address), bytes_(bytes) {}

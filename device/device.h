@@ -37,8 +37,8 @@ struct DeviceInfo {
   std::uint32_t sm_id_limit = 1;  ///< exclusive upper bound of %smid
   std::uint32_t clock_khz = 0;    ///< SM clock; 0 if unknown
   std::optional<MultiprocessorLimits> limits = {};
-  std::uint64_t context = 0;  ///< the driver's context number; 0 if there is no context
-  std::string uuid = {};      ///< "GPU-…" as nvidia-smi prints it; empty if unknown
+  std::uint64_t context = 0;    ///< the driver's context number; 0 if there is no context
+  std::string uuid = {};        ///< "GPU-…" as nvidia-smi prints it; empty if unknown
   bool keeps_counters = false;  ///< Device::counter_memory() is available
 };
 
@@ -275,8 +275,8 @@ class Device {
   /// Fails if memory or the budget is exhausted; the message is the same for all launches.
   virtual Result<std::unique_ptr<Buffer>> allocate_zeroed(std::size_t bytes, const Launch& launch) = 0;
 
-  /// Allocates zeroed counters, ordered on the launch's stream, that stay in device memory. Fails if memory or
-  /// the budget is exhausted, and without DeviceInfo::keeps_counters.
+  /// Allocates zeroed counters, ordered on the launch's stream, that stay in device memory. Fails if memory
+  /// or the budget is exhausted, and without DeviceInfo::keeps_counters.
   virtual Result<std::unique_ptr<CounterMemory>> counter_memory(std::uint64_t /*bytes*/,
                                                                 const Launch& /*launch*/) {
     return failure("counters do not stay in this device's memory");

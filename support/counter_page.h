@@ -15,7 +15,7 @@ struct CounterPage {
   std::uint64_t sum = 0;
   std::uint32_t least = 0, greatest = 0;
   std::uint32_t zeros = 0, ones = 0;                ///< counters with that value
-  std::uint32_t first = counters, last = counters;  ///< used counters; `counters` if there is none
+  std::uint32_t first = counters, last = counters;  ///< used counters; `counters`: no used counter
   std::uint32_t sectors = 0;                        ///< groups of 8 with a used counter
   /// Groups of 8 that the runs of used counters would occupy if each started at one, without the runs that
   /// touch the page's begin or end.

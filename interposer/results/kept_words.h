@@ -17,8 +17,8 @@ namespace lynxpp::interposer {
 /// Thread safe.
 class KeptWords final : public cod::WordSource {
  public:
-  /// `pages` summarise the counters at `offset`, in bytes, of the memory; `replayed` are counts to be added to
-  /// them. Both, and the memory, outlive this.
+  /// `pages` summarise the counters at `offset`, in bytes, of the memory; `replayed` are counts to be added
+  /// to them. Both, and the memory, outlive this.
   KeptWords(device::CounterMemory& memory, std::uint64_t offset, std::span<const CounterPage> pages,
             std::shared_ptr<const cod::WordRuns> replayed)
       : memory_(memory), offset_(offset), pages_(pages), replayed_(std::move(replayed)) {}

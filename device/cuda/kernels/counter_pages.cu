@@ -24,7 +24,7 @@ __device__ unsigned divisor(unsigned a, unsigned b) {
 
 __device__ unsigned sectors_of(unsigned counters) { return (counters + per_sector - 1) / per_sector; }
 
-/// What a lane knows of the page; sums and extremes are of the lane's own counters.
+/// The state of a lane; sums and extremes are of the lane's own counters.
 struct Lane {
   const unsigned lane;
   unsigned* const bins;
