@@ -9,7 +9,6 @@
 //   an elected lane adds to memory               activemask, and, setp, add            1
 //   lane 0 adds, or a register of all lanes      add                                   0.25
 //   each lane adds in its own register           add, later a maximum over the warp    0.3
-//   a loop's trip count, read after the loop     subtraction, perhaps a shift          0.5 of the above
 #pragma once
 
 #include <algorithm>
@@ -28,7 +27,6 @@ inline constexpr double likely = 0.5;
 
 inline constexpr double without_election = 0.25;
 inline constexpr double in_each_lane = 0.3;
-inline constexpr double of_a_reading = 0.5;
 
 /// A value computed once and kept pays if it replaces at least this many computations per computation of its
 /// own; the register that it occupies is the price.
@@ -40,7 +38,6 @@ inline constexpr std::uint32_t registers_of_counters = 24;
 inline constexpr std::uint32_t wide_registers_of_counters = registers_of_counters / 2;  ///< of 64 bits
 inline constexpr std::uint32_t registers_of_entry_values = 8;                           ///< of 32 bits
 inline constexpr std::uint32_t registers_of_lane_values = 8;
-inline constexpr std::uint32_t registers_of_trip_counts = 6;
 
 /// Returns the estimated executions of a block per entry of its function, by the number of loops around it.
 inline double executions_in_loops(std::uint32_t depth) {

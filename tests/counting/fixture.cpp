@@ -35,10 +35,6 @@ ON_INSTRUCTION: BRANCH: OPCODE("bra*"): {
 }
 )";
 
-const char* const threads_only =
-    "global unsigned long threads[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: atomicAdd(&threads[basicBlockId()], "
-    "1);\n";
-
 const char* const only_sums = R"(
 global unsigned long sums[6];
 ON_BASIC_BLOCK_EXIT: {

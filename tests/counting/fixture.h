@@ -19,8 +19,6 @@ namespace lynxpp::cod {
 
 /// Blocks and instructions, by threads and by warps: everything that can be counted.
 extern const char* const everything;
-/// Blocks, by threads.
-extern const char* const threads_only;
 /// Sums over all blocks and instructions: counters with equal factors in all sums are merged.
 extern const char* const only_sums;
 /// Instructions executed by threads and by warps.

@@ -73,10 +73,6 @@ CountedLaunch launch_of(const GoldenFile& file, const Grid& grid) {
 
 // ---- properties of plans
 
-const char* const warps_only =
-    "global unsigned long warps[BASIC_BLOCKS];\nON_BASIC_BLOCK_ENTRY: { if (leastActiveThreadInWarp()) "
-    "atomicAdd(&warps[basicBlockId()], 1); }\n";
-
 /// Returns the code between two texts of the variant.
 std::string between(const std::string& variant, const std::string& begin, const std::string& end) {
   const std::size_t at = variant.find(begin);
@@ -89,18 +85,6 @@ struct PlanProperty {
 };
 
 const std::map<std::string, PlanProperty> plan_properties{
-    // The loop between the labels L and M yields its trip count: threads need no counter in it.
-    {"trip_count",
-     {threads_only,
-      [](const CountedLaunch& launch) {
-        return between(launch.variant(), "L:", "bra L;").find("lynxpp") == std::string::npos;
-      }}},
-    // Lanes exit that loop together: warps need no election in it either.
-    {"warp_trip_count",
-     {warps_only,
-      [](const CountedLaunch& launch) {
-        return between(launch.variant(), "L:", "bra L;").find("add.u32 %lynxpp") == std::string::npos;
-      }}},
     // The lane with the most iterations counts for the warp where the lanes converge after a loop.
     {"lane_maxima",
      {everything,

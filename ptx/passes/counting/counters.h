@@ -51,7 +51,6 @@ struct Condition {
 struct Increment {
   enum class Amount : std::uint8_t {
     one,
-    trip_count,    ///< the value that FunctionCounters::trip_counts[index] reads
     lane_maximum,  ///< the maximum over the warp's lanes: lane_maxima[index]
     surplus,       ///< the lane's bytes minus MemoryAccess::bytes; 64 bits, always kept in memory
   };
@@ -102,47 +101,12 @@ struct Counter {
   std::uint32_t bit_mask() const { return 1u << index % 32; }
 };
 
-/// The number of times that a thread has executed a block of a loop since it entered the loop, derived from
-/// an induction variable of the program (refine/trip_counts.h).
-struct TripCountReading {
-  std::string reg;
-  bool is_long = false;  ///< 64 bits
-  bool decreases = false;
-  std::uint32_t shift = 0;    ///< the step is an odd multiple of 2^shift; 0 for 32 bits
-  std::uint32_t inverse = 1;  ///< of the odd factor, modulo 2^32
-  std::uint32_t initial = 0;  ///< initial low word; for 64 bits, after division by 2^shift
-  /// The register that receives the initial value at the loop entry, if `initial` is unknown.
-  std::uint32_t start_reg = no_index;
-  /// If threads can reach the reading without entering the loop: 0 for these threads, all ones for the
-  /// others.
-  std::uint32_t entered_reg = no_index;
-};
-
-/// The number of times that a thread executes `block` of a loop each time it enters the loop.
-struct TripCount {
-  std::uint32_t loop = 0;                 ///< in LoopNest::loops()
-  std::uint32_t block = 0;                ///< in the loop; executed once per full iteration
-  std::optional<std::uint64_t> constant;  ///< nullopt: `reading` yields the count at `point`
-  ProgramPoint point;
-  TripCountReading reading;
-  bool keeps_start = false;  ///< TripCountReading::start_reg is needed and set at `entries`
-  /// The loop's entries; empty if the reading needs none.
-  std::vector<Increment> entries;
-  /// The block at whose start TripCountReading::entered_reg is set to 0; no_block: the register is not
-  /// needed.
-  std::uint32_t above = no_block;
-  /// True if lanes that enter the loop together execute `block` together and exit together.
-  bool is_together = false;
-  bool is_used = false;
-};
-
 /// The count of the lane that iterates most in a divergent loop. The lanes that pass `begin` together find
 /// the maximum of their counts at the start of block `end`, where they have reconverged.
 struct LaneMaximum {
   ProgramPoint begin;
   std::uint32_t end = 0;
-  std::uint32_t trip_count = no_index;  ///< in FunctionCounters::trip_counts; no_index: `lanes` counts
-  std::optional<Counter> lanes = {};    ///< a register in which each lane counts; without a slot
+  Counter lanes;  ///< a register in which each lane counts; without a slot
   /// The register that keeps the value of `lanes` at `begin`; no_index: it is zeroed there.
   std::uint32_t start_reg = no_index;
 };

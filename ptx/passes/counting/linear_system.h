@@ -1,10 +1,10 @@
 // Values that are linear combinations of a few measured ones.
 //
 // Every execution count that a specification requests is a linear form over other counts: flow into a block
-// equals flow out of it, a loop body runs trip-count times, a complement is the number of launched warps
-// minus the warps counted. A variable is either measured (a device counter or a launch property) or defined
-// as a linear form. Planning defines variables until few are left to measure; the host then evaluates the
-// definitions. All arithmetic is modulo 2^64, so factors may be negative.
+// equals flow out of it, a complement is the number of launched warps minus the warps counted. A variable is
+// either measured (a device counter or a launch property) or defined as a linear form. Planning defines
+// variables until few are left to measure; the host then evaluates the definitions. All arithmetic is modulo
+// 2^64, so factors may be negative.
 //
 //   LinearSystem system;
 //   const VariableId launched = system.measure(), back = system.measure();

@@ -22,7 +22,6 @@ inline constexpr std::uint32_t replicas_of_warps = 128;
 struct FunctionCounters {
   std::uint32_t unit = 0;  ///< in ReachedFunctions::functions
   std::vector<Counter> counters;
-  std::vector<TripCount> trip_counts;    ///< those that are read
   std::vector<LaneMaximum> lane_maxima;  ///< each of one counter
   std::uint32_t registers = 0;
   std::uint32_t bits = 0;       ///< 32 per register

@@ -39,21 +39,18 @@ class PlanText {
              (counters.converges_at_exit ? ", lanes wait for each other at the exit" : "") + "\n";
     for (std::size_t i = 0; i < counters.lane_maxima.size(); ++i) {
       const LaneMaximum& maximum = counters.lane_maxima[i];
-      text_ += "  m" + std::to_string(i) + "  " +
-               (maximum.lanes ? counter_text(counters, *maximum.lanes) + "; minus its value " +
-                                    point_text(maximum.begin) + ","
-                              : reading_text(counters.trip_counts[maximum.trip_count])) +
-               " at the start of block " + std::to_string(maximum.end) + "\n";
+      text_ += "  m" + std::to_string(i) + "  " + counter_text(maximum.lanes) + "; minus its value " +
+               point_text(maximum.begin) + ", at the start of block " + std::to_string(maximum.end) + "\n";
     }
     for (const Counter& counter : counters.counters)
-      text_ += "  slot " + std::to_string(counter.slot) + "  " + counter_text(counters, counter) + "\n";
+      text_ += "  slot " + std::to_string(counter.slot) + "  " + counter_text(counter) + "\n";
   }
 
-  std::string counter_text(const FunctionCounters& counters, const Counter& counter) const {
+  std::string counter_text(const Counter& counter) const {
     std::string text = storage_text(counter) + ", " + kind_text(counter.kind);
     const char* separator = ": ";
     for (const Increment& increment : counter.increments)
-      text += std::exchange(separator, "; ") + increment_text(counters, increment);
+      text += std::exchange(separator, "; ") + increment_text(increment);
     return text;
   }
 
@@ -80,12 +77,11 @@ class PlanText {
     return "maximum over the lanes";
   }
 
-  std::string increment_text(const FunctionCounters& counters, const Increment& increment) const {
+  std::string increment_text(const Increment& increment) const {
     const std::string at = " " + point_text(increment.point) + condition_text(increment);
     const std::string index = std::to_string(increment.index);
     switch (increment.amount) {
       case Increment::Amount::one: return "one" + at;
-      case Increment::Amount::trip_count: return reading_text(counters.trip_counts[increment.index]) + at;
       case Increment::Amount::surplus: return "surplus bytes" + at;
       case Increment::Amount::lane_maximum: break;
     }
@@ -115,10 +111,6 @@ class PlanText {
       case Condition::Kind::diverges: break;
     }
     return " if the warp diverges";
-  }
-
-  static std::string reading_text(const TripCount& trips) {
-    return "the trip count of loop " + std::to_string(trips.loop) + " (" + trips.reading.reg + ")";
   }
 
   std::string line_of(std::uint32_t instruction) const {

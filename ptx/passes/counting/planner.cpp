@@ -8,9 +8,7 @@
 #include "ptx/passes/counting/draft.h"
 #include "ptx/passes/counting/flow/convergence.h"
 #include "ptx/passes/counting/flow/guards.h"
-#include "ptx/passes/counting/flow/thread_flow.h"
 #include "ptx/passes/counting/refine/columns.h"
-#include "ptx/passes/counting/refine/trip_counts.h"
 #include "ptx/passes/counting/storage/assign.h"
 
 namespace lynxpp::ptx {
@@ -36,9 +34,6 @@ class FunctionPlanner {
  private:
   void find_facts() {
     const bool keeps_registers = !plan_.plan->is_wide && !draft_.function.loses_registers;
-    const TripCountKinds kinds{plan_.has(Refinement::constant_trip_counts),
-                               keeps_registers && plan_.has(Refinement::trip_count_registers)};
-    draft_.facts.trip_counts = find_trip_counts(draft_.function, draft_.sites, kinds);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
     if (!keeps_registers || !plan_.plan->sums_lanes) return;
     if (plan_.has(Refinement::lane_maxima)) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
@@ -47,61 +42,23 @@ class FunctionPlanner {
                                      converges_at_exit(plan_.inputs, draft_.function);
   }
 
-  /// Chooses counters for the edges off a spanning tree. Returns nullopt if edges without counters form a
-  /// cycle, or if the number of entries of a loop would depend on its number of iterations.
-  std::optional<EdgePlacement> place_counters(const FlowGraph& flow) const {
-    std::vector<FlowEdge> edges;
-    for (const CountedEdge& edge : flow.edges) edges.push_back(edge.flow);
-    std::optional<EdgePlacement> placement = EdgePlacement::make(flow.nodes, std::move(edges));
-    if (!placement) return std::nullopt;
-    LinearSystem system;
-    std::vector<VariableId> variables;
-    for (std::size_t i = 0; i < flow.edges.size(); ++i) variables.push_back(system.measure());
-    define_edges(flow, *placement, variables, system);
-    return std::move(system).solve() ? std::move(placement) : std::nullopt;
-  }
-
-  FlowGraph draw(Kind kind, bool takes_constants) {
-    if (kind == Kind::thread_block)
-      return thread_flow(draft_.function, draft_.sites, draft_.facts.trip_counts, takes_constants);
-    WarpFlow flow = warp_flow(draft_.function, draft_.sites, draft_.regions, draft_.facts, takes_constants);
+  FlowGraph draw(Kind kind) {
+    if (kind == Kind::thread_block) return thread_flow(draft_.function, draft_.sites);
+    WarpFlow flow = warp_flow(draft_.function, draft_.sites, draft_.regions, draft_.facts);
     draft_.once = std::move(flow.once);
     return std::move(flow.graph);
   }
 
-  /// Returns false if the flow cannot be counted.
+  /// Chooses counters for the edges off a spanning tree. Returns false if edges without counters form a
+  /// cycle.
   bool plan_flow(Kind kind, const std::set<std::uint32_t>& exits) {
     if (draft_.demand.sites[kind].empty()) return true;
-    for (const bool takes_constants : {true, false}) {
-      FlowGraph flow = draw(kind, takes_constants);
-      const std::optional<EdgePlacement> placement = place_counters(flow);
-      if (!placement) continue;
-      define_flow(flow, *placement, kind, exits);
-      return true;
-    }
-    return false;
-  }
-
-  /// Defines edges by flow conservation and constant trip counts.
-  void define_edges(const FlowGraph& flow, const EdgePlacement& placement,
-                    const std::vector<VariableId>& variables, LinearSystem& system) const {
-    const std::map<std::uint32_t, std::vector<std::uint32_t>> entries =
-        entries_of_loops(draft_.function, flow);
-    for (std::size_t i = 0; i < flow.edges.size(); ++i) {
-      const CountedEdge& edge = flow.edges[i];
-      if (edge.trips == 0) continue;
-      LinearForm form;
-      if (const auto found = entries.find(edge.loop); found != entries.end()) {
-        for (const std::uint32_t entry : found->second) form.push_back({variables[entry], edge.trips});
-      }
-      system.redefine(variables[i], std::move(form));
-    }
-    for (const EdgePlacement::Definition& definition : placement.definitions()) {
-      LinearForm form;
-      for (const auto& [edge, is_negative] : definition.terms)
-        form.push_back({variables[edge], is_negative ? minus_one : 1});
-      system.redefine(variables[definition.edge], std::move(form));
-    }
+    FlowGraph flow = draw(kind);
+    std::vector<FlowEdge> edges;
+    for (const CountedEdge& edge : flow.edges) edges.push_back(edge.flow);
+    const std::optional<EdgePlacement> placement = EdgePlacement::make(flow.nodes, std::move(edges));
+    if (placement) define_flow(flow, *placement, kind, exits);
+    return placement.has_value();
   }
 
   /// For threads, also requests the fall-through edges of the blocks in `exits`.
@@ -110,7 +67,12 @@ class FunctionPlanner {
     LinearSystem& system = plan_.system;
     std::vector<VariableId> variables;
     for (std::size_t i = 0; i < flow.edges.size(); ++i) variables.push_back(system.measure());
-    define_edges(flow, placement, variables, system);
+    for (const EdgePlacement::Definition& definition : placement.definitions()) {
+      LinearForm form;
+      for (const auto& [edge, is_negative] : definition.terms)
+        form.push_back({variables[edge], is_negative ? minus_one : 1});
+      system.redefine(variables[definition.edge], std::move(form));
+    }
     for (std::size_t i = 0; i < flow.edges.size(); ++i) {
       if (flow.edges[i].is_entry && flow.edges[i].flow.is_known)
         system.redefine(variables[i], entry_form(kind));
@@ -167,7 +129,7 @@ class FunctionPlanner {
       form.push_back({plan_.variable_of({Kind::thread_block, unit_.first_block + block, {}}), 1});
       const auto [first, last] = edges_from.equal_range(block);
       for (auto edge = first; edge != last; ++edge) {
-        if (flow.edges[edge->second].flow.target == flow.fronts[range.fall_through])
+        if (flow.edges[edge->second].flow.target == range.fall_through)
           form.push_back({variables[edge->second], minus_one});
       }
     }

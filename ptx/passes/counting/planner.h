@@ -2,7 +2,7 @@
 //
 // Every requested count is a linear form over few counters and launch properties (linear_system.h). Planning
 // builds the flow graphs of threads and of warps through each function, puts counters on the edges off a
-// spanning tree, and substitutes what trip counts, callers and other refinements (refinements.h) determine.
+// spanning tree, and substitutes what callers and refinements (refinements.h) determine.
 // Counters with equal columns are merged; counters with empty columns are dropped.
 #pragma once
 

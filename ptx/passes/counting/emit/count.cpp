@@ -31,11 +31,8 @@ class FunctionCounting {
   void run() {
     append_entry();
     for (const Counter& counter : counters_.counters) add_increments(counter);
-    for (const LaneMaximum& maximum : counters_.lane_maxima) {
-      if (maximum.lanes) add_increments(*maximum.lanes);
-    }
+    for (const LaneMaximum& maximum : counters_.lane_maxima) add_increments(maximum.lanes);
     for (const auto& [increment, counters] : increments_) append_increment_at(increment, counters);
-    for (const TripCount& trips : counters_.trip_counts) append_trip_count_starts(trips);
     for (const Counter& counter : counters_.counters) {
       if (counter.amounts_to(Amount::lane_maximum))
         append_lane_maximum(counter, counters_.lane_maxima[counter.increments[0].index]);
@@ -86,7 +83,7 @@ class FunctionCounting {
   std::set<std::uint32_t> numbers_set_later() const {
     std::set<std::uint32_t> found;
     for (const LaneMaximum& maximum : counters_.lane_maxima)
-      found.insert(maximum.lanes && maximum.start_reg == no_index ? maximum.lanes->index : maximum.start_reg);
+      found.insert(maximum.start_reg == no_index ? maximum.lanes.index : maximum.start_reg);
     return found;
   }
 
@@ -114,10 +111,6 @@ class FunctionCounting {
     const ProgramPoint& point = increment.point;
     const Position position = position_of(point);
     CodeBuilder& code = at(position);
-    if (increment.amount == Amount::trip_count) {
-      const TripCountReading& reading = counters_.trip_counts[increment.index].reading;
-      return append_trip_count(code, context_, counters, reading, elections_[position]);
-    }
     switch (increment.condition.kind) {
       case Condition::Kind::always: return append_increments(code, context_, counters, elections_[position]);
       case Condition::Kind::guard: return append_guarded(code, point, counters);
@@ -218,22 +211,6 @@ class FunctionCounting {
     const VirtualRegister holds =
         code.pred(other.is_negated ? "not.pred" : "mov.pred", {CodeOperand(other.reg)});
     return code.pred(falls ? "or.pred" : "and.pred", {*goes, holds});
-  }
-
-  /// Emits the initialization that reading the trip count requires.
-  void append_trip_count_starts(const TripCount& trips) {
-    if (!trips.is_used) return;
-    // No lane has entered the loop yet.
-    if (trips.above != no_block) {
-      at(position_of({ProgramPoint::Kind::block_start, trips.above, 0}))
-          .mov(context_.number(trips.reading.entered_reg), 0);
-    }
-    for (const Increment& entry : trips.entries) {
-      const bool is_guarded = entry.condition.kind == Condition::Kind::guard;
-      append_loop_entry(
-          at(position_of(entry.point)), context_, trips.reading,
-          is_guarded ? predicate_of(instructions_[entry.point.instruction].guard) : std::nullopt);
-    }
   }
 
   /// If `begin` follows a branch, the increments of lanes that enter the loop have run, so the loop's begin

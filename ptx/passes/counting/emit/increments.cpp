@@ -3,8 +3,6 @@
 #include <map>
 #include <set>
 
-#include "ptx/passes/counting/emit/loops.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -167,21 +165,6 @@ void append_surplus(CodeBuilder& code, const CountContext& context, const Increm
   for (const Counter* counter : counters)
     code.emit_if(leader_of(*counter, leads), "red.global.add.u64", {at_slot(slots, counter->slot), surplus});
   code.place(done);
-}
-
-void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                       const TripCountReading& reading, Election& election) {
-  const CodeOperand amount = read_trip_count(code, context, reading);
-  const Group group = group_of(counters);
-  append_kept(code, context, group.every, amount, {});
-  if (!group.elects()) return;
-  const CodePredicate leads = election.leader(code);
-  append_kept(code, context, group.elected, amount, leads);
-  if (group.memory.empty()) return;
-  const VirtualRegister wide = code.b64("cvt.u64.u32", {amount});
-  const VirtualRegister slots = slots_of_warp(code, context);
-  for (const Counter* counter : group.memory)
-    code.emit_if(leader_of(*counter, leads), "red.global.add.u64", {at_slot(slots, counter->slot), wide});
 }
 
 }  // namespace lynxpp::ptx

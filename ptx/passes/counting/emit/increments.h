@@ -42,8 +42,4 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
 void append_surplus(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                     const CodePredicate& takes, const CodeOperand& bytes, std::uint32_t expected);
 
-/// Adds the trip count that `reading` yields, for all active lanes.
-void append_trip_count(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
-                       const TripCountReading& reading, Election& election);
-
 }  // namespace lynxpp::ptx

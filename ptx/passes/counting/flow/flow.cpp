@@ -1,6 +1,7 @@
 #include "ptx/passes/counting/flow/flow.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ptx/passes/cost_model.h"
 
@@ -115,6 +116,26 @@ Increment EdgeSites::increment(std::uint32_t source, std::uint32_t target) const
   if (instructions_[last].op() != Op::brx)
     return target == outside || target == block.fall_through ? falls : jumps;
   return {{ProgramPoint::Kind::before, source, last}, {Condition::Kind::switch_target, target}};
+}
+
+FlowGraph thread_flow(const CountedFunction& function, const EdgeSites& sites) {
+  FlowGraph flow;
+  const auto blocks = static_cast<std::uint32_t>(function.graph().blocks.size());
+  flow.nodes = blocks;
+  CountedEdge entry{{blocks, 0}, sites.entry(), true};
+  entry.flow.is_known = function.entry_is_known;
+  flow.edges.push_back(std::move(entry));
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    for (const std::uint32_t target : sites.targets(block)) {
+      const bool leaves = target == EdgeSites::outside;
+      CountedEdge edge{{block, leaves ? blocks : target}, {}, false};
+      edge.flow.can_count = !leaves || !function.call_may_exit[block];
+      if (edge.flow.can_count) edge.counter = sites.edge(block, target);
+      edge.flow.weight = edge.counter.weight;
+      flow.edges.push_back(std::move(edge));
+    }
+  }
+  return flow;
 }
 
 }  // namespace lynxpp::ptx

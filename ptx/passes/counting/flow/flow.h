@@ -32,17 +32,12 @@ struct CountedEdge {
   bool is_entry = false;
   /// True if the counter counts the launched warps that do not take the edge.
   bool is_complement = false;
-  /// If not 0, the edge has no counter: its flow is `trips` times the number of entries of the loop.
-  std::uint64_t trips = 0;
-  std::uint32_t loop = no_loop;  ///< valid with `trips`
 };
 
-/// The nodes are the blocks, plus a front node before each block whose executions are counted on an edge of
-/// their own; node `nodes` is the outside of the function. Unreachable blocks have no edges.
+/// The nodes are the blocks; node `nodes` is the outside of the function. Unreachable blocks have no edges.
 struct FlowGraph {
   std::vector<CountedEdge> edges;
   std::uint32_t nodes = 0;
-  std::vector<std::uint32_t> fronts;  ///< per block: the target node of its incoming edges
 };
 
 /// The program points at which edges of a function can be counted, and estimated edge frequencies.
@@ -80,5 +75,8 @@ class EdgeSites {
   std::vector<std::vector<std::uint32_t>> targets_;
   std::vector<std::uint32_t> sources_;  ///< per block: number of incoming edges
 };
+
+/// Returns the flow graph of threads: all control-flow edges and the entry.
+FlowGraph thread_flow(const CountedFunction& function, const EdgeSites& sites);
 
 }  // namespace lynxpp::ptx

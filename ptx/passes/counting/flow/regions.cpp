@@ -100,10 +100,7 @@ std::vector<DivergentLoop> WarpRegions::divergent_loops() {
   return found;
 }
 
-bool WarpRegions::diverges_at_exit(std::uint32_t loop) const {
-  return (function_.analyses->uniformity().of_loop_exit(loop) & varies_in_warp) != 0;
-}
-
+/// Returns the block that each thread reaches exactly once per entry of the loop; no_block if none exists.
 std::uint32_t WarpRegions::end_of_loop(std::uint32_t loop) const {
   std::uint32_t end = loops_.loops()[loop].header;
   if (end == 0 || loops_.is_irreducible(end)) return no_block;
@@ -115,7 +112,8 @@ std::uint32_t WarpRegions::end_of_loop(std::uint32_t loop) const {
 
 std::optional<DivergentLoop> WarpRegions::divergent_loop(std::uint32_t loop) {
   // Inner loops are entered often: a maximum over the lanes per entry would cost more than it saves.
-  if (loops_.loops()[loop].depth != 1 || !diverges_at_exit(loop)) return std::nullopt;
+  const bool diverges_at_exit = (function_.analyses->uniformity().of_loop_exit(loop) & varies_in_warp) != 0;
+  if (loops_.loops()[loop].depth != 1 || !diverges_at_exit) return std::nullopt;
   DivergentLoop divergent;
   divergent.loop = loop;
   divergent.end = end_of_loop(loop);
@@ -149,21 +147,6 @@ bool WarpRegions::lanes_iterate_together(std::uint32_t loop) {
     if (leads_out && loops_.loop_of(block) != loop) return false;
     return !diverges_[block] || stays_together(block, loop);
   });
-}
-
-bool WarpRegions::passed_together(std::uint32_t loop) {
-  if (diverges_at_exit(loop)) return false;
-  const std::vector<std::uint32_t> blocks = loops_.blocks_of(loop);
-  const bool is_left_by_branches = std::ranges::none_of(blocks, [&](std::uint32_t block) {
-    return loops_.is_irreducible(block) || graph_.blocks[block].leaves_function || joins_[block] ||
-           sites_.ends_in_call(block);
-  });
-  if (!is_left_by_branches) return false;
-  // Without divergence, no lane waits for another lane of its warp.
-  if (std::ranges::none_of(blocks, [&](std::uint32_t block) { return diverges_[block]; })) return true;
-  return !may_spin_around(loops_.loops()[loop].header) &&
-         std::ranges::none_of(blocks, [&](std::uint32_t block) { return waits_[block]; }) &&
-         lanes_iterate_together(loop);
 }
 
 /// True if lanes that diverge in a block of the loop and stay in the loop reconverge before the next

@@ -41,12 +41,6 @@ class WarpRegions {
   std::optional<std::vector<std::uint32_t>> region_of(std::uint32_t begin, std::uint32_t end);
   /// In no particular order.
   std::vector<DivergentLoop> divergent_loops();
-  /// True if lanes that enter the loop together begin and end each iteration together, and exit together.
-  bool passed_together(std::uint32_t loop);
-  /// True if lanes of a warp may exit the loop in different iterations.
-  bool diverges_at_exit(std::uint32_t loop) const;
-  /// Returns the block that each thread reaches exactly once per entry of the loop; no_block if none exists.
-  std::uint32_t end_of_loop(std::uint32_t loop) const;
 
  private:
   void look_at(std::uint32_t block);
@@ -55,6 +49,7 @@ class WarpRegions {
   std::optional<std::vector<std::uint32_t>> blocks_between(std::uint32_t begin, std::uint32_t end,
                                                            std::uint32_t loop);
   std::optional<DivergentLoop> divergent_loop(std::uint32_t loop);
+  std::uint32_t end_of_loop(std::uint32_t loop) const;
   std::uint32_t only_entry(std::uint32_t loop) const;
   bool lanes_iterate_together(std::uint32_t loop);
   bool stays_together(std::uint32_t divergence, std::uint32_t loop);

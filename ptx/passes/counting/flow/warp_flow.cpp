@@ -8,7 +8,6 @@
 
 #include "ptx/passes/cost_model.h"
 #include "ptx/passes/counting/refine/complements.h"
-#include "ptx/passes/counting/refine/trip_counts.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -26,12 +25,11 @@ struct BlockFacts {
 class WarpFlowBuilder {
  public:
   WarpFlowBuilder(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
-                  const FlowFacts& facts, bool takes_constants)
+                  const FlowFacts& facts)
       : function_(function),
         sites_(sites),
         regions_(regions),
         facts_(facts),
-        takes_constants_(takes_constants),
         outside_(static_cast<std::uint32_t>(graph().blocks.size())),
         blocks_(outside_),
         end_of_loop_(loops().size(), outside_) {
@@ -52,23 +50,11 @@ class WarpFlowBuilder {
     WarpFlow flow;
     flow.graph.edges = std::move(edges_);
     flow.graph.nodes = outside_;
-    const auto use = [&](const TripCount& trips) { return use_of(trips); };
-    count_by_trips(function_, sites_, facts_.trip_counts, use, flow.graph);
     for (const BlockFacts& block : blocks_) flow.once.push_back(block.is_once);
     return flow;
   }
 
  private:
-  /// Uses lane 0 for loops that a converged warp executes, and an elected lane after the loop for other
-  /// convergent loops. A constant trip count requires a header that is not a source (see count_by_trips).
-  std::optional<CounterKind> use_of(const TripCount& trips) const {
-    if (trips.constant && (!takes_constants_ || blocks_[trips.block].is_source)) return std::nullopt;
-    if (!trips.constant && function_.is_kernel() && !blocks_[trips.block].is_partial &&
-        !blocks_[trips.point.block].is_partial)
-      return CounterKind::converged;
-    return trips.is_together ? std::optional(CounterKind::elected) : std::nullopt;
-  }
-
   const LoopNest& nest() const { return function_.analyses->loops(); }
   const ControlFlowGraph& graph() const { return function_.graph(); }
   const std::vector<DivergentLoop>& loops() const { return facts_.divergent_loops; }
@@ -328,7 +314,6 @@ class WarpFlowBuilder {
   const EdgeSites& sites_;
   WarpRegions& regions_;
   const FlowFacts& facts_;
-  const bool takes_constants_;
   const std::uint32_t outside_;
   std::vector<BlockFacts> blocks_;
   std::map<std::uint32_t, std::uint32_t> loop_of_header_;  ///< of divergent loops, by block
@@ -344,8 +329,8 @@ class WarpFlowBuilder {
 }  // namespace
 
 WarpFlow warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
-                   const FlowFacts& facts, bool takes_constants) {
-  return WarpFlowBuilder(function, sites, regions, facts, takes_constants).run();
+                   const FlowFacts& facts) {
+  return WarpFlowBuilder(function, sites, regions, facts).run();
 }
 
 }  // namespace lynxpp::ptx

@@ -15,7 +15,6 @@ namespace lynxpp::ptx {
 
 /// Results of refinements, available before the flows are built. All are optional.
 struct FlowFacts {
-  std::vector<TripCount> trip_counts;
   /// Loops in which the lane with the most iterations counts for the warp (Increment::Amount::lane_maximum,
   /// whose index refers to this vector).
   std::vector<DivergentLoop> divergent_loops;
@@ -30,8 +29,7 @@ struct WarpFlow {
   std::vector<bool> once;  ///< per block: counters there are of CounterKind::once
 };
 
-/// Constant trip counts are used only with `takes_constants`.
 WarpFlow warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
-                   const FlowFacts& facts, bool takes_constants);
+                   const FlowFacts& facts);
 
 }  // namespace lynxpp::ptx

@@ -49,8 +49,6 @@ class FunctionStorage {
     choose();
     keep_starts_of_lane_maxima();
     place_tallies();
-    result_.trip_counts = draft_.facts.trip_counts;
-    place_trip_counts();
     result_.converges_at_exit = std::ranges::any_of(
         result_.counters, [](const Counter& counter) { return counter.kind >= CounterKind::once; });
     order_counters();
@@ -67,32 +65,13 @@ class FunctionStorage {
       const std::uint32_t index = std::exchange(inside.index, 0);
       inside.amount = Amount::one;
       const DivergentLoop& loop = draft_.facts.divergent_loops[index];
-      LaneMaximum maximum{loop.begin, loop.end, reading_of(inside, loop)};
-      if (maximum.trip_count == no_index) {
-        Counter lanes{CounterKind::threads, {inside}, no_variable, Storage::reg};
-        lanes.index = register_of(lanes);
-        maximum.lanes = std::move(lanes);
-      }
+      LaneMaximum maximum{loop.begin, loop.end, {CounterKind::threads, {inside}, no_variable, Storage::reg}};
+      maximum.lanes.index = register_of(maximum.lanes);
       const auto number = static_cast<std::uint32_t>(result_.lane_maxima.size());
       const ProgramPoint end{ProgramPoint::Kind::block_start, loop.end, 0};
       counter.increments = {{end, {}, Amount::lane_maximum, number}};
       result_.lane_maxima.push_back(std::move(maximum));
     }
-  }
-
-  /// Returns the trip count that yields the lane's number of increments at the loop's end; no_index if none
-  /// does.
-  std::uint32_t reading_of(const Increment& inside, const DivergentLoop& loop) const {
-    const bool is_of_block = inside.condition.kind == Condition::Kind::always &&
-                             (inside.point.kind == ProgramPoint::Kind::block_start ||
-                              inside.point.kind == ProgramPoint::Kind::block_end);
-    const auto found = std::ranges::find_if(draft_.facts.trip_counts, [&](const TripCount& trips) {
-      return is_of_block && !trips.constant && trips.loop == loop.loop && trips.block == inside.point.block &&
-             trips.point == ProgramPoint{ProgramPoint::Kind::block_start, loop.end, 0};
-    });
-    return found == draft_.facts.trip_counts.end()
-               ? no_index
-               : static_cast<std::uint32_t>(found - draft_.facts.trip_counts.begin());
   }
 
   // ---- registers, bits, memory
@@ -160,10 +139,9 @@ class FunctionStorage {
   void keep_starts_of_lane_maxima() {
     for (LaneMaximum& maximum : result_.lane_maxima) {
       const auto shares = [&](const Counter& counter) {
-        return counter.storage == Storage::reg && counter.index == maximum.lanes->index;
+        return counter.storage == Storage::reg && counter.index == maximum.lanes.index;
       };
-      if (maximum.lanes && std::ranges::any_of(result_.counters, shares))
-        maximum.start_reg = result_.registers++;
+      if (std::ranges::any_of(result_.counters, shares)) maximum.start_reg = result_.registers++;
     }
   }
 
@@ -211,24 +189,6 @@ class FunctionStorage {
       counter.index = result_.registers++;
     }
     return counter;
-  }
-
-  // ---- trip counts
-
-  void place_trip_counts() {
-    for (const Counter& counter : result_.counters) {
-      for (const Increment& increment : counter.increments) {
-        if (increment.amount == Amount::trip_count) result_.trip_counts[increment.index].is_used = true;
-      }
-    }
-    for (const LaneMaximum& maximum : result_.lane_maxima) {
-      if (maximum.trip_count != no_index) result_.trip_counts[maximum.trip_count].is_used = true;
-    }
-    for (TripCount& trips : result_.trip_counts) {
-      if (!trips.is_used) continue;
-      if (trips.keeps_start) trips.reading.start_reg = result_.registers++;
-      if (trips.above != no_block) trips.reading.entered_reg = result_.registers++;
-    }
   }
 
   // ---- flush order
