@@ -19,6 +19,7 @@
 #include "cli/ptx/program_ptx.h"
 #include "cli/texts/texts.h"
 #include "instrumentors/catalogue.h"
+#include "instrumentors/gmprof/schemes.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/counting/refinements.h"
 #include "support/text.h"
@@ -223,7 +224,7 @@ std::optional<int> check_refinements(const std::string& names) {
 int instrument(const InstrumentArguments& arguments) {
   if (const std::optional<int> status = check_refinements(arguments.without)) return *status;
   const Option words = option_or_variable(arguments.words, "--words", "LYNXPP_WORDS");
-  const Result<cod::WordScheme> scheme = cod::parse_word_scheme(words.text, words.option);
+  const Result<cod::WordScheme> scheme = gmprof::parse_schemes(words.text, words.option);
   if (!scheme) return print(scheme.error().diagnostics), exit_usage_error;
   if (!are_passes(arguments.print_before) || !are_passes(arguments.print_after)) return exit_usage_error;
   LoadedSpecifications specifications;

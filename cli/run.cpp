@@ -17,8 +17,8 @@
 #include "cli/program.h"
 #include "cli/run_arguments.h"
 #include "cli/texts/texts.h"
-#include "cod/word_scheme.h"
 #include "image/compiler_caches.h"
+#include "instrumentors/gmprof/schemes.h"
 #include "support/output_file.h"
 #include "support/result.h"
 #include "support/run_mark.h"
@@ -50,7 +50,7 @@ Status check(const RunArguments& arguments) {
                         option_or_variable(arguments.launches, "--launches", "LYNXPP_LAUNCHES")};
   if (Status understood = check_filters(filters); !understood) return understood;
   const Option words = option_or_variable(arguments.words, "--words", "LYNXPP_WORDS");
-  if (const auto scheme = cod::parse_word_scheme(words.text, words.option); !scheme) return scheme.error();
+  if (const auto scheme = gmprof::parse_schemes(words.text, words.option); !scheme) return scheme.error();
   const Option start = option_or_variable(arguments.start, "--start", "LYNXPP_START");
   if (const auto condition = StartCondition::parse(start.text, start.option); !condition)
     return condition.error();

@@ -19,7 +19,7 @@ struct RunArguments {
   std::string device;
   std::string dump;
   std::string trace;  ///< a folder for trace entries; empty: none
-  std::string words;  ///< a word counting scheme (cod/word_scheme.h)
+  std::string words;  ///< a word counting scheme (instrumentors/gmprof/schemes.h)
   std::string start;  ///< when measuring starts (support/start_condition.h)
   bool timing = false;
   bool per_launch = false;           ///< every launch has a record of its own

@@ -1,14 +1,10 @@
-// How memory words are counted (countWords): the schemes of GMProf (Zheng et al., 2012, section 4), each of
-// which can be enabled, and the exact default.
+// How memory words are counted (countWords): exactly by default, or by GMProf's schemes, whose names are in
+// instrumentors/gmprof/schemes.h.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-
-#include "support/result.h"
 
 namespace lynxpp::cod {
 
@@ -40,21 +36,5 @@ struct WordScheme {
     return spare;
   }
 };
-
-/// Parses "static,plain,shared=8,threshold=255": comma-separated names, each at most once.
-///
-///   replay | basic | static    the analysis; replay is the default
-///   plain                      without atomic operations; not with sample
-///   shared=32 | 16 | 8         narrow counters saturate at their maximum or a threshold
-///   global                     counters in device memory even if shared memory has room; not with shared
-///   threshold[=N]              N from 1 to 2^31 - 1; 255 without a number
-///   sample=N, seed=N           N of at least 2; implies `basic`
-///
-/// Empty: the default. Fails with what is wrong and where in the text; `origin` names the text,
-/// "LYNXPP_WORDS".
-Result<WordScheme> parse_word_scheme(std::string_view text, const std::string& origin);
-
-/// The inverse of parse_word_scheme(); empty for the default.
-std::string text_of(const WordScheme& scheme);
 
 }  // namespace lynxpp::cod

@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include "instrumentors/gmprof/schemes.h"
 #include "interposer/output_path.h"
 #include "report/trace/trace_file.h"
 
@@ -64,7 +65,7 @@ Configuration read_configuration(Diagnostics& problems) {
     take(NamePattern::parse(pattern), configuration.kernels, problems, "LYNXPP_KERNELS: ");
   take(LaunchFilter::parse(environment("LYNXPP_LAUNCHES"), "LYNXPP_LAUNCHES"), configuration.launches,
        problems);
-  take(cod::parse_word_scheme(environment("LYNXPP_WORDS"), "LYNXPP_WORDS"), configuration.words, problems);
+  take(gmprof::parse_schemes(environment("LYNXPP_WORDS"), "LYNXPP_WORDS"), configuration.words, problems);
   take(StartCondition::parse(environment("LYNXPP_START"), "LYNXPP_START"), configuration.start, problems);
   take(device::MemoryBudget::parse(environment("LYNXPP_MEMORY_BUDGET")), configuration.memory, problems);
   take(trace_path(environment("LYNXPP_TRACE")), configuration.trace, problems);

@@ -40,7 +40,7 @@ TABLE = {
     "device/cpu": ["support", "models", "image", "device", "device/cpu/simt", "device/cpu/runtime"],
     "device/cuda": ["support", "device"],
     "engine": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/replay", "ptx/passes", "ptx/emitter", "cod", "device"],
-    "instrumentors": ["support", "engine", "report"],
+    "instrumentors": ["support", "cod/word_scheme.h"],
     "interposer": ["interposer/control", "support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/driver", "device/cpu/runtime",
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "device/cpu/driver/api.def",

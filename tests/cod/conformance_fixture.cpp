@@ -11,10 +11,10 @@
 #include "cod/allocation_table.h"
 #include "cod/specification.h"
 #include "cod/word_map.h"
-#include "cod/word_scheme.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "engine/instrument.h"
 #include "engine/word_counts.h"
+#include "instrumentors/gmprof/schemes.h"
 #include "ptx/passes/counting/refinements.h"
 #include "support/text.h"
 #include "tests/cod/launch_memory.h"
@@ -257,7 +257,7 @@ class Run {
     request.limits.without.insert(ptx::Refinement::replayed_accesses);
     if (!how_->in_line) request.limits.without.insert(ptx::Refinement::word_counters);
     const std::string scheme = how_->initial_in_block ? "shared=32" : how_->scheme;
-    request.words.scheme = *parse_word_scheme(scheme, "test");
+    request.words.scheme = *gmprof::parse_schemes(scheme, "test");
     request.counting.wide = how_->saturates;
   }
 

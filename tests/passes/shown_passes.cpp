@@ -8,6 +8,7 @@
 
 #include "engine/instrument.h"
 #include "instrumentors/catalogue.h"
+#include "instrumentors/gmprof/schemes.h"
 #include "ptx/emitter/emitter.h"
 #include "ptx/passes/pipeline.h"
 #include "support/text.h"
@@ -66,7 +67,7 @@ Result<Request> request_of(const GoldenFile& file) {
     if (!compiled) return compiled.error();
     request.specifications.push_back(std::move(*compiled));
   }
-  const Result<cod::WordScheme> words = cod::parse_word_scheme(file.value("words"), file.path);
+  const Result<cod::WordScheme> words = gmprof::parse_schemes(file.value("words"), file.path);
   if (!words) return words.error();
   request.words.scheme = *words;
   const std::string launch = file.value("launch");

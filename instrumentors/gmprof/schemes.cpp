@@ -1,22 +1,52 @@
-#include "cod/word_scheme.h"
+#include "instrumentors/gmprof/schemes.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "support/text.h"
 
-namespace lynxpp::cod {
+namespace lynxpp::gmprof {
 namespace {
 
-constexpr std::uint32_t usual_threshold = 0xff;
-constexpr std::uint32_t greatest_threshold = 0x7fffffff;
+using cod::WordScheme;
 
-const std::vector<std::string>& item_names() {
-  static const std::vector<std::string> names{"replay", "basic",     "static", "plain", "shared",
-                                              "global", "threshold", "sample", "seed"};
+constexpr std::uint32_t usual_threshold = 0xff;
+constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
+
+constexpr std::pair<std::string_view, WordScheme::Analysis> analyses[] = {
+    {"replay", WordScheme::Analysis::replay},
+    {"basic", WordScheme::Analysis::none},
+    {"static", WordScheme::Analysis::invariants}};
+
+constexpr std::pair<std::string_view, bool WordScheme::*> flags[] = {{"plain", &WordScheme::is_plain},
+                                                                     {"global", &WordScheme::stays_global}};
+
+struct NumberedScheme {
+  std::string_view name;
+  std::uint32_t WordScheme::*number;
+  std::uint32_t least, greatest;
+  const char *requirement, *hint;
+};
+constexpr NumberedScheme numbered[] = {
+    {"shared", &WordScheme::shared_bits, 8, 32, "counters in shared memory must have 8, 16 or 32 bits",
+     "write 'shared=8'"},
+    {"threshold", &WordScheme::threshold, 1, most / 2, "'threshold' must be between 1 and 2147483647",
+     "write 'threshold=255'"},
+    {"sample", &WordScheme::sample, 2, most, "'sample' must be at least 2", "write 'sample=100'"},
+    {"seed", &WordScheme::seed, 0, most, "'seed' must be a 32-bit number", "write 'seed=1'"}};
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, analysis] : analyses) names.emplace_back(name);
+  for (const auto& [name, flag] : flags) names.emplace_back(name);
+  for (const NumberedScheme& each : numbered) names.emplace_back(each.name);
   return names;
 }
 
@@ -51,56 +81,41 @@ class SchemeReader {
     const std::string name(trim(item_.substr(0, equals)));
     std::optional<std::string_view> value;
     if (equals != item_.size()) value = trim(item_.substr(equals + 1));
-    const auto& names = item_names();
+    const std::vector<std::string> names = all_names();
     if (std::ranges::find(names, name) == names.end()) {
       const std::string close = closest_match(name, names);
       return wrong("unknown scheme '" + name + "'",
-                   close.empty() ? "expected replay, basic, static, plain, shared, global, threshold, "
-                                   "sample, seed"
-                                 : "did you mean '" + close + "'?");
+                   close.empty()
+                       ? "expected replay, basic, static, plain, global, shared, threshold, sample, seed"
+                       : "did you mean '" + close + "'?");
     }
     if (!seen_.insert(name).second) return wrong("'" + name + "' is specified twice", "remove one of them");
-    const bool takes_number = name == "shared" || name == "threshold" || name == "sample" || name == "seed";
-    if (!takes_number && value) return wrong("'" + name + "' takes no number", "write '" + name + "'");
-    if (name == "plain") scheme_.is_plain = true;
-    if (name == "global") scheme_.stays_global = true;
-    if (name == "replay" || name == "basic" || name == "static") return read_analysis(name);
-    return takes_number ? read_number(name, value) : success();
-  }
-
-  Status read_analysis(const std::string& name) {
-    if (!analysis_.empty())
-      return wrong("'" + name + "' and '" + analysis_ + "' cannot be combined", "choose one of them");
-    analysis_ = name;
-    if (name == "basic") scheme_.analysis = WordScheme::Analysis::none;
-    if (name == "static") scheme_.analysis = WordScheme::Analysis::invariants;
+    const auto number = std::ranges::find(numbered, name, &NumberedScheme::name);
+    if (number != std::end(numbered)) return read_number(*number, value);
+    if (value) return wrong("'" + name + "' takes no number", "write '" + name + "'");
+    for (const auto& [flag, member] : flags) scheme_.*member |= flag == name;
+    for (const auto& [each, analysis] : analyses) {
+      if (each != name) continue;
+      if (!analysis_.empty())
+        return wrong("'" + name + "' and '" + analysis_ + "' cannot be combined", "choose one of them");
+      analysis_ = name;
+      scheme_.analysis = analysis;
+    }
     return success();
   }
 
-  Status read_number(const std::string& name, std::optional<std::string_view> text) {
-    if (name == "threshold" && !text) {
-      scheme_.threshold = usual_threshold;
+  Status read_number(const NumberedScheme& scheme, std::optional<std::string_view> text) {
+    std::uint32_t& value = scheme_.*scheme.number;
+    if (scheme.number == &WordScheme::threshold && !text) {
+      value = usual_threshold;
       return success();
     }
-    std::uint32_t value = 0;
     const std::string_view digits = text.value_or(std::string_view{});
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     const bool is_number = !digits.empty() && error == std::errc{} && end == digits.data() + digits.size();
-    if (name == "shared") {
-      if (!is_number || (value != 8 && value != 16 && value != 32))
-        return wrong("counters in shared memory must have 8, 16 or 32 bits", "write 'shared=8'");
-      scheme_.shared_bits = value;
-    } else if (name == "threshold") {
-      if (!is_number || value == 0 || value > greatest_threshold)
-        return wrong("'threshold' must be between 1 and 2147483647", "write 'threshold=255'");
-      scheme_.threshold = value;
-    } else if (name == "sample") {
-      if (!is_number || value < 2) return wrong("'sample' must be at least 2", "write 'sample=100'");
-      scheme_.sample = value;
-    } else {
-      if (!is_number) return wrong("'seed' must be a 32-bit number", "write 'seed=1'");
-      scheme_.seed = value;
-    }
+    const bool is_width = scheme.number != &WordScheme::shared_bits || std::has_single_bit(value);
+    if (!is_number || value < scheme.least || value > scheme.greatest || !is_width)
+      return wrong(scheme.requirement, scheme.hint);
     return success();
   }
 
@@ -135,22 +150,8 @@ class SchemeReader {
 
 }  // namespace
 
-Result<WordScheme> parse_word_scheme(std::string_view text, const std::string& origin) {
+Result<WordScheme> parse_schemes(std::string_view text, const std::string& origin) {
   return SchemeReader(text, origin).read();
 }
 
-std::string text_of(const WordScheme& scheme) {
-  std::string text;
-  const auto add = [&](const std::string& item) { text += (text.empty() ? "" : ",") + item; };
-  if (scheme.analysis == WordScheme::Analysis::none && scheme.sample == 1) add("basic");
-  if (scheme.analysis == WordScheme::Analysis::invariants) add("static");
-  if (scheme.is_plain) add("plain");
-  if (scheme.shared_bits != 0) add("shared=" + std::to_string(scheme.shared_bits));
-  if (scheme.stays_global) add("global");
-  if (scheme.threshold != 0) add("threshold=" + std::to_string(scheme.threshold));
-  if (scheme.sample > 1)
-    add("sample=" + std::to_string(scheme.sample) + ",seed=" + std::to_string(scheme.seed));
-  return text;
-}
-
-}  // namespace lynxpp::cod
+}  // namespace lynxpp::gmprof

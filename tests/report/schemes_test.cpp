@@ -1,29 +1,31 @@
 // Values of LYNXPP_WORDS and --words, and the locations of their errors.
-#include "cod/word_scheme.h"
+#include "instrumentors/gmprof/schemes.h"
 
 #include <gtest/gtest.h>
 
-namespace lynxpp::cod {
+namespace lynxpp::gmprof {
 namespace {
 
+using cod::WordScheme;
+
 WordScheme read(const std::string& text) {
-  const Result<WordScheme> scheme = parse_word_scheme(text, "--words");
+  const Result<WordScheme> scheme = parse_schemes(text, "--words");
   EXPECT_TRUE(scheme.ok()) << text;
   return scheme ? *scheme : WordScheme{};
 }
 
 std::string complaint(const std::string& text) {
-  const Result<WordScheme> scheme = parse_word_scheme(text, "--words");
+  const Result<WordScheme> scheme = parse_schemes(text, "--words");
   return scheme ? "understood" : render(scheme.error().diagnostics);
 }
 
-TEST(WordScheme, EmptyTextIsTheExactDefault) {
+TEST(Schemes, EmptyTextIsTheExactDefault) {
   EXPECT_EQ(read(""), WordScheme{});
   EXPECT_EQ(read(" , "), WordScheme{});
   EXPECT_EQ(read("replay"), WordScheme{});
 }
 
-TEST(WordScheme, OnlyTheDefaultUsesSpareSharedMemory) {
+TEST(Schemes, OnlyTheDefaultUsesSpareSharedMemory) {
   const std::optional<WordScheme> spare = read("").spare_counters();
   ASSERT_TRUE(spare);
   EXPECT_EQ(*spare, read("shared=32"));
@@ -31,7 +33,7 @@ TEST(WordScheme, OnlyTheDefaultUsesSpareSharedMemory) {
     EXPECT_FALSE(read(text).spare_counters()) << text;
 }
 
-TEST(WordScheme, AcceptsEachScheme) {
+TEST(Schemes, AcceptsEachScheme) {
   EXPECT_EQ(read("basic").analysis, WordScheme::Analysis::none);
   EXPECT_EQ(read("static").analysis, WordScheme::Analysis::invariants);
   EXPECT_EQ(read("threshold").threshold, 255u);
@@ -43,20 +45,13 @@ TEST(WordScheme, AcceptsEachScheme) {
   EXPECT_EQ(sampled.seed, 9u);
 }
 
-TEST(WordScheme, SmallCountersSaturateAtTheirMaximum) {
+TEST(Schemes, SmallCountersSaturateAtTheirMaximum) {
   EXPECT_EQ(read("shared=8").threshold, 255u);
   EXPECT_EQ(read("shared=16").threshold, 65535u);
   EXPECT_EQ(read("shared=8,threshold=9").threshold, 9u);
 }
 
-TEST(WordScheme, IsWrittenAsItIsRead) {
-  for (const char* text :
-       {"", "global", "basic", "static,global,threshold=9", "static,plain,shared=8,threshold=255",
-        "shared=32", "shared=16,threshold=65535,sample=10,seed=3"})
-    EXPECT_EQ(text_of(read(text)), text);
-}
-
-TEST(WordScheme, ReportsTheErrorAndItsLocation) {
+TEST(Schemes, ReportsTheErrorAndItsLocation) {
   const auto expect_place = [](const std::string& text, const std::string& column, const std::string& words) {
     EXPECT_NE(complaint(text).find("--words:1:" + column + ": error: " + words), std::string::npos)
         << complaint(text);
@@ -79,4 +74,4 @@ TEST(WordScheme, ReportsTheErrorAndItsLocation) {
 }
 
 }  // namespace
-}  // namespace lynxpp::cod
+}  // namespace lynxpp::gmprof
