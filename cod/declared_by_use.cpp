@@ -95,11 +95,7 @@ class UndeclaredNames {
   }
 
   void visit(const Statement& statement) {
-    for (const Declarator& declarator : statement.declarators) {
-      if (declarator.initializer) visit(*declarator.initializer);
-    }
-    if (statement.condition) visit(*statement.condition);
-    if (statement.expression) visit(*statement.expression);
+    for_each_expression(statement, [this](const Expression& each) { visit(each); });
     for (const StatementPtr& child : statement.children) visit(*child);
   }
 

@@ -10,33 +10,33 @@ namespace {
 
 struct FilterLabel {
   std::string_view name;
-  std::uint32_t InstructionFilter::*kind;
+  std::uint32_t InstructionLabels::*kind;
   std::uint32_t bit;
 };
 
 constexpr std::array all_labels{
-    FilterLabel{"MEM_READ", &InstructionFilter::classes, mem_read},
-    FilterLabel{"MEM_WRITE", &InstructionFilter::classes, mem_write},
-    FilterLabel{"CALL", &InstructionFilter::classes, call},
-    FilterLabel{"BRANCH", &InstructionFilter::classes, branch},
-    FilterLabel{"BARRIER", &InstructionFilter::classes, barrier},
-    FilterLabel{"ATOMIC", &InstructionFilter::classes, atomic},
-    FilterLabel{"ARITHMETIC", &InstructionFilter::classes, arithmetic},
-    FilterLabel{"PREDICATED", &InstructionFilter::classes, predicated},
-    FilterLabel{"ASYNC_COPY", &InstructionFilter::classes, async_copy},
-    FilterLabel{"BULK", &InstructionFilter::classes, bulk},
-    FilterLabel{"UNSIZED", &InstructionFilter::classes, unsized},
-    FilterLabel{"GLOBAL", &InstructionFilter::spaces, space_global},
-    FilterLabel{"LOCAL", &InstructionFilter::spaces, space_local},
-    FilterLabel{"SHARED", &InstructionFilter::spaces, space_shared},
-    FilterLabel{"CONST", &InstructionFilter::spaces, space_const},
-    FilterLabel{"PARAM", &InstructionFilter::spaces, space_param},
-    FilterLabel{"TEXTURE", &InstructionFilter::spaces, space_texture},
-    FilterLabel{"GENERIC", &InstructionFilter::spaces, space_generic},
-    FilterLabel{"INTEGER", &InstructionFilter::data, integer},
-    FilterLabel{"FLOATING_POINT", &InstructionFilter::data, floating_point},
-    FilterLabel{"TRANSFER_IN", &InstructionFilter::transfers, transfer_in},
-    FilterLabel{"TRANSFER_OUT", &InstructionFilter::transfers, transfer_out},
+    FilterLabel{"MEM_READ", &InstructionLabels::classes, mem_read},
+    FilterLabel{"MEM_WRITE", &InstructionLabels::classes, mem_write},
+    FilterLabel{"CALL", &InstructionLabels::classes, call},
+    FilterLabel{"BRANCH", &InstructionLabels::classes, branch},
+    FilterLabel{"BARRIER", &InstructionLabels::classes, barrier},
+    FilterLabel{"ATOMIC", &InstructionLabels::classes, atomic},
+    FilterLabel{"ARITHMETIC", &InstructionLabels::classes, arithmetic},
+    FilterLabel{"PREDICATED", &InstructionLabels::classes, predicated},
+    FilterLabel{"ASYNC_COPY", &InstructionLabels::classes, async_copy},
+    FilterLabel{"BULK", &InstructionLabels::classes, bulk},
+    FilterLabel{"UNSIZED", &InstructionLabels::classes, unsized},
+    FilterLabel{"GLOBAL", &InstructionLabels::spaces, space_global},
+    FilterLabel{"LOCAL", &InstructionLabels::spaces, space_local},
+    FilterLabel{"SHARED", &InstructionLabels::spaces, space_shared},
+    FilterLabel{"CONST", &InstructionLabels::spaces, space_const},
+    FilterLabel{"PARAM", &InstructionLabels::spaces, space_param},
+    FilterLabel{"TEXTURE", &InstructionLabels::spaces, space_texture},
+    FilterLabel{"GENERIC", &InstructionLabels::spaces, space_generic},
+    FilterLabel{"INTEGER", &InstructionLabels::data, integer},
+    FilterLabel{"FLOATING_POINT", &InstructionLabels::data, floating_point},
+    FilterLabel{"TRANSFER_IN", &InstructionLabels::transfers, transfer_in},
+    FilterLabel{"TRANSFER_OUT", &InstructionLabels::transfers, transfer_out},
 };
 
 const FilterLabel* find_label(std::string_view name) {
@@ -55,21 +55,6 @@ std::uint32_t class_bits(const ptx::OpcodeTraits& traits, bool guarded) {
     case ptx::OpcodeClass::call: return bits | call;
     case ptx::OpcodeClass::barrier: return bits | barrier;
     default: return bits;
-  }
-}
-
-std::uint32_t space_bits(const ptx::OpcodeTraits& traits) {
-  if (!traits.is_memory_access()) return 0;
-  switch (traits.space) {
-    case ptx::StateSpace::global: return space_global;
-    case ptx::StateSpace::local: return space_local;
-    case ptx::StateSpace::shared: return space_shared;
-    case ptx::StateSpace::constant: return space_const;
-    case ptx::StateSpace::param: return space_param;
-    case ptx::StateSpace::texture:
-    case ptx::StateSpace::surface: return space_texture;
-    case ptx::StateSpace::generic: return space_generic;
-    default: return 0;
   }
 }
 
@@ -123,8 +108,23 @@ bool add_filter(std::string_view label, InstructionFilter& filter) {
   return true;
 }
 
+std::uint32_t space_bit(ptx::StateSpace space) {
+  switch (space) {
+    case ptx::StateSpace::global: return space_global;
+    case ptx::StateSpace::local: return space_local;
+    case ptx::StateSpace::shared: return space_shared;
+    case ptx::StateSpace::constant: return space_const;
+    case ptx::StateSpace::param: return space_param;
+    case ptx::StateSpace::texture:
+    case ptx::StateSpace::surface: return space_texture;
+    case ptx::StateSpace::generic: return space_generic;
+    default: return 0;
+  }
+}
+
 InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded) {
-  return {class_bits(traits, guarded), space_bits(traits), data_bits(traits), 0};
+  const std::uint32_t space = traits.is_memory_access() ? space_bit(traits.space) : 0;
+  return {class_bits(traits, guarded), space, data_bits(traits), 0};
 }
 
 LabelSets labels_of(const ptx::Instruction& instruction) {
@@ -164,21 +164,16 @@ std::optional<std::uint32_t> InstructionFilter::choose(const LabelSets& labels) 
 }
 
 std::vector<std::string_view> names_of(const InstructionLabels& labels) {
-  InstructionFilter bits;
-  bits.classes = labels.classes;
-  bits.spaces = labels.spaces;
-  bits.data = labels.data;
-  bits.transfers = labels.transfers;
   std::vector<std::string_view> names;
   for (const FilterLabel& label : all_labels) {
-    if ((bits.*(label.kind) & label.bit) != 0) names.push_back(label.name);
+    if ((labels.*(label.kind) & label.bit) != 0) names.push_back(label.name);
   }
   return names;
 }
 
 std::optional<std::uint32_t> find_space(std::string_view name) {
   const FilterLabel* found = find_label(name);
-  if (found == nullptr || found->kind != &InstructionFilter::spaces) return std::nullopt;
+  if (found == nullptr || found->kind != &InstructionLabels::spaces) return std::nullopt;
   return found->bit;
 }
 

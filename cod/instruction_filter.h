@@ -50,6 +50,9 @@ struct InstructionLabels {
   bool operator==(const InstructionLabels&) const = default;
 };
 
+/// Returns the bit of AddressSpace; 0 for registers and other spaces without one.
+std::uint32_t space_bit(ptx::StateSpace space);
+
 /// Excludes transfer labels, which require analysis of the whole kernel.
 InstructionLabels labels_of(const ptx::OpcodeTraits& traits, bool guarded);
 
@@ -67,12 +70,7 @@ InstructionLabels united(const LabelSets& sets);
 std::vector<std::string_view> names_of(const InstructionLabels& labels);
 
 /// Bits of one kind are alternatives; kinds are combined with "and". A kind without bits does not restrict.
-struct InstructionFilter {
-  std::uint32_t classes = 0;
-  std::uint32_t spaces = 0;
-  std::uint32_t data = 0;
-  std::uint32_t transfers = 0;
-
+struct InstructionFilter : InstructionLabels {
   bool matches(const InstructionLabels& labels) const;
   bool matches(const ptx::OpcodeTraits& traits, bool guarded) const {
     return matches(labels_of(traits, guarded));
@@ -109,7 +107,7 @@ bool add_filter(std::string_view label, InstructionFilter& filter);
 std::optional<std::uint32_t> find_space(std::string_view name);
 
 /// Packs the bits of a filter into one number, for generated code.
-constexpr std::uint64_t pack(const InstructionFilter& filter) {
+constexpr std::uint64_t pack(const InstructionLabels& filter) {
   return filter.classes | std::uint64_t{filter.spaces} << 16 | std::uint64_t{filter.data} << 32 |
          std::uint64_t{filter.transfers} << 48;
 }

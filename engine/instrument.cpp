@@ -45,22 +45,8 @@ std::set<ptx::Refinement> options_without(const Request& request) {
   return without;
 }
 
-std::uint32_t space_code(ptx::StateSpace space) {
-  switch (space) {
-    case ptx::StateSpace::global: return cod::space_global;
-    case ptx::StateSpace::local: return cod::space_local;
-    case ptx::StateSpace::shared: return cod::space_shared;
-    case ptx::StateSpace::constant: return cod::space_const;
-    case ptx::StateSpace::param: return cod::space_param;
-    case ptx::StateSpace::texture:
-    case ptx::StateSpace::surface: return cod::space_texture;
-    case ptx::StateSpace::generic: return cod::space_generic;
-    default: return 0;
-  }
-}
-
 void set_options(const Request& request, ptx::InstrumentationUnit& unit) {
-  unit.spliced.space_code = space_code;
+  unit.spliced.space_code = cod::space_bit;
   unit.options.assembler_contracts = request.assembler_contracts;
   unit.options.outline = request.limits.outline;
   unit.options.without = options_without(request);

@@ -27,8 +27,7 @@ bool is_addition(const Expression& expression) {
   if (is_step(expression)) return true;
   if (expression.kind == ExpressionKind::assign)
     return expression.op == Operator::add || expression.op == Operator::subtract;
-  return expression.kind == ExpressionKind::call && expression.api != nullptr &&
-         is_one_of(expression.api->api, {Api::atomic_add, Api::atomic_increment});
+  return is_call_of(expression, Api::atomic_add) || is_call_of(expression, Api::atomic_increment);
 }
 
 /// Checks what device code does with `global` arrays.
@@ -126,16 +125,12 @@ const Expression* tested_for_zero(const Expression& condition) {
   return is_test && bound && is_integer(bound->type) && bound->integer == 0 ? &tested : nullptr;
 }
 
-bool calls_function(const Expression& expression, Api api) {
-  return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
-}
-
 /// Returns the call if the statement is only emit("name", x); else null.
 const Expression* emitted_alone(const Statement& statement) {
   if (statement.kind == StatementKind::block)
     return statement.children.size() == 1 ? emitted_alone(*statement.children[0]) : nullptr;
   const bool is_emit =
-      statement.kind == StatementKind::expression && calls_function(*statement.expression, Api::emit);
+      statement.kind == StatementKind::expression && is_call_of(*statement.expression, Api::emit);
   return is_emit ? statement.expression.get() : nullptr;
 }
 
@@ -159,17 +154,12 @@ bool changes_only_to_zero(const Expression& expression, const Symbol* array) {
 
 /// True if the statement changes the array's elements, if at all, to 0.
 bool changes_only_to_zero(const Statement& statement, const Symbol* array) {
-  const auto is_right = [&](const ExpressionPtr& each) {
-    return each == nullptr || changes_only_to_zero(*each, array);
-  };
-  return is_right(statement.condition) && is_right(statement.expression) &&
-         std::ranges::all_of(statement.declarators,
-                             [&](const Declarator& each) {
-                               return is_right(each.initializer) &&
-                                      std::ranges::all_of(each.assignments, is_right);
-                             }) &&
-         std::ranges::all_of(statement.children,
-                             [&](const StatementPtr& child) { return changes_only_to_zero(*child, array); });
+  bool is_right = true;
+  for_each_expression(
+      statement, [&](const Expression& each) { is_right = is_right && changes_only_to_zero(each, array); });
+  return is_right && std::ranges::all_of(statement.children, [&](const StatementPtr& child) {
+           return changes_only_to_zero(*child, array);
+         });
 }
 
 /// Determines the degree of every variable of ON_REPORT, whatever the order of its statements, and then
@@ -224,17 +214,16 @@ class ReportDegrees {
     if (loop_ == nullptr) return true;
     const Expression& name = *emit.operands[0];
     const Expression& value = *emit.operands[1];
-    if (!calls_function(name, Api::opcode) || value.kind != ExpressionKind::index ||
-        value.operands.size() != 1)
+    if (!is_call_of(name, Api::opcode) || value.kind != ExpressionKind::index || value.operands.size() != 1)
       return false;
     const Expression& index = *value.operands[0];
-    return calls_function(index, Api::opcode_id_of) && are_equal(*index.operands[0], *name.operands[0]) &&
+    return is_call_of(index, Api::opcode_id_of) && are_equal(*index.operands[0], *name.operands[0]) &&
            changes_only_to_zero(*loop_, value.symbol);
   }
 
   /// Checks the name of a result: results must not be numbered because another one has the name.
   void name_result(const Expression& name) {
-    if (calls_function(name, Api::opcode)) {
+    if (is_call_of(name, Api::opcode)) {
       require(!has_opcodes_ && is_fixed(degree(name)));
       has_opcodes_ = true;
     } else {

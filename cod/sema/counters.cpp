@@ -9,10 +9,6 @@
 namespace lynxpp::cod {
 namespace {
 
-bool is_call_of(const Expression& expression, Api api) {
-  return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
-}
-
 std::optional<CounterIndex> index_of(const Expression& expression, const Dimension& dimension) {
   if (is_call_of(expression, Api::basic_block_id) && dimension.extent == Extent::basic_blocks)
     return CounterIndex{CounterIndex::Kind::basic_block, 0};
@@ -317,12 +313,7 @@ class CounterFinder {
 
   void visit(const Statement& statement) {
     if (known_.contains(&statement)) return;
-    if (statement.condition) visit(*statement.condition);
-    if (statement.expression) visit(*statement.expression);
-    for (const Declarator& declarator : statement.declarators) {
-      if (declarator.initializer) visit(*declarator.initializer);
-      for (const ExpressionPtr& each : declarator.assignments) visit(*each);
-    }
+    for_each_expression(statement, [this](const Expression& each) { visit(each); });
     for (const StatementPtr& child : statement.children) visit(*child);
   }
 

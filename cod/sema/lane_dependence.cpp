@@ -14,8 +14,6 @@ bool calls_any(const Uses& uses, bool (*is_wanted)(Api)) {
          });
 }
 
-bool asks(const ExpressionPtr& expression) { return expression != nullptr && asks_about_lanes(*expression); }
-
 }  // namespace
 
 bool is_about_accesses(Api api) {
@@ -40,17 +38,15 @@ bool asks_about_lanes(const Expression& expression) {
     if (helper != nullptr && helper->function != nullptr && asks_about_lanes(helper->function->uses))
       return true;
   }
+  const auto asks = [](const ExpressionPtr& each) { return asks_about_lanes(*each); };
   return std::ranges::any_of(expression.setup, asks) || std::ranges::any_of(expression.operands, asks);
 }
 
 bool asks_about_lanes(const Statement& statement) {
-  const auto declares = [](const Declarator& declarator) {
-    return asks(declarator.initializer) || std::ranges::any_of(declarator.assignments, asks);
-  };
-  return asks(statement.condition) || asks(statement.expression) ||
-         std::ranges::any_of(statement.declarators, declares) ||
-         std::ranges::any_of(statement.children,
-                             [](const StatementPtr& child) { return asks_about_lanes(*child); });
+  bool asks = false;
+  for_each_expression(statement, [&](const Expression& each) { asks = asks || asks_about_lanes(each); });
+  return asks || std::ranges::any_of(statement.children,
+                                     [](const StatementPtr& child) { return asks_about_lanes(*child); });
 }
 
 void find_lane_values(Program& program) {

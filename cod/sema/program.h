@@ -104,6 +104,11 @@ struct Symbol : FullType {  // an array: the elements' type; a function: the res
   bool is_in_map() const { return collection != nullptr && collection->kind == Collection::Kind::map; }
 };
 
+/// True if the expression calls the API function.
+inline bool is_call_of(const Expression& expression, Api api) {
+  return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
+}
+
 /// The initialiser of the local variable that the expression names, if the variable is never assigned again;
 /// else null.
 const Expression* only_value(const Expression& name);

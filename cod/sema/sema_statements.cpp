@@ -9,8 +9,7 @@ namespace lynxpp::cod {
 /// True if only an elected lane finds that the condition holds (does not hold).
 bool elects(const Expression& condition, bool holds) {
   switch (condition.kind) {
-    case ExpressionKind::call:
-      return holds && condition.api != nullptr && condition.api->api == Api::least_active_thread_in_warp;
+    case ExpressionKind::call: return holds && is_call_of(condition, Api::least_active_thread_in_warp);
     case ExpressionKind::unary:
       return condition.op == Operator::logical_not && elects(*condition.operands[0], !holds);
     case ExpressionKind::binary:

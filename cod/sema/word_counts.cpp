@@ -16,8 +16,7 @@ bool only_counts(const Statement& statement, std::vector<std::uint32_t>& arrays)
                                  [&](const StatementPtr& child) { return only_counts(*child, arrays); });
     case StatementKind::expression: {
       const Expression& call = *statement.expression;
-      const bool counts = call.kind == ExpressionKind::call && call.api != nullptr &&
-                          call.api->api == Api::count_words && call.setup.empty();
+      const bool counts = is_call_of(call, Api::count_words) && call.setup.empty();
       if (counts) arrays.push_back(call.operands[0]->symbol->index);
       return counts;
     }

@@ -196,6 +196,17 @@ struct Statement {
 };
 using StatementPtr = std::unique_ptr<Statement>;
 
+/// Calls visit(expression) for each expression of the statement itself, without those of its children.
+template <typename Visit>
+void for_each_expression(const Statement& statement, Visit visit) {
+  for (const Declarator& declarator : statement.declarators) {
+    if (declarator.initializer) visit(*declarator.initializer);
+    for (const ExpressionPtr& each : declarator.assignments) visit(*each);
+  }
+  if (statement.condition) visit(*statement.condition);
+  if (statement.expression) visit(*statement.expression);
+}
+
 /// The jumps in a statement to code after it or outside of it.
 struct Exits {
   bool returns = false;
