@@ -2,13 +2,11 @@
 
 Reads the variables COMMAND, CHECKS, BUDGETS, SPECIFICATIONS and SARIF, which action.yml describes. Prints findings
 and exceeded budgets as annotations of the workflow. Exit status: 1 if it prints any or if the command fails, 2 if
-an input is invalid, otherwise 0. Needs only Python's standard library; TOML needs Python 3.11.
+an input is invalid, otherwise 0. Needs only Python's standard library.
 """
 import json
-import math
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -48,93 +46,6 @@ def append_to(variable, text):
     if os.environ.get(variable):
         with open(os.environ[variable], "a", encoding="utf-8") as file:
             file.write(text)
-
-
-# Budgets
-
-def parsed_budgets(path):
-    """Returns the file's content, and the lines of its budgets as far as they are known."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".json":
-        return json.loads(text), []
-    try:
-        import tomllib  # pylint: disable=import-outside-toplevel
-    except ImportError as error:
-        raise Invalid(f"{path}: TOML needs Python 3.11; write the budgets as JSON") from error
-    header = re.compile(r"\s*\[\[\s*budget\s*\]\]")
-    return tomllib.loads(text), [number for number, line in enumerate(text.splitlines(), 1) if header.match(line)]
-
-
-def read_budgets(name):
-    """Returns the budgets of a file: dicts with kernel (a compiled expression), metric, limit, file and line."""
-    path = pathlib.Path(name)
-    try:
-        content, lines = parsed_budgets(path)
-    except (OSError, ValueError) as error:
-        raise Invalid(f"{name}: {error}") from error
-    tables = content.get("budget") if isinstance(content, dict) and len(content) == 1 else None
-    if not isinstance(tables, list) or not tables:
-        raise Invalid(f"{name}: must contain [[budget]] tables and nothing else")
-    budgets = []
-    for number, budget in enumerate(tables):
-        where = f"{name}: budget {number + 1}"
-        if not isinstance(budget, dict) or set(budget) != {"kernel", "metric", "limit"}:
-            raise Invalid(f"{where} must have the members kernel, metric and limit")
-        limit = budget["limit"]
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not math.isfinite(limit):
-            raise Invalid(f"{where}: limit is not a number")
-        try:
-            kernel = re.compile(budget["kernel"])
-        except (re.error, TypeError) as error:
-            raise Invalid(f"{where}: kernel is not a regular expression: {error}") from error
-        line = lines[number] if number < len(lines) else None
-        budgets.append({**budget, "kernel": kernel, "file": name, "line": line})
-    return budgets
-
-
-def matches(budget, entry):
-    return budget["kernel"].search(entry["kernel"]) or budget["kernel"].search(entry.get("demangled", ""))
-
-
-def name_of(entry):
-    return entry.get("demangled", entry["kernel"])
-
-
-def metrics_of(budget, summary):
-    """Returns the metrics of the budget's kernels."""
-    return sorted({name for specification in summary["specifications"] for kernel in specification["kernels"]
-                   if matches(budget, kernel) for name in kernel["results"]})
-
-
-def values_of(budget, summary):
-    """Yields (kernel, launches, value) for each kernel and specification that has the budget's metric."""
-    for specification in summary["specifications"]:
-        for kernel in specification["kernels"]:
-            result = kernel["results"].get(budget["metric"]) if matches(budget, kernel) else None
-            if result:
-                yield name_of(kernel), kernel["launches"], result["value"]
-
-
-def compare(budget, summary):
-    """Yields a row (kernel, metric, value, limit, problem) for each kernel; problem is empty if it is kept."""
-    metric, limit = budget["metric"], budget["limit"]
-    for entry in summary["not_instrumented"]:
-        if matches(budget, entry):
-            problem = f"launches of {name_of(entry)} were not measured: {entry['reason']}"
-            yield name_of(entry), metric, None, limit, problem
-    values = list(values_of(budget, summary))
-    if not values:
-        pattern, names = budget["kernel"].pattern, metrics_of(budget, summary)
-        problem = f"no kernel matches '{pattern}'"
-        if names:
-            problem = f"no metric '{metric}' of {pattern}; its metrics are {', '.join(names)}"
-        yield pattern, metric, None, limit, problem
-    for name, launches, value in values:
-        problem = ""
-        # A ratio whose denominator is 0 has no value, and exceeds nothing.
-        if value is not None and value > limit:
-            problem = f"{metric} of {name} is {value:,} in {launches:,} launches; the limit is {limit:,}"
-        yield name, metric, value, limit, problem
 
 
 # Findings
@@ -230,60 +141,70 @@ def run_checks(command, checks, output):
 
 
 def measure(command, specifications, output):
-    """Returns (summary as `lynxpp report --format json` prints it, problem)."""
+    """Runs the command instrumented on the cpu device. Returns a problem, or None if there are records."""
     run = lynxpp("run", "--device", "cpu", "--spec", specifications, "--output", output, "--",
                  "bash", "-c", command, env={**os.environ, "LYNXPP_TABLE": "0"})
     if run.returncode == 2 and not output.exists():
         raise Invalid(f"lynxpp run rejects the specifications '{specifications}'")
     if run.returncode == 3:
-        return None, "the command launched no kernel that was measured"
+        return "the command launched no kernel that was measured"
     if run.returncode != 0:
-        return None, f"the command failed with exit status {run.returncode} under lynxpp run"
-    report = lynxpp("report", output, "--format", "json", stdout=subprocess.PIPE, text=True)
-    if report.returncode != 0:
-        return None, "lynxpp report cannot read the records"
-    return json.loads(report.stdout), None
+        return f"the command failed with exit status {run.returncode} under lynxpp run"
+    return None
 
 
-def summary_text(findings, rows):
+def compare(records, file):
+    """Returns the budgets as `lynxpp diff --json` compares them: file, exceeded and rows."""
+    diff = lynxpp("diff", records, "--budgets", file, "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if diff.returncode not in (0, 4):
+        raise Invalid(diff.stderr.strip())
+    return json.loads(diff.stdout)["budgets"]
+
+
+def check_budgets(file, folder):
+    """Raises Invalid if the file of budgets cannot be used, before anything runs."""
+    empty = pathlib.Path(folder, "empty.jsonl")
+    empty.write_text(json.dumps({"record": "process", "process": "0" * 12}) + "\n")
+    compare(empty, file)
+
+
+def summary_text(findings, budgets):
     """Returns the text for the workflow's page."""
     text = f"### lynxpp\n\nFindings: {len(findings)}\n\n"
     text += "".join(f"- {message_of(finding)}\n" for finding in findings)
-    if rows:
+    if budgets["rows"]:
         text += "\n| kernel | metric | value | limit | |\n| --- | --- | ---: | ---: | --- |\n"
-        for kernel, metric, value, limit, problem in rows:
-            shown = "" if value is None else f"{value:,}"
-            cells = [kernel.replace("|", "\\|"), metric, shown, f"{limit:,}", "exceeded" if problem else "kept"]
+        for row in budgets["rows"]:
+            limits = [f"{word} {row[key]:,}" for key, word in (("at_least", "≥"), ("at_most", "≤")) if key in row]
+            shown = "" if row["value"] is None else f"{row['value']:,}"
+            cells = [row["kernel"].replace("|", "\\|"), row["metric"], shown, ", ".join(limits),
+                     "failed" if row["problem"] else "kept"]
             text += "| " + " | ".join(cells) + " |\n"
     return text
 
 
-def compare_all(budgets, summary):
-    """Returns (rows, number of budgets with a problem) and annotates the problems."""
-    rows, exceeded = [], 0
-    for budget in budgets:
-        compared = list(compare(budget, summary))
-        problems = [row[4] for row in compared if row[4]]
-        rows += compared
-        exceeded += bool(problems)
-        for problem in problems:
-            annotate(problem, relative(budget["file"]), budget["line"])
-    return rows, exceeded
+def annotate_budgets(budgets):
+    for row in budgets["rows"]:
+        if row["problem"]:
+            value = "" if row["value"] is None else f" is {row['value']:,} in {row['launches']:,} launches"
+            annotate(f"{row['metric']} of {row['kernel']}{value}: {row['problem']}", relative(budgets["file"]), row["line"])
 
 
 def main(environment):
-    command, checks = environment["COMMAND"], environment["CHECKS"]
-    budgets = read_budgets(environment["BUDGETS"]) if environment["BUDGETS"] else []
-    findings, rows, problems, exceeded = [], [], [], 0
+    command, checks, file = environment["COMMAND"], environment["CHECKS"], environment["BUDGETS"]
+    findings, problems, budgets = [], [], {"rows": [], "exceeded": 0}
     with tempfile.TemporaryDirectory() as folder:
+        if file:
+            check_budgets(file, folder)
         if checks:
             findings, problem = run_checks(command, checks, pathlib.Path(folder, "findings.jsonl"))
             problems += [problem] if problem else []
-        if budgets:
+        if file:
             records = pathlib.Path(folder, "records.jsonl")
-            summary, problem = measure(command, environment["SPECIFICATIONS"], records)
+            problem = measure(command, environment["SPECIFICATIONS"], records)
             problems += [problem] if problem else []
-            rows, exceeded = compare_all(budgets, summary) if summary else ([], len(budgets))
+            budgets = {"rows": [], "exceeded": 1} if problem else compare(records, file)
+            annotate_budgets(budgets)
     # The first file of the workspace that the command names is the program, as far as this can be known.
     files = (relative(word) for word in command.split() if (WORKSPACE / word).is_file())
     program = next(filter(None, files), "lynxpp")
@@ -295,9 +216,9 @@ def main(environment):
         annotate(message_of(finding), file, place.get("source_line"))
     for problem in problems:
         annotate(problem)
-    append_to("GITHUB_OUTPUT", f"findings={len(findings)}\nexceeded={exceeded}\n")
-    append_to("GITHUB_STEP_SUMMARY", summary_text(findings, rows))
-    return 1 if findings or exceeded or problems else 0
+    append_to("GITHUB_OUTPUT", f"findings={len(findings)}\nexceeded={budgets['exceeded']}\n")
+    append_to("GITHUB_STEP_SUMMARY", summary_text(findings, budgets))
+    return 1 if findings or budgets["exceeded"] or problems else 0
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "cli/progress/reading.h"
 #include "cli/reports/arguments.h"
 #include "report/cluster/by_group.h"
+#include "report/digest/digest.h"
 #include "report/findings/findings.h"
 #include "report/page/page.h"
 #include "report/reader.h"
@@ -93,6 +94,12 @@ bool render(const ReportArguments& arguments, const Write& write) {
     report::SummarySink sink;
     const bool is_good = read_into(sink, arguments.files);
     write(report::summary_text(sink.summary(), width));
+    return is_good;
+  }
+  if (arguments.format == "digest") {
+    report::DigestSink sink;
+    const bool is_good = read_into(sink, arguments.files);
+    write(report::to_digest(sink));
     return is_good;
   }
   if (arguments.format == "perfetto") return read_into(*report::make_perfetto_sink(write), arguments.files);

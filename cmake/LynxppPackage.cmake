@@ -11,6 +11,7 @@ set(lynxpp_bundled
   "libfmt-dev|fmt|MIT|https://github.com/fmtlib/fmt"
   "nlohmann-json3-dev|JSON for Modern C++|MIT|https://github.com/nlohmann/json"
   "libcli11-dev|CLI11|BSD-3-Clause|https://github.com/CLIUtils/CLI11"
+  "libtomlplusplus-dev|toml++|MIT|https://github.com/marzer/tomlplusplus"
   "libzstd-dev|Zstandard|BSD-3-Clause|https://github.com/facebook/zstd"
   "liblz4-dev|LZ4|BSD-2-Clause|https://github.com/lz4/lz4"
   "zlib1g-dev|zlib|Zlib|https://zlib.net"

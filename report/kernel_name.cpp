@@ -57,14 +57,25 @@ std::size_t width_of(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
 }
 
+std::string without_signature(const std::string& demangled) {
+  std::string_view plain = without_parameters(demangled);
+  if (plain.starts_with("void ")) plain.remove_prefix(5);
+  return std::string(plain);
+}
+
 std::string short_kernel_name(const std::string& demangled, std::size_t width) {
   std::string name = printable(demangled);
   if (width_of(name) <= width) return name;
-  std::string_view plain = without_parameters(name);
-  if (plain.starts_with("void ")) plain.remove_prefix(5);
-  if (width_of(plain) <= width) return std::string(plain);
+  const std::string plain = without_signature(name);
+  if (width_of(plain) <= width) return plain;
   const std::string brief = without_template_arguments(plain);
   return width_of(brief) <= width ? brief : cut_in_the_middle(brief, width);
+}
+
+std::string base_name(const std::string& demangled) {
+  std::string name = without_signature(demangled);
+  name.resize(std::min(name.find('<'), name.size()));
+  return name.substr(name.find_last_of(" :") + 1);
 }
 
 ShortNames short_kernel_names(const std::vector<std::string>& demangled, std::size_t width) {

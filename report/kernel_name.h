@@ -19,6 +19,12 @@ using lynxpp::printable;
 /// and parameter list, else with template arguments as "<...>", else cut in the middle.
 std::string short_kernel_name(const std::string& demangled, std::size_t width);
 
+/// Returns the name without return type and parameters: "f<int>" for "void f<int>(int*)".
+std::string without_signature(const std::string& demangled);
+
+/// Returns the name without return type, template arguments and parameters: versions of a kernel share it.
+std::string base_name(const std::string& demangled);
+
 /// The names of a table's rows, each at most `width` characters. If short names of different kernels
 /// coincide, they get " [1]", " [2]", ….
 struct ShortNames {

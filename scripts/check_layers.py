@@ -49,6 +49,7 @@ TABLE = {
     "interposer/control": ["support", "interposer/session/session.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "calibrate": [],
+    "examples/agents": [],
     "examples/apps": ["interposer/lynxpp.h"],
     "examples/primitives": [],
     "examples/cumapz": ["examples/apps"],
@@ -74,7 +75,7 @@ LIBRARIES = {
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
              ["device/cpu/runtime", "device/cpu/driver", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
-              "examples/apps", "examples/cumapz", "examples/primitives"]),
+              "examples/agents", "examples/apps", "examples/cumapz", "examples/primitives"]),
 }
 # Exceptions that other folders may include.
 OPEN_LIBRARIES = {"spdlog", "CUDA"}
@@ -83,7 +84,7 @@ SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".c", ".cu", ".def"}
 SKIPPED_FOLDERS = {"build", "dist", "third_party", ".git", ".cache"}
 # Programs may run with raised rights: code loaded into them must not read environment variables then
 # (docs/security.md).
-OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/apps", "examples/primitives", "examples/cumapz", "bench", "fuzz", "tests"}
+OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/agents", "examples/apps", "examples/primitives", "examples/cumapz", "bench", "fuzz", "tests"}
 GETENV = re.compile(r"\bgetenv\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 

@@ -27,6 +27,11 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
+# Headers only.
+find_path(TOML_INCLUDE_DIR toml++/toml.h REQUIRED)
+add_library(lynxpp_toml INTERFACE)
+target_include_directories(lynxpp_toml SYSTEM INTERFACE ${TOML_INCLUDE_DIR})
+
 # Statistics of the models; headers only (Eigen: MPL 2.0, Boost: Boost Software License 1.0).
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_path(BOOST_MATH_INCLUDE_DIR boost/math/distributions/students_t.hpp REQUIRED)

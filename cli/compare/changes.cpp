@@ -1,6 +1,7 @@
 #include "cli/compare/changes.h"
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "report/summary.h"
@@ -68,5 +69,13 @@ bool KernelChange::is_change() const {
 }
 
 double KernelChange::factor() const { return results.empty() ? 0 : results[0].change.factor(); }
+
+std::string growth_text(double share) {
+  if (std::isinf(share)) return "from 0";
+  const double percent = 100 * share;
+  char text[32];
+  std::snprintf(text, sizeof text, std::fabs(percent) < 9.95 ? "%+.1f %%" : "%+.0f %%", percent);
+  return text;
+}
 
 }  // namespace lynxpp::cli

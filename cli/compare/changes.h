@@ -59,9 +59,9 @@ struct ArrayChange {
   std::string name;
   std::string unit;
   std::optional<report::SiteKind> kind;
-  /// True if the kernel's code differs between the files: then the sites of a function, source line and
-  /// opcode are folded into one.
-  bool is_by_line = false;
+  /// True if the kernel's code differs between the files: then the instructions of a function with one opcode
+  /// and one object are folded into one, whose label is that of the largest value.
+  bool is_folded = false;
   std::vector<ElementChange> elements;  ///< largest distance first
   std::size_t unchanged = 0;
 };
@@ -77,5 +77,8 @@ struct KernelChange {
   bool is_change() const;
   double factor() const;  ///< largest factor of its results
 };
+
+/// Returns "+3.1 %" or "-94 %" for a change by a share of the first value; "from 0" for an infinite one.
+std::string growth_text(double share);
 
 }  // namespace lynxpp::cli

@@ -1,10 +1,11 @@
 #include "cli/compare/comparison.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "cli/compare/elements.h"
+#include "cli/compare/noise.h"
+#include "cli/compare/pairing.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -15,41 +16,6 @@ using report::KernelTotals;
 using report::Number;
 using report::SpecificationTotals;
 using report::Summary;
-
-/// Indices of matching elements in both files' lists, and of those that only one has.
-struct Pairing {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  Both<std::vector<std::size_t>> only;
-};
-
-template <typename T, typename Key>
-void pair_by(const Both<const std::vector<T>*>& all, Key key, Pairing& pairing) {
-  std::map<decltype(key(all.a->front())), Both<std::vector<std::size_t>>> by_key;
-  for (const std::size_t each : pairing.only.a) by_key[key((*all.a)[each])].a.push_back(each);
-  for (const std::size_t each : pairing.only.b) by_key[key((*all.b)[each])].b.push_back(each);
-  for (const auto& [name, found] : by_key) {
-    if (found.a.size() != 1 || found.b.size() != 1) continue;
-    pairing.pairs.emplace_back(found.a[0], found.b[0]);
-    std::erase(pairing.only.a, found.a[0]);
-    std::erase(pairing.only.b, found.b[0]);
-  }
-}
-
-/// Pairs elements with the same `exact` key; then, of the rest, those with the same `loose` key. A key pairs
-/// only if exactly one element on each side has it.
-template <typename T, typename Exact, typename Loose>
-Pairing pair_up(const std::vector<T>& a, const std::vector<T>& b, Exact exact, Loose loose) {
-  Pairing pairing;
-  for (std::size_t i = 0; i < a.size(); ++i) pairing.only.a.push_back(i);
-  for (std::size_t i = 0; i < b.size(); ++i) pairing.only.b.push_back(i);
-  const Both<const std::vector<T>*> all{&a, &b};
-  if (!a.empty() && !b.empty()) {
-    pair_by(all, exact, pairing);
-    pair_by(all, loose, pairing);
-  }
-  std::ranges::sort(pairing.pairs);
-  return pairing;
-}
 
 /// The numeric results of one kernel, including those of whole arrays, in the order in which they were added.
 class Results {
@@ -106,6 +72,31 @@ void compare_notes(const KernelTotals& a, const KernelTotals& b, KernelChange& c
   change.notes = {only(a, b), only(b, a)};
 }
 
+/// Removes changes that a repetition of the same run may show. Returns false if there were some.
+bool without_noise(const Both<const SpecificationTotals*>& totals, const Both<const Summary*>& summaries,
+                   KernelChange& change) {
+  const auto of = [&](const std::string& unit, const std::vector<std::string>& extents) {
+    return std::max(repeats(*totals.a, unit, extents, *summaries.a),
+                    repeats(*totals.b, unit, extents, *summaries.b));
+  };
+  const auto extents_of = [&](const std::string& name) {
+    const auto array = std::ranges::find(change.kernel.b->arrays, name, &report::ArrayTotals::name);
+    return array == change.kernel.b->arrays.end() ? std::vector<std::string>() : array->extent_names;
+  };
+  const std::size_t removed =
+      std::erase_if(change.results,
+                    [&](const ResultChange& each) {
+                      const std::size_t open = each.name.find('(');
+                      const std::string array = open == std::string::npos ? "" : each.name.substr(open + 1);
+                      return is_noise(each.change,
+                                      of(each.unit, extents_of(array.substr(0, array.find(')')))));
+                    }) +
+      std::erase_if(change.arrays, [&](const ArrayChange& each) {
+        return of(each.unit, extents_of(each.name)) != Repeats::exactly;
+      });
+  return removed == 0;
+}
+
 KernelChange compare_kernels(const Both<const SpecificationTotals*>& totals, const KernelSide& a,
                              const KernelSide& b) {
   KernelChange change;
@@ -133,13 +124,12 @@ LoneKernel lone(const KernelTotals& kernel, const Summary& other) {
 SpecificationChange compare_specifications(const SpecificationTotals& a, const SpecificationTotals& b,
                                            const Both<const Summary*>& summaries) {
   SpecificationChange change{a.spec, {a.device, b.device}, {}, {}, {}};
-  const Pairing pairing = pair_up(
-      a.kernels, b.kernels, [](const KernelTotals& each) { return std::pair(each.kernel, each.ranges); },
-      [](const KernelTotals& each) { return std::pair(demangle(each.kernel), each.ranges); });
+  const Pairing pairing = pair_kernels(a.kernels, b.kernels);
   for (const auto& [one, other] : pairing.pairs) {
     const KernelSide left{a.kernels[one], summaries.a->sites_of(a.kernels[one])};
     const KernelSide right{b.kernels[other], summaries.b->sites_of(b.kernels[other])};
     KernelChange kernel = compare_kernels({&a, &b}, left, right);
+    change.has_noise |= !without_noise({&a, &b}, summaries, kernel);
     if (kernel.is_change()) {
       change.kernels.push_back(std::move(kernel));
     } else {

@@ -22,6 +22,7 @@ struct SpecificationChange {
   std::vector<KernelChange> kernels;  ///< changed kernels, largest factor first
   std::vector<const report::KernelTotals*> unchanged;
   Both<std::vector<LoneKernel>> only;
+  bool has_noise = false;  ///< some results differ as they do between repetitions (cli/compare/noise.h)
 };
 
 /// The name and device of a specification that only one file has.
@@ -40,7 +41,8 @@ struct Compared {
 };
 
 /// Compares the files; the result refers to both. Specifications are paired by name and device, or by name if
-/// that is unique on each side; kernels by mangled name and ranges, or likewise by demangled name.
+/// that is unique on each side; kernels by mangled name and ranges, or likewise by demangled name, or by its part
+/// before template arguments and parameters. Differences within the noise (cli/compare/noise.h) are no changes.
 Comparison compare(const Compared& a, const Compared& b);
 
 }  // namespace lynxpp::cli

@@ -22,12 +22,13 @@ class Elements {
  public:
   explicit Elements(report::Fold fold) : fold_(fold) {}
 
+  /// `is_label`: `site` describes the element.
   void add(std::optional<FoldedNumber> Change::*side, const std::string& key, const FoldedNumber& value,
-           const std::optional<report::SiteLabel>& site = {}) {
+           const std::optional<report::SiteLabel>& site = {}, bool is_label = true) {
     const auto [known, is_new] = index_.try_emplace(key, elements_.size());
     if (is_new) elements_.push_back({site ? "" : key, site, {{}, {}, fold_}});
     ElementChange& element = elements_[known->second];
-    if (site && site->ptx_line != 0) element.site = site;
+    if (site && site->ptx_line != 0 && is_label) element.site = site;
     std::optional<FoldedNumber>& sum = element.change.*side;
     if (!sum) sum.emplace(fold_);
     sum->add(value);
@@ -69,13 +70,18 @@ bool is_same_code(const SitesRecord* a, const SitesRecord* b) {
          });
 }
 
-void add_sites(const ArrayTotals& array, const SitesRecord* sites, bool is_by_line,
+void add_sites(const ArrayTotals& array, const SitesRecord* sites, bool is_folded,
                std::optional<FoldedNumber> Change::*side, Elements& elements) {
+  std::map<std::string, report::Number> largest;
   for (std::size_t id = 0; id < array.each.size(); ++id) {
-    report::SiteLabel site = report::label_of(sites, *array.site_kind, id);
+    const report::SiteLabel site = report::label_of(sites, *array.site_kind, id);
     std::string key = std::to_string(id);
-    if (is_by_line) key = site.function + "\n" + site.source() + "\n" + site.opcode;
-    elements.add(side, key, array.each[id], std::move(site));
+    if (is_folded) key = site.function + "\n" + site.opcode + "\n" + site.object;
+    const report::Number value = array.each[id].value();
+    const auto [known, is_first] = largest.try_emplace(key, value);
+    const bool is_label = is_first || known->second < value;
+    if (is_label) known->second = value;
+    elements.add(side, key, array.each[id], site, is_label);
   }
 }
 
@@ -121,8 +127,9 @@ void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const 
   ArrayChange array{a.name, a.unit, a.site_kind, false, {}, 0};
   if (gap.empty() && array.kind) {
     const bool has_keys = sites.a != nullptr && sites.b != nullptr;
-    array.is_by_line = !is_same_code(sites.a, sites.b) || (has_keys && a.each.size() != b.each.size());
+    array.is_folded = !is_same_code(sites.a, sites.b) || (has_keys && a.each.size() != b.each.size());
     if (!has_keys && a.each.size() != b.each.size()) gap = "a file has no table of its sites";
+    if (array.is_folded && array.kind == SiteKind::basic_block) gap = "the code differs";
   }
   if (!gap.empty()) {
     if (a.elements != 0 || b.elements != 0) change.not_compared.push_back(a.name + " by element: " + gap);
@@ -130,8 +137,8 @@ void compare_array(const ArrayTotals& a, const ArrayTotals& b, const Both<const 
   }
   Elements elements(a.fold);
   if (array.kind) {
-    add_sites(a, sites.a, array.is_by_line, &Change::a, elements);
-    add_sites(b, sites.b, array.is_by_line, &Change::b, elements);
+    add_sites(a, sites.a, array.is_folded, &Change::a, elements);
+    add_sites(b, sites.b, array.is_folded, &Change::b, elements);
   } else {
     add_elements(a, &Change::a, elements);
     add_elements(b, &Change::b, elements);

@@ -29,11 +29,12 @@ void put_change(Json& object, const Change& change) {
   object["difference"] = report::json_number<Json>(change.difference());
 }
 
-void put_site(Json& object, const report::SiteLabel& site, bool is_by_line) {
-  if (!is_by_line) object["id"] = site.id;
+void put_site(Json& object, const report::SiteLabel& site, bool is_folded) {
+  if (!is_folded) object["id"] = site.id;
   if (!site.function.empty()) object["function"] = site.function;
   if (!site.opcode.empty()) object["opcode"] = site.opcode;
-  if (site.ptx_line != 0 && !is_by_line) object["ptx_line"] = site.ptx_line;
+  if (site.ptx_line != 0 && !is_folded) object["ptx_line"] = site.ptx_line;
+  if (is_folded && !site.object.empty()) object["object"] = site.object;
   if (!site.file.empty()) object["file"] = site.file;
   if (site.line != 0) object["line"] = site.line;
 }
@@ -51,11 +52,11 @@ Json json_of(const ArrayChange& array, std::size_t top) {
   Json object{{"name", array.name}, {"unit", array.unit}};
   const bool is_instruction = array.kind == report::SiteKind::instruction;
   object["by"] = !array.kind ? "element" : is_instruction ? "instruction" : "basic_block";
-  if (array.kind) object["same_code"] = !array.is_by_line;
+  if (array.kind) object["same_code"] = !array.is_folded;
   put_list(object, "elements", array.elements, top, [&](const ElementChange& element) {
     Json entry = Json::object();
     if (element.site) {
-      put_site(entry, *element.site, array.is_by_line);
+      put_site(entry, *element.site, array.is_folded);
     } else {
       entry["key"] = element.key;
     }
@@ -105,10 +106,61 @@ Json json_of(const std::vector<LoneKernel>& kernels) {
   return list;
 }
 
+Json json_of(const std::vector<CostChange>& costs) {
+  Json list = Json::array();
+  for (const CostChange& each : costs)
+    list.push_back({{"cost", each.name}, {"a", each.value.a}, {"b", each.value.b}});
+  return list;
+}
+
+Json json_of(const std::vector<FindingChange>& findings) {
+  Json list = Json::array();
+  for (const FindingChange& each : findings) {
+    list.push_back({{"id", each.finding.id}, {"number", each.number}, {"rule", each.finding.rule}});
+  }
+  return list;
+}
+
+Json json_of(const Verdict& verdict) {
+  Json object{{"text", to_text(verdict)}, {"kernels", Json::array()}};
+  for (const KernelVerdict& each : verdict.kernels) {
+    object["kernels"].push_back({{"demangled", each.kernel},
+                                 {"better", json_of(each.better)},
+                                 {"worse", json_of(each.worse)},
+                                 {"gone", json_of(each.gone)},
+                                 {"new", json_of(each.appeared)}});
+  }
+  return object;
+}
+
+Json json_of(const std::string& file, const std::vector<BudgetRow>& rows) {
+  Json object{{"file", file}, {"exceeded", exceeded(rows)}, {"rows", Json::array()}};
+  for (const BudgetRow& row : rows) {
+    Json entry{{"line", row.budget->line},
+               {"kernel", row.kernel},
+               {"metric", row.budget->metric()},
+               {"launches", row.launches},
+               {"value", row.value ? report::json_number<Json>(*row.value) : Json(nullptr)}};
+    if (row.budget->at_most) entry["at_most"] = report::json_number<Json>(*row.budget->at_most);
+    if (row.budget->at_least) entry["at_least"] = report::json_number<Json>(*row.budget->at_least);
+    entry["problem"] = row.problem;
+    object["rows"].push_back(std::move(entry));
+  }
+  return object;
+}
+
 }  // namespace
 
-std::string to_json(const Comparison& comparison, const Both<std::string>& files, std::size_t top) {
-  Json object{{"record", "diff"}, {"a", files.a}, {"b", files.b}, {"specifications", Json::array()}};
+std::string to_json(const DiffResult& result, std::size_t top) {
+  const Comparison& comparison = result.comparison;
+  Json object{{"record", "diff"}, {"a", result.files.a}};
+  if (!result.files.b.empty()) {
+    object["b"] = result.files.b;
+    object["verdict"] = json_of(result.verdict);
+  }
+  object["failures"] = result.failures;
+  if (!result.budget_file.empty()) object["budgets"] = json_of(result.budget_file, result.budgets);
+  object["specifications"] = Json::array();
   for (const SpecificationChange& change : comparison.specifications) {
     Json entry{{"spec", change.spec}, {"device", {{"a", change.device.a}, {"b", change.device.b}}}};
     put_list(entry, "kernels", change.kernels, top,

@@ -56,11 +56,8 @@ void add_values(std::vector<TextColumn>& columns, const std::vector<const Change
     add_unless_empty(columns, std::move(*column));
 }
 
-std::string further_text(std::size_t further, std::size_t unchanged, const std::string& indent) {
-  std::string text;
-  if (further != 0) text += indent + "… " + std::to_string(further) + " more changed\n";
-  if (unchanged != 0) text += indent + std::to_string(unchanged) + " unchanged\n";
-  return text;
+std::string further_text(std::size_t further, const std::string& indent) {
+  return further == 0 ? "" : indent + "… " + std::to_string(further) + " more changed\n";
 }
 
 std::size_t shown_of(std::size_t rows, std::size_t top) { return top == 0 ? rows : std::min(rows, top); }
@@ -81,30 +78,31 @@ std::string results_text(const KernelChange& kernel, std::size_t top) {
     add_unless_empty(columns, std::move(unit));
     text += report::render_columns(columns, 2);
   }
-  return text + further_text(kernel.results.size() - shown, kernel.unchanged, "  ");
+  return text + further_text(kernel.results.size() - shown, "  ");
 }
 
 std::vector<TextColumn> key_columns(const ArrayChange& array, std::size_t shown) {
   const bool is_block = array.kind == report::SiteKind::basic_block;
   TextColumn key{{"element"}, {}, false}, id{{is_block ? "block" : "instruction"}, {}};
   TextColumn opcode{{"opcode"}, {}, false}, function{{"function"}, {}, false};
-  TextColumn line{{"PTX line"}, {}}, source{{"source"}, {}, false};
+  TextColumn line{{"PTX line"}, {}}, source{{"source"}, {}, false}, object{{"object"}, {}, false};
   for (std::size_t i = 0; i < shown; ++i) {
     const ElementChange& element = array.elements[i];
     const report::SiteLabel site = element.site.value_or(report::SiteLabel());
     key.cells.push_back(printable(element.key));
-    id.cells.push_back(element.site && !array.is_by_line ? std::to_string(site.id) : "");
+    id.cells.push_back(element.site && !array.is_folded ? std::to_string(site.id) : "");
     opcode.cells.push_back(printable(site.opcode));
     function.cells.push_back(printable(site.function));
-    const bool has_line = site.ptx_line != 0 && !array.is_by_line;
+    const bool has_line = site.ptx_line != 0 && !array.is_folded;
     line.cells.push_back(has_line ? std::to_string(site.ptx_line) : "");
     source.cells.push_back(printable(site.source()));
+    object.cells.push_back(array.is_folded ? printable(site.object) : "");
   }
   // If all cells name the same function, it is the kernel, which the heading names.
   const std::set<std::string> functions(function.cells.begin(), function.cells.end());
   if (functions.size() == 1) function.cells.assign(shown, "");
   std::vector<TextColumn> columns;
-  for (TextColumn* column : {&key, &id, &opcode, &function, &line, &source})
+  for (TextColumn* column : {&key, &id, &opcode, &object, &function, &line, &source})
     add_unless_empty(columns, std::move(*column));
   return columns;
 }
@@ -112,7 +110,7 @@ std::vector<TextColumn> key_columns(const ArrayChange& array, std::size_t shown)
 std::string array_text(const ArrayChange& array, std::size_t top) {
   std::string text = "  " + printable(array.name);
   if (array.kind) text += array.kind == report::SiteKind::instruction ? " by instruction" : " by basic block";
-  if (array.is_by_line) text += " (the code differs: by function, source line and opcode)";
+  if (array.is_folded) text += " (the code differs: by opcode and object; source: of the largest)";
   if (!array.unit.empty()) text += ", " + printable(array.unit);
   const std::size_t shown = shown_of(array.elements.size(), top);
   std::vector<TextColumn> columns = key_columns(array, shown);
@@ -120,7 +118,7 @@ std::string array_text(const ArrayChange& array, std::size_t top) {
   for (std::size_t i = 0; i < shown; ++i) changes.push_back(&array.elements[i].change);
   add_values(columns, changes);
   return text + ":\n" + report::render_columns(columns, 4) +
-         further_text(array.elements.size() - shown, array.unchanged, "    ");
+         further_text(array.elements.size() - shown, "    ");
 }
 
 std::string between(const std::string& what, const std::string& a, const std::string& b) {
@@ -161,23 +159,72 @@ std::string specification_text(const SpecificationChange& change, std::size_t to
     if (change.device.a != change.device.b) text += " -> " + printable(change.device.b);
   }
   text += " ==\n";
+  const std::size_t heading = text.size();
   const std::size_t shown = shown_of(change.kernels.size(), top);
   for (std::size_t i = 0; i < shown; ++i) text += kernel_text(change.kernels[i], top);
   if (shown != change.kernels.size())
     text += "… " + std::to_string(change.kernels.size() - shown) + " more changed kernels\n";
   text += lone_text("A", change.only.a) + lone_text("B", change.only.b);
-  for (const report::KernelTotals* kernel : change.unchanged)
-    text += "unchanged: " + title_of(*kernel) + "\n";
+  return text.size() == heading ? "" : text;
+}
+
+std::string budgets_text(const std::string& file, const std::vector<BudgetRow>& rows) {
+  if (rows.empty()) return {};
+  std::string text = "\n== budgets in " + printable(file) + " ==\n";
+  for (const BudgetRow& row : rows) {
+    text += std::string(row.problem.empty() ? "kept" : "FAILED") + ", line " +
+            std::to_string(row.budget->line) + ": " + printable(row.budget->metric() + " of " + row.kernel);
+    if (row.value) text += " is " + report::to_text(*row.value);
+    text += row.problem.empty() ? ", " + limit_text(*row.budget) : ": " + printable(row.problem);
+    text += "\n";
+  }
+  return text;
+}
+
+/// Counts the budgets in the first line.
+std::string budgets_verdict(const std::vector<BudgetRow>& rows) {
+  std::set<const Budget*> all;
+  for (const BudgetRow& row : rows) all.insert(row.budget);
+  if (all.empty()) return {};
+  const std::size_t failed = exceeded(rows);
+  return std::to_string(failed == 0 ? all.size() : failed) + " of " + std::to_string(all.size()) +
+         (failed == 0 ? " budgets kept" : " budgets failed");
+}
+
+std::string findings_text(const Verdict& verdict) {
+  std::string text;
+  for (const KernelVerdict& kernel : verdict.kernels) {
+    const auto add = [&](const std::string& word, const FindingChange& each) {
+      const std::string location = location_text(each.finding);
+      text += word + " " + std::to_string(each.number) + ": " +
+              printable(each.finding.rule + ", " + report::short_kernel_name(kernel.kernel, 60) +
+                        (location.empty() ? "" : ", " + location)) +
+              "\n";
+    };
+    for (const FindingChange& each : kernel.gone) add("gone finding", each);
+    for (const FindingChange& each : kernel.appeared) add("new finding", each);
+  }
   return text;
 }
 
 }  // namespace
 
-std::string to_text(const Comparison& comparison, const Both<std::string>& files, std::size_t top) {
-  std::string text = "A: " + printable(files.a) + "\nB: " + printable(files.b) + "\n";
-  for (const SpecificationChange& each : comparison.specifications) text += specification_text(each, top);
-  for (const std::string& each : comparison.only.a) text += "\nonly in A: " + printable(each) + "\n";
-  for (const std::string& each : comparison.only.b) text += "\nonly in B: " + printable(each) + "\n";
+std::string to_text(const DiffResult& result, std::size_t top) {
+  const std::string budgets = budgets_verdict(result.budgets);
+  const std::string details = budgets_text(result.budget_file, result.budgets);
+  if (result.files.b.empty()) return budgets + "\n" + details;
+  std::string text = to_text(result.verdict) + (budgets.empty() ? "" : "; " + budgets) + "\n";
+  text += "A: " + printable(result.files.a) + "\nB: " + printable(result.files.b) + "\n";
+  for (const std::string& each : result.failures) text += "FAILED, --fail-over: " + each + "\n";
+  text += findings_text(result.verdict) + details;
+  bool has_noise = false;
+  for (const SpecificationChange& each : result.comparison.specifications) {
+    text += specification_text(each, top);
+    has_noise |= each.has_noise;
+  }
+  for (const std::string& each : result.comparison.only.a) text += "\nonly in A: " + printable(each) + "\n";
+  for (const std::string& each : result.comparison.only.b) text += "\nonly in B: " + printable(each) + "\n";
+  if (has_noise) text += "\nNot shown: times, clocks and SM numbers within the noise.\n";
   return text;
 }
 

@@ -3,9 +3,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cmath>
+#include <cstdlib>
 
 #include "cli/common_options.h"
 #include "cli/completion/complete.h"
+#include "support/text.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -21,6 +24,16 @@ void add_grouping(CLI::App& report, ReportArguments& arguments) {
   });
 }
 
+/// Returns 0.015 for "1.5%" and "1.5 %".
+double share_of(std::string text) {
+  if (text.ends_with('%')) text.pop_back();
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  const bool is_number = end != text.c_str() && trim(end).empty() && std::isfinite(percent) && percent >= 0;
+  if (!is_number) throw CLI::ValidationError("--fail-over requires a percentage such as 1%");
+  return percent / 100;
+}
+
 }  // namespace
 
 CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
@@ -32,12 +45,25 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   record->add_option("-o,--output", run.output, "The record file, replaced (default: lynxpp-PROGRAM.jsonl)")
       ->type_name("FILE");
   add_device(*record, run.device);
+  record->add_option("-f,--format", arguments.format, "text (default), or json: one document for tools")
+      ->type_name("FORMAT")
+      ->check(one_of({"text", "json"}));
+  record
+      ->add_option("--checks", arguments.checks, "For json, run again under check-run: memory,race,init,sync")
+      ->type_name("LIST");
+  record->callback([&arguments] {
+    const bool is_json = arguments.format == "json";
+    if (!is_json && !arguments.checks.empty()) throw CLI::ValidationError("--checks requires --format json");
+    if (is_json && arguments.run.output.find('%') != std::string::npos)
+      throw CLI::ValidationError("--format json requires an output file without '%'");
+  });
   record->footer(
       "Measures with instruction_count, memory_efficiency, branch_divergence, basic_block_count,\n"
       "shared_bank_conflicts, atomic_contention and kernel_runtime. When the program has ended, a summary\n"
       "of its kernels and findings with advice are printed on standard error; `lynxpp report FILE --format\n"
       "summary` prints them again. Compile with -lineinfo so that findings name source lines. The exit code\n"
-      "is the program's, or 2, 3, 126 or 127 as for `lynxpp run`.\n\n"
+      "is the program's, or 2, 3, 126 or 127 as for `lynxpp run`. With --format json, standard output is\n"
+      "one document (docs/schema/digest.schema.json); the program's output goes to standard error.\n\n"
       "Example: lynxpp record -- ./app 1024\n"
       "         lynxpp report lynxpp-app.jsonl --format html -o app.html");
   return record;
@@ -50,9 +76,9 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
       ->type_name("");
   report
       ->add_option("-f,--format", arguments.format,
-                   "table (default), summary, csv, json, html, plain-html, svg or perfetto")
+                   "table, summary, digest, csv, json, html, plain-html, svg or perfetto")
       ->type_name("FORMAT")
-      ->check(one_of({"table", "summary", "csv", "json", "html", "plain-html", "svg", "perfetto"}));
+      ->check(one_of({"table", "summary", "digest", "csv", "json", "html", "plain-html", "svg", "perfetto"}));
   report->add_option("-o,--output", arguments.output, "Output file (default: standard output)")
       ->type_name("FILE");
   add_grouping(*report, arguments);
@@ -65,11 +91,12 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
   report->add_flag("-a,--all", arguments.all,
                    "Show every row, element and site in the table, not only the first");
   report->footer(
-      "table: as at the end of a run, with findings; summary: kernels and findings; csv: one line per\n"
-      "number; json: totals by kernel in one object; html: one page with everything; plain-html: a page\n"
-      "without scripts; svg: bars; perfetto: a timeline for ui.perfetto.dev. Several files are summed like\n"
-      "one run, and so are the processes of a merged file; --by separates them in a table or CSV. The exit\n"
-      "code is 1 if a file cannot be read or has no records. Invalid lines are reported and skipped.\n\n"
+      "table: as at the end of a run, with findings; summary: kernels and findings; digest: a small object\n"
+      "for tools, as `lynxpp record --format json` prints; csv: one line per number; json: totals by kernel\n"
+      "in one object; html: one page with everything; plain-html: a page without scripts; svg: bars;\n"
+      "perfetto: a timeline for ui.perfetto.dev. Several files are summed like one run, and so are the\n"
+      "processes of a merged file; --by separates them in a table or CSV. The exit code is 1 if a file\n"
+      "cannot be read or has no records. Invalid lines are reported and skipped.\n\n"
       "Example: lynxpp report out.jsonl --format html -o out.html");
   return report;
 }
@@ -77,17 +104,39 @@ CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
 CLI::App* add_diff(CLI::App& app, DiffArguments& arguments) {
   CLI::App* diff = app.add_subcommand("diff", "Compare the records of two runs, largest changes first");
   diff->add_option("A", arguments.a, "JSON Lines of the first run")->required()->type_name("");
-  diff->add_option("B", arguments.b, "JSON Lines of the second run")->required()->type_name("");
+  diff->add_option("B", arguments.b, "JSON Lines of the second run; not required with --budgets")
+      ->type_name("");
+  diff->add_option("--budgets", arguments.budgets, "Compare the last run with a TOML file of limits")
+      ->type_name("FILE");
+  diff->add_option_function<std::string>(
+          "--fail-over", [&arguments](const std::string& text) { arguments.fail_over = share_of(text); },
+          "Fail if a cost of a kernel rises by more than this, for example 1%")
+      ->type_name("PERCENT");
   diff->add_option("-n,--top", arguments.top, "Rows per list (default: 20, with --json all); 0: all")
       ->type_name("NUMBER")
       ->check(CLI::Range(0, 1000000000).description(""));
   diff->add_flag("--json", arguments.json, "Print one object with everything");
   diff->footer(
-      "Shows, kernel by kernel, results with both values, their ratio and difference, then elements of\n"
-      "arrays, rows of maps and sites in the program. Results whose ratio is farthest from 1 come first;\n"
-      "elements are ordered by difference. Launches are folded as in `lynxpp report`. Anything that only\n"
-      "one file has is listed. The exit code is 1 if a file cannot be read or has no records.\n\n"
-      "Example: lynxpp diff before.jsonl after.jsonl --top 5");
+      "The first line is the verdict: costs that fell, findings that are gone, what got worse. Costs are\n"
+      "warp instructions, sectors, wavefronts, atomic operations on one word and launches of each kernel,\n"
+      "and times of a GPU from 10 % on. Then follow changed results, elements of arrays and sites, most\n"
+      "changed first; clocks and SM numbers of the cpu device are left out.\n\n"
+      "A file of budgets has, for each limit,\n"
+      "  [[budget]]\n"
+      "  kernel = \"^transpose\"                             # regular expression for the name\n"
+      "  metric = \"shared_bank_conflicts.load_wavefronts\"  # SPECIFICATION.RESULT; arrays are summed\n"
+      "  at_most = 8192                                    # and/or at_least\n"
+      "which holds for the sum over each matching kernel's launches, or for their ratio. It also fails if\n"
+      "nothing was measured.\n\n"
+      "Exit code: 0; 1 if a file cannot be used; 4 if a budget or --fail-over fails.\n\n"
+      "Example: lynxpp diff before.jsonl after.jsonl --fail-over 1% --budgets budgets.toml\n"
+      "         lynxpp diff after.jsonl --budgets budgets.toml");
+  diff->callback([&arguments] {
+    if (arguments.b.empty() && arguments.budgets.empty())
+      throw CLI::RequiredError("B, the records of a second run, or --budgets");
+    if (arguments.b.empty() && arguments.fail_over)
+      throw CLI::ValidationError("--fail-over requires two runs");
+  });
   return diff;
 }
 

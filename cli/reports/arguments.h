@@ -17,6 +17,8 @@ namespace lynxpp::cli {
 /// `lynxpp record`.
 struct RecordArguments {
   RunArguments run;  ///< defaults: the usual specifications, and an output file named after the program
+  std::string format = "text";  ///< or "json": a digest on standard output
+  std::string checks;           ///< for json: of `lynxpp check-run`, in a second run; empty: none
 };
 
 /// `lynxpp report`.
@@ -32,9 +34,11 @@ struct ReportArguments {
 
 /// `lynxpp diff`.
 struct DiffArguments {
-  std::string a;  ///< record files
-  std::string b;
-  std::optional<std::size_t> top;  ///< rows of each list; 0: all; nullopt: the format's default
+  std::string a;                    ///< record files
+  std::string b;                    ///< empty: `a` is compared with the budgets only
+  std::string budgets;              ///< a file; empty: none
+  std::optional<double> fail_over;  ///< share by which no cost may rise
+  std::optional<std::size_t> top;   ///< rows of each list; 0: all; nullopt: the format's default
   bool json = false;
 };
 

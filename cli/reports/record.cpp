@@ -8,16 +8,24 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
 #include <system_error>
+#include <utility>
 
+#include "cli/checked/arguments.h"
+#include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/exit_code.h"
 #include "cli/reports/arguments.h"
 #include "cli/run_arguments.h"
+#include "report/digest/digest.h"
 #include "report/findings/findings.h"
 #include "report/reader.h"
 #include "report/tables/table_sink.h"
+#include "support/text.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -46,14 +54,15 @@ class Signals {
   }
 };
 
-/// Returns the exit code as a shell does; -1 if no process could be started.
-int run_and_wait(const RunArguments& arguments) {
+/// Runs `command` in a child process and returns its exit code as a shell does; -1 if no process could be
+/// started. `is_quiet`: standard output is for the document, so the program's goes to standard error.
+int run_and_wait(bool is_quiet, const std::function<int()>& command) {
+  std::fflush(stdout);
   const pid_t child = ::fork();
   if (child < 0) return -1;
   if (child == 0) {
-    ::setenv("LYNXPP_TABLE", "0", 1);
-    ::setenv("LYNXPP_TIMELINE", "1", 1);
-    std::exit(run(arguments));
+    if (is_quiet) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    std::exit(command());
   }
   running = child;
   const Signals signals;
@@ -61,6 +70,46 @@ int run_and_wait(const RunArguments& arguments) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   running = 0;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int measure(const RunArguments& arguments) {
+  ::setenv("LYNXPP_TABLE", "0", 1);
+  ::setenv("LYNXPP_TIMELINE", "1", 1);
+  return run(arguments);
+}
+
+/// Runs the program again under check-run; nullopt if no checks are wanted.
+std::optional<report::CheckResults> check(const RecordArguments& arguments) {
+  if (arguments.checks.empty()) return std::nullopt;
+  report::CheckResults results{arguments.checks};
+  const WorkFolder folder;
+  CheckRunArguments checked;
+  checked.checks = arguments.checks;
+  checked.output = folder.file("checks.jsonl");
+  checked.command = arguments.run.command;
+  run_and_wait(true, [&] { return check_run(checked); });
+  std::string text;
+  if (!folder.exists() || !read_file(checked.output, text)) return results;
+  for (std::string& line : split(text, '\n')) {
+    results.has_run |= !line.empty();
+    if (!line.empty() && line.find(R"("type":"summary")") == std::string::npos)
+      results.findings.push_back(std::move(line));
+  }
+  return results;
+}
+
+/// Prints the document about the records, which may be none.
+void print_digest(const std::string& path, const RecordArguments& arguments, int exit_code) {
+  report::DigestSink sink;
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) {
+    if (const Result<report::Reading> reading = report::read_json_lines_file(path); reading.ok()) {
+      print(reading->diagnostics);
+      report::replay(reading->records, sink);
+    }
+  }
+  const std::string text = report::to_digest(sink, check(arguments), exit_code);
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 /// Prints what the records say; returns false without records.
@@ -87,10 +136,16 @@ int record(const RecordArguments& arguments) {
     run.output = "lynxpp-" + std::filesystem::path(run.command.front()).filename().string() + ".jsonl";
   run.timing = true;
   const bool is_pattern = run.output.find('%') != std::string::npos;
-  const int exit_code = run_and_wait(run);
+  const bool is_json = arguments.format == "json";
+  const int exit_code = run_and_wait(is_json, [&run] { return measure(run); });
   if (exit_code < 0) {
     print_error(std::string("cannot start a process: ") + std::strerror(errno));
     return exit_cannot_execute;
+  }
+  const bool has_started = exit_code != exit_usage_error || std::filesystem::exists(run.output);
+  if (is_json && has_started && exit_code != exit_not_found && exit_code != exit_cannot_execute) {
+    print_digest(run.output, arguments, exit_code);
+    return exit_code;
   }
   // Only the processes that wrote the files know their names if the output is a pattern.
   if (!is_pattern && summarise(run.output)) {

@@ -24,7 +24,7 @@ class HelpFormatter : public CLI::Formatter {
         {"report", "lynxpp report [OPTIONS] FILE..."},
         {"merge", "lynxpp merge [OPTIONS] FILE..."},
         {"trace", "lynxpp trace [OPTIONS] FOLDER..."},
-        {"diff", "lynxpp diff [OPTIONS] A.jsonl B.jsonl"},
+        {"diff", "lynxpp diff [OPTIONS] A.jsonl [B.jsonl]"},
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
         {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},

@@ -17,7 +17,7 @@ Needs Python 3.9 and its standard library. README.md next to this package has ex
 """
 from .arguments import out
 from .attaching import attach
-from .budgets import budget
+from .budgets import budget, budgets
 from .checking import Finding, check_ptx
 from .errors import Error, KernelError, LibraryError, PtxError
 from .launching import run_ptx
@@ -55,6 +55,7 @@ __all__ = [
     "Table",
     "attach",
     "budget",
+    "budgets",
     "check_ptx",
     "complete",
     "completed",

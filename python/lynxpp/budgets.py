@@ -15,9 +15,9 @@ _EMPTY = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry empty()
 
 @functools.lru_cache(maxsize=None)
 def _results_of(specification):
-    """Returns {name: is a ratio} for the numeric results of a specification."""
+    """Returns the names of the numeric results of a specification."""
     launch = next(run_ptx(_EMPTY, 1, 32, spec=specification).launches())
-    return {metric.name: isinstance(launch.results[metric.name], Ratio) for metric in launch.metrics()}
+    return [metric.name for metric in launch.metrics()]
 
 
 class _Limit:
@@ -30,18 +30,19 @@ class _Limit:
             )
         if at_most is None and at_least is None:
             raise ValueError("a budget needs at_most or at_least")
+        for name, limit in (("at_most", at_most), ("at_least", at_least)):
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float))):
+                raise ValueError(f"{name} is not a number")
         self._kernels = re.compile(kernels or "")
 
-    def is_ratio(self):
+    def verify(self):
         """Raises Error if the specification has no such result."""
         known = _results_of(self.specification)
         if self.name not in known:
             raise Error(f"{self.specification} has no result '{self.name}'", f"it has {', '.join(known)}")
-        return known[self.name]
 
-    def _values(self, launches, unmeasured):
-        """Returns the measured values of the kernels that are limited, with their launches. Skips undefined
-        ratios."""
+    def _results(self, launches, unmeasured):
+        """Returns the results of the kernels that are limited, with their launches."""
         wanted = [
             launch
             for launch in launches
@@ -59,36 +60,33 @@ class _Limit:
                 "measured are run_ptx and, in a process with lynxpp (LD_PRELOAD, `lynxpp run`), "
                 "the program's launches",
             )
-        results = [(launch.results[self.name], launch) for launch in wanted]
-        values = [(value.value if isinstance(value, Ratio) else value, launch) for value, launch in results]
-        return [(value, launch) for value, launch in values if not math.isnan(value)]
+        return [(launch.results[self.name], launch) for launch in wanted]
 
     def check(self, launches, unmeasured):
-        """Raises AssertionError with the measured value if it is beyond the limit."""
-        values = self._values(launches, unmeasured)
-        count = len(values)
-        if self.is_ratio():
-            measured = [
-                (value, f"{self.metric} of {launch.demangled} (launch {number} of {count})")
-                for number, (value, launch) in enumerate(values, 1)
-            ]
-        else:
-            measured = [
-                (
-                    sum(value for value, _ in values),
-                    f"{self.metric} of {count} launch{'es' if count != 1 else ''}",
-                )
-            ]
-        for value, what in measured:
+        """Raises AssertionError with the measured value if that of a kernel is beyond the limit."""
+        by_kernel = {}
+        for result, launch in self._results(launches, unmeasured):
+            by_kernel.setdefault(launch.demangled, []).append(result)
+        for kernel, results in by_kernel.items():
+            value = _folded(results)
+            where = f"{self.metric} of {kernel} in {len(results)} launch{'es' if len(results) != 1 else ''}"
             if self.at_most is not None and value > self.at_most:
                 raise AssertionError(
-                    f"{what} is {_text(value)}, more than the budget of {_text(self.at_most)}"
+                    f"{where} is {_text(value)}, more than the budget of {_text(self.at_most)}"
                     f"{_excess(value, self.at_most)}"
                 )
             if self.at_least is not None and value < self.at_least:
                 raise AssertionError(
-                    f"{what} is {_text(value)}, less than the required {_text(self.at_least)}"
+                    f"{where} is {_text(value)}, less than the required {_text(self.at_least)}"
                 )
+
+
+def _folded(results):
+    """Returns the sum of numbers, or the ratio of the sums of ratios; NaN if their denominator is 0."""
+    if not isinstance(results[0], Ratio):
+        return sum(results)
+    denominator = sum(ratio.denominator for ratio in results)
+    return sum(ratio.numerator for ratio in results) / denominator if denominator else math.nan
 
 
 def _text(value):
@@ -133,8 +131,8 @@ def budget(metric, at_most=None, at_least=None, kernels=None):
         def test_softmax():
             lynxpp.run_ptx(…)
 
-    metric    SPECIFICATION.RESULT; a count is summed over all launches of the call, a ratio must hold for
-              each launch
+    metric    SPECIFICATION.RESULT; holds for each kernel: for the sum over its launches in the call, or for their
+              ratio
     kernels   a regular expression: only kernels whose name contains a match
 
     Measures the launches of run_ptx and, if lynxpp is preloaded, those of the process. Fails, too, if no
@@ -155,7 +153,7 @@ def budget(metric, at_most=None, at_least=None, kernels=None):
         def measured(*args, **keywords):
             limits = measured.lynxpp_limits
             for each in limits:
-                each.is_ratio()
+                each.verify()
             meter = Meter(limits)
             with meter.measure():
                 result = function(*args, **keywords)
@@ -165,5 +163,47 @@ def budget(metric, at_most=None, at_least=None, kernels=None):
 
         measured.lynxpp_limits = [limit]
         return measured
+
+    return decorate
+
+
+def budgets(path):
+    """Makes a function fail like `budget` for each budget of a file, as `lynxpp diff --budgets` reads it:
+
+    [[budget]]
+    kernel = "^softmax"                        # a regular expression
+    metric = "memory_efficiency.load_sectors"  # SPECIFICATION.RESULT
+    at_most = 4096                             # and/or at_least
+
+    Needs Python 3.11. Raises Error if the file has other contents.
+    """
+    try:
+        import tomllib  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        raise Error("files of budgets need Python 3.11", "use lynxpp.budget") from error
+    try:
+        with open(path, "rb") as file:
+            content = tomllib.load(file)
+    except (OSError, ValueError) as error:
+        raise Error(f"{path}: {error}") from error
+    tables = content.get("budget")
+    if set(content) != {"budget"} or not isinstance(tables, list) or not tables:
+        raise Error(f"{path}: must contain [[budget]] tables and nothing else")
+    limits = []
+    for number, table in enumerate(tables, 1):
+        known = {"kernel", "metric", "at_most", "at_least"}
+        if not isinstance(table, dict) or not {"kernel", "metric"} <= set(table) <= known:
+            raise Error(f"{path}: budget {number} must have kernel, metric, and at_most or at_least")
+        try:
+            limits.append(
+                budget(table["metric"], table.get("at_most"), table.get("at_least"), table["kernel"])
+            )
+        except (ValueError, TypeError, AttributeError, re.error) as error:
+            raise Error(f"{path}: budget {number}: {error}") from error
+
+    def decorate(function):
+        for limit in limits:
+            function = limit(function)
+        return function
 
     return decorate

@@ -263,6 +263,8 @@ class Collector {
       most = std::max(most, operations);
     }
     kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
+    if (kernel.facts.find("atomic_contention.total_bank_conflicts") != nullptr)
+      kernel.facts.set("atomic.most_operations", most);
   }
 
   /// Returns an upper bound of the cycles of a launch, on average: the work of its multiprocessors plus the

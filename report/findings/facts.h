@@ -8,6 +8,7 @@
 //   registers, local_bytes               per thread
 //   warps_per_sm, most_warps_per_sm      that fit; limit of the device
 //   milliseconds                         on the device
+//   atomic.most_operations               on the most updated word, if operations were counted
 //   traffic.requested, traffic.transferred   bytes of global loads, stores and asynchronous copies at L1:
 //                                            of data, and of the sectors that hold it
 //   launch.microseconds                  work per launch, upper bound of the average (estimated)

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "report/kernel_name.h"
 #include "report/number.h"
+#include "support/text.h"
 
 namespace lynxpp::report {
 namespace {
@@ -82,6 +86,30 @@ std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& k
   return finding;
 }
 
+/// Returns the part before " (" with '-' for each blank.
+std::string id_part(std::string text) {
+  text.resize(std::min(text.find(" ("), text.size()));
+  std::ranges::replace(text, ' ', '-');
+  return text;
+}
+
+void set_ids(std::vector<KernelFinding>& findings) {
+  std::vector<KernelFinding*> by_line;
+  for (KernelFinding& each : findings) by_line.push_back(&each);
+  std::ranges::stable_sort(by_line, {}, [](const KernelFinding* each) {
+    return each->location ? std::pair(each->location->line, each->location->id)
+                          : std::pair(std::uint32_t{0}, std::uint64_t{0});
+  });
+  std::map<std::string, int> numbers;
+  for (KernelFinding* each : by_line) {
+    each->id = id_part(each->rule) + ":" + base_name(demangle(each->kernel));
+    if (each->location && !each->location->opcode.empty()) each->id += ":" + each->location->opcode;
+    if (each->location && !each->location->object.empty()) each->id += ":" + id_part(each->location->object);
+    const int number = ++numbers[each->id];
+    if (number > 1) each->id += "#" + std::to_string(number);
+  }
+}
+
 }  // namespace
 
 std::string percent_text(double share) {
@@ -108,6 +136,7 @@ std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const Fi
     if (a.benefit.has_value() != b.benefit.has_value()) return a.benefit.has_value();
     return a.benefit ? *a.benefit > *b.benefit : a.weight > b.weight;
   });
+  set_ids(findings);
   return findings;
 }
 

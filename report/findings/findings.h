@@ -14,6 +14,9 @@
 namespace lynxpp::report {
 
 struct KernelFinding {
+  /// "bank-conflicts:transpose:ld.shared.f32:tile", the same after edits that leave these: rule, kernel, opcode
+  /// and object; further findings with the same ones end with "#2", "#3", ….
+  std::string id;
   std::string rule;
   std::string kernel;  ///< mangled
   std::string device;
@@ -31,6 +34,12 @@ struct KernelFinding {
 /// Returns findings by decreasing benefit, then those without an estimate by the kernel's share.
 std::vector<KernelFinding> findings_of(const RunFacts& facts,
                                        std::span<const FindingRule> rules = finding_rules());
+
+/// True if the finding promises at least 1 % of the run or, without an estimate, is about at least 5 % of it.
+bool is_worth_a_line(const KernelFinding& finding);
+
+/// Returns "transpose.cu:24 (st.global.f32, argument 1 (float*))"; empty if unknown or about the kernel.
+std::string location_text(const KernelFinding& finding);
 
 /// Returns "transpose.cu:24" or "PTX line 31"; empty if unknown.
 std::string location_text(const SiteLabel& location);

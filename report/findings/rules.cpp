@@ -48,8 +48,10 @@ double conflicts(const View& v) {
 }
 double conflict_share(const View& v) { return ratio(conflicts(v), wavefronts(v)); }
 double conflicts_by_stride(const View& v) {
-  return v.lanes() == LanePattern::unknown ? 0 : conflict_share(v);
+  return v.lanes() == LanePattern::unknown || v.is_contiguous() ? 0 : conflict_share(v);
 }
+/// Contiguous lanes do not conflict: the lanes of a warp must be in several rows of the block.
+double conflicts_of_rows(const View& v) { return v.is_contiguous() ? conflict_share(v) : 0; }
 double conflicts_by_scatter(const View& v) {
   return v.lanes() == LanePattern::unknown ? conflict_share(v) : 0;
 }
@@ -184,6 +186,20 @@ const std::vector<FindingRule> rule_table = {
      "bank conflicts; neighbouring lanes are {distance} bytes apart",
      why_conflicts,
      "pad rows by one element (tile[32][33]), or permute the column by the row (column ^ row)"},
+    {"bank conflicts between rows",
+     {load, store, copy, atomic},
+     {"shared_bank_conflicts.wavefronts"},
+     conflicts_of_rows,
+     0.2,
+     conflict_saving,
+     conflict_numbers,
+     "{what} of shared memory take {factor} times the wavefronts that they need: {conflicts} of {wavefronts} "
+     "are bank conflicts; neighbouring lanes of a row access neighbouring words, but the rows of a warp "
+     "share "
+     "banks",
+     "the block has fewer than 32 threads per row, so a warp accesses several rows of the array at once",
+     "use rows of 32 threads, or rows of the array as long as those of the block or an odd multiple "
+     "(tile[16][16] rather than tile[16][17] for 16 threads per row)"},
     {"scattered bank conflicts",
      {load, store, copy, atomic},
      {"shared_bank_conflicts.wavefronts"},

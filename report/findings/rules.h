@@ -26,6 +26,11 @@ class View {
     return lanes() == LanePattern::run_time ||
            (location_ != nullptr && std::fabs(location_->stride) > location_->bytes);
   }
+  /// True if neighbouring lanes access neighbouring elements, in ascending or descending order.
+  bool is_contiguous() const {
+    return lanes() == LanePattern::constant && location_->bytes > 0 &&
+           std::fabs(location_->stride) == location_->bytes;
+  }
   /// Bytes between neighbouring lanes, as text.
   std::string distance() const;
   /// For atomic operations that compilers combine, the number that remains, as text; else empty.

@@ -16,15 +16,6 @@
 namespace lynxpp::report {
 namespace {
 
-/// Findings with less benefit are left out of a list.
-constexpr double least_benefit = 0.01;
-/// Findings without an estimate are listed from this share of the kernel on.
-constexpr double least_weight = 0.05;
-
-bool is_worth_a_line(const KernelFinding& finding) {
-  return finding.benefit ? *finding.benefit >= least_benefit : finding.weight >= least_weight;
-}
-
 std::string sentence_of(std::string text) {
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text + ".";
@@ -35,16 +26,6 @@ std::string kernel_of(const KernelFinding& finding) {
   return demangle(finding.kernel) + (path.empty() ? "" : " in " + path);
 }
 
-/// Returns "transpose.cu:24 (st.global.f32, argument 1 (float*))".
-std::string location_of(const KernelFinding& finding) {
-  std::string text = finding.location ? location_text(*finding.location) : "";
-  if (text.empty() || finding.location->opcode.empty()) return text;
-  if (finding.location->line == 0 && finding.instructions > 1)
-    text += " and " + std::to_string(finding.instructions - 1) + " more";
-  text += " (" + finding.location->opcode;
-  return text + (finding.location->object.empty() ? ")" : ", " + finding.location->object + ")");
-}
-
 std::string benefit_of(const KernelFinding& finding) {
   return finding.benefit ? "at most " + percent_text(*finding.benefit) : "not estimated";
 }
@@ -53,7 +34,7 @@ std::string benefit_of(const KernelFinding& finding) {
 std::string entry(const KernelFinding& finding, std::size_t number, std::size_t same_rule,
                   std::size_t width) {
   constexpr std::size_t indent = 4;
-  const std::string location = location_of(finding);
+  const std::string location = location_text(finding);
   std::string text = std::to_string(number) + ". ";
   text += std::string(indent > text.size() ? indent - text.size() : 0, ' ') + finding.rule + ", " +
           benefit_of(finding) + ": ";
@@ -190,6 +171,20 @@ std::string nothing_measured(const std::vector<CoverageRecord>& seen, std::size_
 
 }  // namespace
 
+bool is_worth_a_line(const KernelFinding& finding) {
+  constexpr double least_benefit = 0.01, least_weight = 0.05;
+  return finding.benefit ? *finding.benefit >= least_benefit : finding.weight >= least_weight;
+}
+
+std::string location_text(const KernelFinding& finding) {
+  std::string text = finding.location ? location_text(*finding.location) : "";
+  if (text.empty() || finding.location->opcode.empty()) return text;
+  if (finding.location->line == 0 && finding.instructions > 1)
+    text += " and " + std::to_string(finding.instructions - 1) + " more";
+  text += " (" + finding.location->opcode;
+  return text + (finding.location->object.empty() ? ")" : ", " + finding.location->object + ")");
+}
+
 std::string overview_text(const RunFacts& facts, std::size_t width, std::size_t most) {
   if (facts.kernels.empty()) return {};
   std::vector<const KernelFacts*> kernels;
@@ -273,7 +268,7 @@ std::string findings_html(const std::vector<KernelFinding>& findings, Weight wei
                      " that could be saved at most (estimated)</span></h2>\n<ol>\n";
   for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
     const KernelFinding& each = findings[i];
-    const std::string location = location_of(each);
+    const std::string location = location_text(each);
     html += "<li><b>" + escaped(each.rule + ", " + benefit_of(each)) + "</b>: " + escaped(kernel_of(each)) +
             (location.empty() ? "" : ", " + escaped(location)) + "<br>" +
             escaped(sentence_of(each.sentence)) + "<br>Why: " + escaped(each.why) +

@@ -31,6 +31,10 @@ SENTENCES = {
         ("bank conflicts", "tile",
          "loads of shared memory take 32 times the wavefronts that they need: 63,488 of 65,536 are bank conflicts; "
          "neighbouring lanes are 128 bytes apart")],
+    "narrow_rows": [
+        ("bank conflicts between rows", "tile",
+         "stores of shared memory take 2 times the wavefronts that they need: 2,048 of 4,096 are bank conflicts; "
+         "neighbouring lanes of a row access neighbouring words, but the rows of a warp share banks")],
     "table_look_up": [
         ("scattered bank conflicts", "table",
          "loads of shared memory take 32 times the wavefronts that they need: 63,488 of 65,536 are bank conflicts")],

@@ -40,19 +40,19 @@ class Budget(unittest.TestCase):
         budget(at_most=42)(twice)()
         self.fails(
             budget(at_most=40)(twice),
-            "instruction_count.warp_instructions of 2 launches is 42, more than the budget of 40 (+5.0 %)",
+            "instruction_count.warp_instructions of add_number in 2 launches is 42, more than the budget of 40 (+5.0 %)",
         )
         budget(at_least=42)(twice)()
         self.fails(
             budget(at_least=1000)(alu),
-            "instruction_count.warp_instructions of 1 launch is 10, less than the required 1,000",
+            "instruction_count.warp_instructions of alu in 1 launch is 10, less than the required 1,000",
         )
         self.fails(
             budget(at_most=0)(alu),
-            "instruction_count.warp_instructions of 1 launch is 10, more than the budget of 0",
+            "instruction_count.warp_instructions of alu in 1 launch is 10, more than the budget of 0",
         )
 
-    def test_ratios_hold_for_each_launch(self):
+    def test_each_kernel_is_judged_by_itself(self):
         def both():
             alu()
             add()
@@ -60,9 +60,43 @@ class Budget(unittest.TestCase):
         limit = lynxpp.budget("instruction_count.average_per_thread", at_most=12)
         self.fails(
             limit(both),
-            "instruction_count.average_per_thread of add_number (launch 2 of 2) is 14, more than the budget of 12 (+16.7 %)",
+            "instruction_count.average_per_thread of add_number in 1 launch is 14, more than the budget of 12 (+16.7 %)",
         )
         lynxpp.budget("instruction_count.average_per_thread", at_most=14)(both)()
+
+    def test_ratios_are_sums_over_sums(self):
+        def twice():
+            add()
+            lynxpp.run_ptx(ADD, 1, 16, [bytearray(64), bytearray(64), 1])
+
+        limit = functools.partial(lynxpp.budget, "basic_block_count.average_active_lanes")
+        limit(at_most=24, at_least=24)(twice)()
+
+    def test_budgets_of_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "budgets.toml")
+            budget = "[[budget]]\nkernel = '{}'\nmetric = 'instruction_count.warp_instructions'\n{} = {}\n"
+            path.write_text(budget.format("^al", "at_most", 10) + budget.format("number", "at_least", 15))
+
+            @lynxpp.budgets(path)
+            def both():
+                alu()
+                add()
+
+            self.fails(
+                both,
+                "instruction_count.warp_instructions of add_number in 1 launch is 14, less than the required 15",
+            )
+            for text, message in (
+                ("", "must contain"),
+                ("[[", "budgets.toml"),
+                (budget.format("a", "limit", 1), "budget 1 must have kernel, metric, and at_most or at_least"),
+                (budget.format("(", "at_most", 1), "budget 1: "),
+                (budget.format("a", "at_most", "'x'"), "budget 1: at_most is not a number"),
+            ):
+                path.write_text(text)
+                with self.assertRaisesRegex(lynxpp.Error, message):
+                    lynxpp.budgets(path)
 
     def test_undefined_ratios_are_within(self):
         lynxpp.budget("memory_efficiency.load_efficiency", at_least=1)(alu)()
@@ -89,7 +123,7 @@ class Budget(unittest.TestCase):
         self.assertEqual(limited(1), 1)
         self.fails(
             lambda: limited(2),
-            "instruction_count.warp_instructions of 1 launch is 28, more than the budget of 14 (+100.0 %)",
+            "instruction_count.warp_instructions of add_number in 1 launch is 28, more than the budget of 14 (+100.0 %)",
         )
 
     def test_a_specification_of_a_file(self):
@@ -97,7 +131,7 @@ class Budget(unittest.TestCase):
             path = pathlib.Path(folder, "mine.cod")
             path.write_text("global unsigned long threads;\nON_KERNEL_EXIT: { atomicAdd(&threads, 1); }\n")
             limit = lynxpp.budget(f"{path}.threads", at_most=31)
-            self.fails(limit(alu), f"{path}.threads of 1 launch is 32, more than the budget of 31 (+3.2 %)")
+            self.fails(limit(alu), f"{path}.threads of alu in 1 launch is 32, more than the budget of 31 (+3.2 %)")
 
     def test_results_of_the_caller_are_those_it_asked_for(self):
         seen = []
@@ -116,7 +150,7 @@ class Budget(unittest.TestCase):
             thread.start()
             thread.join()
 
-        with self.assertRaisesRegex(AssertionError, "of 1 launch is 10"):
+        with self.assertRaisesRegex(AssertionError, "of alu in 1 launch is 10"):
             lynxpp.budget("instruction_count.warp_instructions", at_most=9)(function)()
 
     def test_later_launches_are_not_measured(self):

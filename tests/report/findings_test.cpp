@@ -42,6 +42,13 @@ SitesRecord sites() {
   return record;
 }
 
+/// The same, with a load whose neighbouring lanes are 4 bytes apart.
+SitesRecord contiguous_sites() {
+  SitesRecord record = sites();
+  record.strides = {"4"};
+  return record;
+}
+
 LaunchRecord launch(std::string spec, std::vector<ResultValue> results, std::string device = "GPU") {
   LaunchRecord record;
   record.kernel = "k";
@@ -196,6 +203,13 @@ const std::vector<Case>& cases() {
        "neighbouring "
        "lanes are 64 bytes apart",
        0.96875},
+      {"bank conflicts between rows",
+       {contiguous_sites(), shared({320, 0, 0, 0}, {310, 0, 0, 0})},
+       {contiguous_sites(), shared({320, 0, 0, 0}, {60, 0, 0, 0})},
+       "310 of 320 are bank conflicts; neighbouring lanes of a row access neighbouring words, but the rows "
+       "of a "
+       "warp share banks",
+       0.96875},
       {"scattered bank conflicts",
        {shared({0, 320, 0, 0}, {0, 310, 0, 0})},
        {shared({0, 320, 0, 0}, {0, 60, 0, 0})},
@@ -306,6 +320,14 @@ TEST_F(Findings, EveryRuleHasACase) {
   for (const FindingRule& rule : finding_rules())
     EXPECT_TRUE(tested.contains(std::string(rule.name))) << rule.name;
   EXPECT_EQ(tested.size(), finding_rules().size());
+}
+
+TEST_F(Findings, IdsNameRuleKernelOpcodeAndObject) {
+  const std::vector<Record> records = {shared({320, 320, 0, 0}, {310, 310, 0, 0})};
+  std::set<std::string> ids;
+  for (const KernelFinding& each : findings(records)) ids.insert(each.id);
+  EXPECT_EQ(ids, (std::set<std::string>{"bank-conflicts:k:ld.global.f32",
+                                        "scattered-bank-conflicts:k:st.global.f32"}));
 }
 
 TEST_F(Findings, EveryRuleIsDocumented) {

@@ -35,5 +35,13 @@ TEST(KernelName, EqualShortNamesAreNumberedAndExplained) {
   EXPECT_EQ(names.legend, (std::vector<std::string>{"[1] k<short>(int*)", "[2] k<float>(float*)"}));
 }
 
+TEST(KernelName, VersionsShareTheBaseName) {
+  EXPECT_EQ(base_name("void transpose<1>(float const*)"), "transpose");
+  EXPECT_EQ(base_name("app::mm(float*, int)"), "mm");
+  EXPECT_EQ(base_name("(anonymous namespace)::k(int)"), "k");
+  EXPECT_EQ(base_name("triton_kernel_0"), "triton_kernel_0");
+  EXPECT_EQ(without_signature("void app::f<int>(int*)"), "app::f<int>");
+}
+
 }  // namespace
 }  // namespace lynxpp::report

@@ -38,6 +38,19 @@ __global__ void column_of_tile(const float* in, float* out) {
     out[blockIdx.x * 1024 + row * 32 + x] = tile[x][row];  // RULE: bank conflicts
 }
 
+__global__ void narrow_rows(const float* in, float* out) {
+  __shared__ float tile[16][is_fixed ? 16 : 17];
+  const int x = threadIdx.x, y = threadIdx.y, i = (blockIdx.x * 16 + y) * 16 + x;
+  float sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    tile[y][x] = in[i] + k;  // RULE: bank conflicts between rows
+    __syncthreads();
+    sum += tile[0][x];
+    __syncthreads();
+  }
+  out[i] = sum;
+}
+
 __global__ void table_look_up(const int* index, float* out) {
   __shared__ float table[1024];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -147,6 +160,7 @@ int main() {
   pitched<<<blocks, threads>>>(doubles, zeros<double>(size), blocks);
   gathered<<<blocks, threads>>>(on_device(index), in, in + size, out);
   column_of_tile<<<blocks, threads>>>(in, out);
+  narrow_rows<<<blocks, dim3(16, 16)>>>(in, out);
   table_look_up<<<blocks, threads>>>(on_device(bank), out);
   block_histogram<<<blocks, threads>>>(values, bins);
   atomics_in_columns<<<blocks, threads>>>(bins);
