@@ -68,6 +68,7 @@ LIBRARIES = {
     "Eigen": (r"Eigen/.*", ["models"]),
     "Boost.Math": (r"boost/math/.*", ["models"]),
     "CLI11": (r"CLI/.*", ["cli"]),
+    "toml++": (r"toml\+\+/.*", ["cli"]),
     "zstd": (r"zstd.*\.h", ["image", "report"]),
     "LZ4": (r"lz4.*\.h", ["image"]),
     "zlib": (r"zlib\.h", ["report"]),
