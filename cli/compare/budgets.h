@@ -42,8 +42,8 @@ struct BudgetRow {
   std::string problem;  ///< empty if the budget is kept
 };
 
-/// Compares each kernel that a budget matches. A budget that matches no measured kernel, or whose metric was not
-/// measured in every launch, has a problem. A ratio without a value (its denominator is 0) is kept.
+/// Compares each kernel that a budget matches. A budget that matches no measured kernel, or whose metric was
+/// not measured in every launch, has a problem. A ratio without a value (its denominator is 0) is kept.
 std::vector<BudgetRow> compare_with_budgets(const std::vector<Budget>& budgets,
                                             const report::Summary& summary);
 

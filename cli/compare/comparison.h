@@ -41,8 +41,9 @@ struct Compared {
 };
 
 /// Compares the files; the result refers to both. Specifications are paired by name and device, or by name if
-/// that is unique on each side; kernels by mangled name and ranges, or likewise by demangled name, or by its part
-/// before template arguments and parameters. Differences within the noise (cli/compare/noise.h) are no changes.
+/// that is unique on each side; kernels by mangled name and ranges, or likewise by demangled name, or by its
+/// part before template arguments and parameters. Differences within the noise (cli/compare/noise.h) are no
+/// changes.
 Comparison compare(const Compared& a, const Compared& b);
 
 }  // namespace lynxpp::cli

@@ -32,8 +32,8 @@ void pair_by(const Both<const std::vector<T>*>& all, Key key, Pairing& pairing) 
   }
 }
 
-/// Pairs elements with the same first key; then, of the rest, those with the same second key, and so on. A key
-/// pairs only if exactly one element on each side has it.
+/// Pairs elements with the same first key; then, of the rest, those with the same second key, and so on. A
+/// key pairs only if exactly one element on each side has it.
 template <typename T, typename... Keys>
 Pairing pair_up(const std::vector<T>& a, const std::vector<T>& b, Keys... keys) {
   Pairing pairing;

@@ -1,4 +1,5 @@
-// What a change of the program did: costs of its kernels that fell or rose, and findings that are gone or new.
+// The effect of a change of the program: costs of its kernels that fell or rose, findings that are gone or
+// new.
 #pragma once
 
 #include <string>
@@ -53,8 +54,8 @@ struct Verdict {
 /// exactly, and times of a GPU, whose changes below 10 % are noise. Findings are paired by their ids.
 Verdict verdict_of(const Both<const report::Summary*>& summaries, const Comparison& comparison);
 
-/// Returns one line: "transpose: 270,336 → 16,384 wavefronts (-94 %), finding 1 (bank conflicts) gone; nothing
-/// got worse".
+/// Returns one line: "transpose: 270,336 → 16,384 wavefronts (-94 %), finding 1 (bank conflicts) gone;
+/// nothing got worse".
 std::string to_text(const Verdict& verdict);
 
 /// Returns a line for each cost that rose by more than `share`.

@@ -1,5 +1,5 @@
-// A run as one small JSON document for tools: findings with stable ids, counts per source line, coverage, results
-// of checks, and what was not measured (docs/schema/digest.schema.json).
+// A run as one small JSON document for tools: findings with stable ids, counts per source line, coverage,
+// results of checks, and kernels that were not measured (docs/schema/digest.schema.json).
 //
 //   DigestSink sink;
 //   replay(records, sink);
@@ -38,8 +38,9 @@ struct CheckResults {
 /// Limit on the document's size in bytes, unless one entry of each list is larger.
 inline constexpr std::size_t digest_bytes = 20'000;
 
-/// Returns one JSON object and a newline. Leaves out the least important kernels, findings and lines that exceed
-/// `digest_bytes`, and says how many. `checks`: nullopt if none were run. `exit_code`: of the program, if known.
+/// Returns one JSON object and a newline. Leaves out the least important kernels, findings and lines that
+/// exceed `digest_bytes`, and says how many. `checks`: nullopt if none were run. `exit_code`: of the program,
+/// if known.
 std::string to_digest(const DigestSink& sink, const std::optional<CheckResults>& checks = {},
                       std::optional<int> exit_code = {});
 

@@ -14,8 +14,8 @@
 namespace lynxpp::report {
 
 struct KernelFinding {
-  /// "bank-conflicts:transpose:ld.shared.f32:tile", the same after edits that leave these: rule, kernel, opcode
-  /// and object; further findings with the same ones end with "#2", "#3", ….
+  /// "bank-conflicts:transpose:ld.shared.f32:tile", the same after edits that leave these: rule, kernel,
+  /// opcode and object; further findings with the same ones end with "#2", "#3", ….
   std::string id;
   std::string rule;
   std::string kernel;  ///< mangled
