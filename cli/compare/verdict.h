@@ -13,7 +13,7 @@
 
 namespace lynxpp::cli {
 
-/// A count of which less is better.
+/// A count that should be small.
 struct CostChange {
   std::string_view name;  ///< "wavefronts"
   Both<double> value;
