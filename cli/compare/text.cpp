@@ -142,16 +142,21 @@ std::string kernel_text(const KernelChange& change, std::size_t top) {
   return text;
 }
 
-std::string lone_text(const std::string& side, const std::vector<LoneKernel>& kernels) {
+/// Returns a line for each kernel that is not in `known`, and adds it there.
+std::string lone_text(const std::string& side, const std::vector<LoneKernel>& kernels,
+                      std::set<std::string>& known) {
   std::string text;
   for (const LoneKernel& each : kernels) {
-    text += "only in " + side + ": " + title_of(*each.kernel) +
-            (each.reason.empty() ? "" : " (in the other: " + each.reason + ")") + "\n";
+    const std::string line = "only in " + side + ": " + title_of(*each.kernel) +
+                             (each.reason.empty() ? "" : " (in the other: " + each.reason + ")") + "\n";
+    if (known.insert(line).second) text += line;
   }
   return text;
 }
 
-std::string specification_text(const SpecificationChange& change, std::size_t top) {
+/// `known`: the lines about kernels of one file that other specifications have.
+std::string specification_text(const SpecificationChange& change, std::size_t top,
+                               std::set<std::string>& known) {
   const bool is_end = change.device.a.empty();
   std::string text = "\n== " + printable(change.spec);
   if (!is_end) {
@@ -164,7 +169,7 @@ std::string specification_text(const SpecificationChange& change, std::size_t to
   for (std::size_t i = 0; i < shown; ++i) text += kernel_text(change.kernels[i], top);
   if (shown != change.kernels.size())
     text += "… " + std::to_string(change.kernels.size() - shown) + " more changed kernels\n";
-  text += lone_text("A", change.only.a) + lone_text("B", change.only.b);
+  text += lone_text("A", change.only.a, known) + lone_text("B", change.only.b, known);
   return text.size() == heading ? "" : text;
 }
 
@@ -218,8 +223,9 @@ std::string to_text(const DiffResult& result, std::size_t top) {
   for (const std::string& each : result.failures) text += "FAILED, --fail-over: " + each + "\n";
   text += findings_text(result.verdict) + details;
   bool has_noise = false;
+  std::set<std::string> known;
   for (const SpecificationChange& each : result.comparison.specifications) {
-    text += specification_text(each, top);
+    text += specification_text(each, top, known);
     has_noise |= each.has_noise;
   }
   for (const std::string& each : result.comparison.only.a) text += "\nonly in A: " + printable(each) + "\n";

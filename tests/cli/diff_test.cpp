@@ -265,6 +265,13 @@ TEST_F(Verdicts, PairVersionsOfAKernelAndSumOverOthers) {
       "other");
 }
 
+TEST_F(Verdicts, AKernelOfOneRunHasOneLine) {
+  const std::string text = diff(run(100, 0) + run(50, 0, "other"), run(100, 0)).out;
+  const std::size_t first = text.find("\nonly in A: other\n");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("\nonly in A: other\n", first + 1), std::string::npos) << text;
+}
+
 TEST_F(Verdicts, HostClocksAndMultiprocessorsOfTheCpuDeviceNeverChange) {
   const auto clocks = [](const std::string& device, int cycles) {
     return R"({"record":"launch","kernel":"k","launch":0,"device":")" + device +
