@@ -69,7 +69,7 @@ struct Handler {
     sectors  ///< adds one to tallies if firstInSector() is 1
   };
   TargetKind target = TargetKind::kernel_entry;
-  InstructionFilter filter;            ///< of instruction targets
+  InstructionFilter filter;            ///< of instruction targets; for loops the source lines
   bool is_initializer = false;         ///< initialises state variables; runs before all other entry handlers
   SourceLocation location;             ///< of the target label
   std::vector<SiteValue> site_values;  ///< those that its code reads

@@ -64,7 +64,14 @@ class SiteFinder {
 
   void visit_loops(const ptx::FunctionUnit& function, std::uint32_t block) {
     const ptx::LoopNest& loops = function.analyses->loops();
-    const bool is_begun = ptx::loop_begun_by(loops, block) != ptx::no_loop;
+    const auto is_chosen_loop = [&](std::uint32_t loop) {
+      return loop != ptx::no_loop &&
+             ptx::is_chosen(loops.loops()[loop], function.graph(), function.function->body->instructions,
+                            [this](const ptx::Instruction& each) {
+                              return chooses(handler_.filter, module_, reached_.transfers, each);
+                            });
+    };
+    const bool is_begun = is_chosen_loop(ptx::loop_begun_by(loops, block));
     if (handler_.target == cod::TargetKind::loop_iteration) {
       if (is_begun) add(function, block, first_of(function, block));
       return;
@@ -72,8 +79,9 @@ class SiteFinder {
     const bool is_entry = handler_.target == cod::TargetKind::loop_entry;
     if (is_entry && block == 0 && is_begun) add(function, block, first_of(function, block));
     for (const ptx::LoopEdge& edge : ptx::loop_edges(function.graph(), loops, block)) {
-      const std::size_t times = is_entry ? (edge.entered != ptx::no_loop ? 1 : 0) : edge.left.size();
-      for (std::size_t i = 0; i < times; ++i) add(function, block, last_of(function, block));
+      const auto times = is_entry ? (is_chosen_loop(edge.entered) ? 1 : 0)
+                                  : std::ranges::count_if(edge.left, is_chosen_loop);
+      for (std::ptrdiff_t i = 0; i < times; ++i) add(function, block, last_of(function, block));
     }
   }
 
@@ -142,7 +150,14 @@ class SiteFinder {
   // ---- why nothing matches
 
   std::string hint() const {
-    if (cod::is_at_loop(handler_.target)) return "the kernel has no loops";
+    if (cod::is_at_loop(handler_.target)) {
+      const bool has_loops = std::ranges::any_of(reached_.instrumented(), [](const ptx::FunctionUnit& each) {
+        return !each.analyses->loops().loops().empty();
+      });
+      if (!has_loops) return "the kernel has no loops";
+      const std::string text = hint_of_sources(handler_.filter);
+      return text.empty() ? "no loop begins or repeats in these lines" : text;
+    }
     if (!cod::is_instruction(handler_.target)) return "the kernel never exits";
     const cod::InstructionFilter& filter = handler_.filter;
     if (std::string text = hint_of_labels(filter); !text.empty()) return text;

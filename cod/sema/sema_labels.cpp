@@ -56,8 +56,11 @@ bool Analyser::resolve_labels(const Item& item, HandlerBody& body, bool& is_repo
   program_.uses_transfer_labels |= body.handler.filter.transfers != 0;
   for (const Label& label : item.labels) {
     const bool is_filter = label.name != "KERNEL" && !example_of(label.name).empty();
-    if (is_filter && !is_instruction(body.handler.target))
-      error(label.position, "the filter " + label.name + " needs the target ON_INSTRUCTION",
+    const bool selects_loops = label.name == "SOURCE" && is_at_loop(body.handler.target);
+    if (is_filter && !selects_loops && !is_instruction(body.handler.target))
+      error(label.position,
+            "the filter " + label.name + " needs the target ON_INSTRUCTION" +
+                (label.name == "SOURCE" ? " or a loop target" : ""),
             "write 'ON_INSTRUCTION: " + label.name + "(...): { ... }'");
   }
   return is_known;

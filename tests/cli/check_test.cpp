@@ -180,6 +180,26 @@ TEST(Explain, HandlerWithoutASiteGetsAHint) {
   EXPECT_EQ(hint_of("BRANCH: OPCODE(\"ld.*\")"), "no instruction matches all of the handler's filters");
 }
 
+TEST(Explain, LoopsAreChosenByLine) {
+  const TemporaryFolder folder;
+  const std::string ptx =
+      folder.write("k.ptx",
+                   ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"src/k.cu\"\n"
+                   ".visible .entry k()\n{\n.reg .pred %p<2>;\n.loc 1 4 1\nbegin:\n  mov.pred %p1, 0;\n"
+                   "  .loc 1 5 1\n  @%p1 bra begin;\n  ret;\n}\n");
+  const auto explained = [&](const std::string& handler) {
+    const std::string spec = folder.write("s.cod", handler + ": { }\n");
+    return lynxpp({"check", spec, "--explain", ptx, "-k", "k"}).out;
+  };
+  for (const std::string target : {"ON_LOOP_ENTRY", "ON_LOOP_ITERATION", "ON_LOOP_EXIT"}) {
+    EXPECT_THAT(explained(target + ": SOURCE(\"k.cu\", 5)"), HasSubstr(": 1 site\n")) << target;
+    EXPECT_THAT(explained(target + ": SOURCE(\"k.cu\", 6, 9)"),
+                HasSubstr("0 sites\n  hint: no instruction comes from these lines; the kernel's files are "
+                          "src/k.cu"))
+        << target;
+  }
+}
+
 TEST(Explain, JsonHasTheSameSites) {
   const TemporaryFolder folder;
   const std::string ptx = folder.write("k.ptx", two_kernels);

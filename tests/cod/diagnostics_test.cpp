@@ -336,6 +336,8 @@ const Refused refused[] = {
     {"ON_INSTRUCTION: OPCODE(1): { int x; }", "OPCODE needs a string"},
     {"ON_INSTRUCTION: MEM_READ(1): { int x; }", "MEM_READ takes no arguments"},
     {"ON_INSTRUCTION: SOURCE(\"a.cu\"): { int x; }", "SOURCE needs a positive constant"},
+    {"ON_KERNEL_EXIT: SOURCE(\"a.cu\", 4): { int x; }",
+     "the filter SOURCE needs the target ON_INSTRUCTION or a loop target"},
     {"ON_INSTRUCTION: SOURCE(\"a.cu\", 4, 3): { int x; }", "the last line is before the first"},
     {"ON_KERNEL_EXIT: EVERY(0): { int x; }", "EVERY needs a positive constant"},
     {"ON_KERNEL_EXIT: SAMPLE_WARPS(-1): { }", "SAMPLE_WARPS needs a positive constant"},

@@ -24,6 +24,15 @@ std::uint32_t loop_begun_by(const LoopNest& loops, std::uint32_t block) {
   return inner != no_loop && loops.loops()[inner].header == block ? inner : no_loop;
 }
 
+bool is_chosen(const Loop& loop, const ControlFlowGraph& graph, const std::vector<Instruction>& instructions,
+               const std::function<bool(const Instruction&)>& chooses) {
+  const auto has_chosen = [&](std::uint32_t block) {
+    const BasicBlock& range = graph.blocks[block];
+    return std::any_of(instructions.begin() + range.begin, instructions.begin() + range.end, chooses);
+  };
+  return has_chosen(loop.header) || std::ranges::any_of(loop.latches, has_chosen);
+}
+
 bool begins_after(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,
                   std::uint32_t block) {
   return !loops.contains(loop, block) &&

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ptx/analysis/flow/control_flow_graph.h"
 #include "ptx/analysis/flow/loops.h"
+#include "ptx/ir/module.h"
 
 namespace lynxpp::ptx {
 
@@ -25,6 +27,11 @@ std::vector<LoopEdge> loop_edges(const ControlFlowGraph& graph, const LoopNest& 
 
 /// Returns the loop whose header is the block, or no_loop.
 std::uint32_t loop_begun_by(const LoopNest& loops, std::uint32_t block);
+
+/// True if `chooses` an instruction of the loop's header or of a block that branches back to it: these have the
+/// source line of the loop statement.
+bool is_chosen(const Loop& loop, const ControlFlowGraph& graph, const std::vector<Instruction>& instructions,
+               const std::function<bool(const Instruction&)>& chooses);
 
 /// True if an edge to the block exits the loop.
 bool begins_after(const ControlFlowGraph& graph, const LoopNest& loops, std::uint32_t loop,

@@ -8,6 +8,7 @@
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/frame.h"
 #include "ptx/passes/probes/carry_flag.h"
+#include "ptx/passes/probes/loop_edges.h"
 #include "ptx/passes/probes/loop_sites.h"
 #include "ptx/passes/probes/outline.h"
 #include "ptx/passes/probes/routine_copies.h"
@@ -45,7 +46,7 @@ class FunctionSplicer {
         words_(unit, function, copies_),
         loops_(unit, function, copies_.values(),
                [this](ProbePoint point, std::uint32_t loop, std::uint32_t block, CodeBuilder& code) {
-                 add_probes({point, block, nullptr, 0, nullptr, loop}, code);
+                 add_loop_probes({point, block, nullptr, 0, nullptr, loop}, code);
                }) {}
 
   void run() {
@@ -266,6 +267,15 @@ class FunctionSplicer {
   void add_probes(const Site& site, CodeBuilder& code, bool initializers = false) {
     for (Probe& probe : unit_.spliced.probes) {
       if (probe.enabled && probe.point == site.point && probe.is_initializer == initializers)
+        copies_.add_prepared(probe, site, code);
+    }
+  }
+
+  void add_loop_probes(const Site& site, CodeBuilder& code) {
+    const Loop& loop = function_.analyses->loops().loops()[site.loop];
+    for (Probe& probe : unit_.spliced.probes) {
+      if (probe.enabled && probe.point == site.point &&
+          (!probe.matches || is_chosen(loop, function_.graph(), body_.instructions, probe.matches)))
         copies_.add_prepared(probe, site, code);
     }
   }

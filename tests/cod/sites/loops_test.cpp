@@ -67,6 +67,38 @@ done:
   EXPECT_THAT(measured.results.at("first_trips"), ElementsAre(0, 0, 0, 0, 0, 0));
 }
 
+TEST(Loops, SourceLinesSelectThem) {
+  const Measured measured = measure_module(
+      "global unsigned long entered[BASIC_BLOCKS]; global unsigned long begun[BASIC_BLOCKS];\n"
+      "global unsigned long left[BASIC_BLOCKS];\n"
+      "ON_LOOP_ENTRY: SOURCE(\"k.cu\", 2): { entered[loopId()] += 1; }\n"
+      "ON_LOOP_ITERATION: SOURCE(\"k.cu\", 3, 4): { begun[loopId()] += 1; }\n"
+      "ON_LOOP_EXIT: SOURCE(\"other.cu\", 2): SOURCE(\"k.cu\", 3): { left[loopId()] += 1; }\n",
+      eight_threads,
+      kernel(R"(
+  mov.u32 %r2, 0;
+  .loc 1 1 0
+outer:
+  mov.u32 %r3, 0;
+inner:
+  .loc 1 3 0
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p1, %r3, %r1;
+  @%p1 bra inner;
+  .loc 1 2 0
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p3, %r2, 3;
+  @%p3 bra outer;
+  ret;
+)",
+             ".file 1 \"src/k.cu\"\n"));
+  ASSERT_EQ(measured.failure, "");
+  // Line 2 repeats the outer loop, and lines 3 and 4 are the inner one.
+  EXPECT_THAT(measured.results.at("entered"), ElementsAre(0, 8, 0, 0, 0));
+  EXPECT_THAT(measured.results.at("begun"), ElementsAre(0, 0, 87, 0, 0));
+  EXPECT_THAT(measured.results.at("left"), ElementsAre(0, 0, 24, 0, 0));
+}
+
 TEST(Loops, AreLeftByJumpsFallThroughAndReturn) {
   const Measured measured = measure_module(counts, eight_threads, kernel(R"(
   mov.u32 %r2, 0;
