@@ -194,12 +194,12 @@ def _records_of(worker, reply):
         if record["record"] == "process":
             worker.process = record
         elif record["record"] == "sites":
-            worker.sites[record["table"]] = record
+            worker.sites[record["kernel"], record["table"]] = record
         else:
             records.append(record)
     if not any(record["record"] == "launch" for record in records):
         return None
-    tables = {record.get("sites") for record in records} - {None}
+    tables = {(record["kernel"], record["sites"]) for record in records if "sites" in record}
     sites = [worker.sites[table] for table in sorted(tables) if table in worker.sites]
     return [worker.process, *sites, *records]
 

@@ -260,6 +260,15 @@ class Records(unittest.TestCase):
             (sites,) = run.sites()  # also in the second call
             self.assertEqual([site["opcode"] for site in sites.instructions()][-2], "st.global.u32")
 
+    def test_have_the_instructions_of_their_own_kernel(self):
+        store = "ld.param.u64 %a1, [to];\nst.global.u32 [%a1], {};"
+        kernels = {name: module(store.format(value), ".param .u64 to", name=name) for name, value in (("one", "%r1"), ("two", "%r2"))}
+        kernels["two"] = kernels["two"].replace("st.global", "mov.u32 %r2, 5;\nst.global")
+        for name in ("one", "two", "one"):
+            run = lynxpp.run_ptx(kernels[name], 1, 32, [bytearray(4)], spec="memory_efficiency")
+            (sites,) = run.sites()
+            self.assertEqual((sites.kernel, len(list(sites.instructions()))), (name, 3 if name == "one" else 4))
+
     def test_of_a_file_in_the_current_folder(self):
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
