@@ -54,5 +54,6 @@ int top(const ControlArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);
+int why(const ControlArguments& arguments);
 
 }  // namespace lynxpp::cli

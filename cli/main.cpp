@@ -64,6 +64,7 @@ struct Dispatcher {
       case Command::status: return lynxpp::cli::status(arguments);
       case Command::top: break;
     }
+      case Command::why: return lynxpp::cli::why(arguments);
     return lynxpp::cli::top(arguments);
   }
 };

@@ -11,6 +11,7 @@
 
 #include "cli/child.h"
 #include "cli/commands.h"
+#include "cli/control/why.h"
 #include "cli/diagnostics.h"
 #include "cli/exit_code.h"
 #include "cli/preload.h"
@@ -58,11 +59,20 @@ Status check(const RunArguments& arguments) {
 }
 
 /// Returns the specifications from the options, else from the environment.
-Result<std::string> wanted_specifications(const RunArguments& arguments) {
+Result<std::string> chosen_specifications(const RunArguments& arguments) {
   if (arguments.specifications.empty() && arguments.one_liners.empty())
     return option_or_variable({}, "-s", "LYNXPP_SPEC").text;
   const Result<std::vector<std::string>> names = with_texts(arguments.specifications, arguments.one_liners);
   return names ? specification_list(*names) : Result<std::string>(names.error());
+}
+
+/// Same, with those that other options need.
+Result<std::string> wanted_specifications(const RunArguments& arguments) {
+  Result<std::string> list = chosen_specifications(arguments);
+  const bool is_complete =
+      !list || arguments.hang == 0 || list->find(hang_specification) != std::string::npos;
+  if (is_complete) return list;
+  return (trim(*list).empty() ? "" : *list + ",") + hang_specification;
 }
 
 /// Makes the program itself, but none of its children, report at exit that no launch was seen. It learns of
@@ -151,6 +161,7 @@ int run(const RunArguments& arguments) {
     print_warning("'" + program.path + "' " + obstacle + "; nothing will be measured" +
                   (attaches_itself ? ", and the functions of lynxpp.h report that lynxpp is missing" : ""));
   }
+  if (arguments.hang != 0) watch_for_hang(::getpid(), arguments.hang);
   if (obstacle.empty() || trim(*specifications).empty()) return execute(program.path, arguments.command);
   const int exit_code = run_in_terminal(program.path, arguments.command);
   return exit_code == exit_success ? exit_nothing_measured : exit_code;

@@ -25,6 +25,10 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->add_option("--start", arguments.start,
                   "Measure only within EVENT: profiler (cuProfilerStart) or range=NAME")
       ->type_name("EVENT");
+  run->add_option("--hang", arguments.hang,
+                  "If a kernel runs longer, print where its warps wait (`lynxpp why`)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 1000000).description(""));
   run->add_flag("--timing", arguments.timing,
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->add_flag("--per-launch", arguments.per_launch,

@@ -109,6 +109,8 @@ struct LaunchView {
   /// Launches that added to `arrays`: BLOCKS, WARPS and THREADS are those of all of them. More than 1 only
   /// with Specification::added_results().
   std::uint64_t launches = 1;
+  /// The launch is not over: its arrays have current values, and nothing that is emitted is kept.
+  bool is_running = false;
   std::uint64_t shared_words = 0;  ///< LaunchExtents::shared_words
   std::uint64_t device_words = 0;
   std::vector<MemoryArray> shared_arrays, device_arrays;  ///< arrays that own the words

@@ -83,6 +83,7 @@ class CompiledSpecification final : public Specification {
   const std::vector<TraceStream>& streams() const override { return streams_; }
   bool lists_arrays() const override { return program_->lists_arrays; }
   bool emits_addresses() const override { return program_->emits_addresses; }
+  bool asks_if_running() const override { return program_->asks_if_running; }
   bool uses_transfer_labels() const override { return program_->uses_transfer_labels; }
   const std::optional<std::vector<AddedResult>>& added_results() const override {
     return program_->added_results;

@@ -21,6 +21,7 @@ inline constexpr std::size_t longest_reply = std::size_t{4} << 20;
 inline constexpr char attach_begin[] = "{\"attach\":";
 inline constexpr char detach_request[] = "{\"detach\":{}}";
 inline constexpr char status_request[] = "{\"status\":{}}";
+inline constexpr char why_request[] = "{\"why\":{}}";
 
 /// A path that fits the address of a socket.
 struct SocketPath {

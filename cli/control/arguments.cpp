@@ -45,6 +45,13 @@ void add_control(CLI::App& app, ControlArguments& arguments) {
   status->footer(
       "Counts launches since the program started, and those with a specification attached.\n"
       "The exit code is as for `lynxpp attach`.");
+  CLI::App* const why = add_control_command(app, "why", "Show where the warps of running kernels wait",
+                                            Command::why, arguments);
+  why->footer(
+      "For a program that hangs: each instrumented launch that is not over. With the specification\n"
+      "hang_location, attached before the launch, also how many of its warps wait at which barrier or are\n"
+      "in which loop. The exit code is as for `lynxpp attach`, or 3 if no instrumented launch is running.\n\n"
+      "Example: lynxpp run -s hang_location -- ./app & sleep 60; lynxpp why $!");
   CLI::App* const top = add_control_command(app, "top", "Show rates and the busiest kernels every second",
                                             Command::top, arguments);
   top->add_flag("--once", arguments.once, "Watch for one second, print the result and exit");

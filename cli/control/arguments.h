@@ -1,4 +1,4 @@
-// The command lines of `lynxpp attach`, `detach`, `status` and `top`.
+// The command lines of `lynxpp attach`, `detach`, `status`, `why` and `top`.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@ class App;
 
 namespace lynxpp::cli {
 
-/// `lynxpp attach`, `detach`, `status` and `top`.
+/// `lynxpp attach`, `detach`, `status`, `why` and `top`.
 struct ControlArguments {
-  enum class Command { attach, detach, status, top };
+  enum class Command { attach, detach, status, why, top };
   std::optional<Command> command;
   int process = 0;
   std::vector<std::string> specifications;  ///< attach
@@ -22,7 +22,7 @@ struct ControlArguments {
   bool once = false;                        ///< top
 };
 
-/// Adds the four commands; parsing one of them sets `arguments.command`.
+/// Adds the commands; parsing one of them sets `arguments.command`.
 void add_control(CLI::App& app, ControlArguments& arguments);
 
 }  // namespace lynxpp::cli

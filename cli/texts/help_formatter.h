@@ -41,6 +41,7 @@ class HelpFormatter : public CLI::Formatter {
         {"detach", "lynxpp detach PID"},
         {"status", "lynxpp status PID"},
         {"top", "lynxpp top [OPTIONS] PID"},
+        {"why", "lynxpp why PID"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
   }

@@ -451,7 +451,8 @@ bool has_addable_storage(const Program& program) {
   };
   return program.collections.empty() && program.host_initial.empty() && program.ends.empty() &&
          program.folds.empty() && program.every_launch == 1 && !program.lists_arrays &&
-         !program.finds_allocations && std::ranges::all_of(program.arrays, is_addable);
+         !program.finds_allocations && !program.asks_if_running &&
+         std::ranges::all_of(program.arrays, is_addable);
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ Type Analyser::api_call(Expression& expression, const ApiFunction& named) {
 /// Checks the arguments; their number is already correct.
 Type Analyser::call_by_arguments(Expression& expression, const ApiFunction& api) {
   switch (api.arguments) {
-    case ApiArguments::none: break;
+    case ApiArguments::none: program_.asks_if_running |= api.api == Api::is_running; break;
     case ApiArguments::condition: static_cast<void>(value(*expression.operands[0])); break;
     case ApiArguments::value: return warp_value_call(expression, api);
     case ApiArguments::bits:

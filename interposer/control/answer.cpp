@@ -50,6 +50,21 @@ std::string text_of_status(SessionStatus status, const ProcessFacts& process) {
   return text_of(told);
 }
 
+std::string text_of_running(Session& session) {
+  const Result<std::vector<RunningLaunch>> launches = session.running();
+  if (!launches) return refusal(launches.error().diagnostics.front().message);
+  json running = json::array();
+  for (const RunningLaunch& each : *launches) {
+    running.push_back({{"kernel", each.kernel},
+                       {"launch", each.launch},
+                       {"grid", each.grid},
+                       {"block", each.block},
+                       {"seconds", each.seconds},
+                       {"findings", each.findings}});
+  }
+  return text_of({{"specifications", session.status().specifications}, {"running", std::move(running)}});
+}
+
 /// Returns a member that must be a string; null if it is missing or not a string.
 const std::string* text_in(const json& object, const char* name) {
   const auto found = object.find(name);
@@ -84,6 +99,7 @@ Answer answer(Session& session, std::string_view request, const ProcessFacts& pr
   const json& asked = *parsed;
   const std::string& what = asked.begin().key();
   if (what == "status") return {text_of_status(session.status(), process), {}};
+  if (what == "why") return {text_of_running(session), {}};
   if (what == "attach") {
     if (const auto problem = attach_as_asked(session, *asked.begin())) return {refusal(*problem), {}};
   } else if (what == "detach") {

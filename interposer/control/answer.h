@@ -4,8 +4,11 @@
 //                                                        LYNXPP_KERNELS, which is the default
 //   {"detach":{}}
 //   {"status":{}}
+//   {"why":{}}
 //
-// The answer is the resulting status (answer.cpp), or {"error":TEXT} if nothing changed.
+// The answer is the resulting status (answer.cpp), or {"error":TEXT} if nothing changed; to "why"
+// {"specifications":[…],"running":[LAUNCH,…]} with a LAUNCH as in
+// {"kernel":…,"launch":N,"grid":[…],"block":[…],"seconds":N,"findings":[…]}.
 #pragma once
 
 #include <cstdint>

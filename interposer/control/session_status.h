@@ -25,4 +25,14 @@ struct SessionStatus {
   std::vector<KernelStatus> seen;
 };
 
+/// An instrumented launch that is not over.
+struct RunningLaunch {
+  std::string kernel;        ///< mangled
+  std::uint64_t launch = 0;  ///< its number
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  double seconds = 0;                 ///< since it was requested
+  std::vector<std::string> findings;  ///< printed by specifications that call isRunning()
+};
+
 }  // namespace lynxpp::interposer

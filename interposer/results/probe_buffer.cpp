@@ -19,6 +19,12 @@ bool can_be_kept(const cod::GlobalArray& array) {
 
 }  // namespace
 
+std::pair<std::uint64_t, std::uint64_t> ProbeLayout::part_of(std::size_t specification) const {
+  const std::uint64_t begin = specifications[specification].dropped;
+  const bool is_last = specification + 1 == specifications.size();
+  return {begin, (is_last ? bytes : specifications[specification + 1].dropped) - begin};
+}
+
 std::vector<std::span<std::byte>> ProbeLayout::arrays_of(std::size_t specification,
                                                          std::span<std::byte> buffer) const {
   std::vector<std::span<std::byte>> spans;

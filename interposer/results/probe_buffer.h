@@ -47,6 +47,8 @@ struct ProbeLayout {
   /// refers to.
   std::vector<device::BufferWrite> writes() const;
 
+  /// Returns the offset and the size of a specification's part.
+  std::pair<std::uint64_t, std::uint64_t> part_of(std::size_t specification) const;
   std::vector<std::span<std::byte>> arrays_of(std::size_t specification, std::span<std::byte> buffer) const;
   /// The first count sums up drops that do not belong to checked_accesses().
   std::vector<std::uint64_t> dropped(std::size_t specification, std::span<const std::byte> buffer) const;

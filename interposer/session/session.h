@@ -80,6 +80,10 @@ class Session {
   /// Returns the current status. Delays launches no more than other launches do.
   SessionStatus status();
 
+  /// Returns the instrumented launches that are not over, oldest first; not those in graphs. Fails if another
+  /// thread collects results for too long.
+  Result<std::vector<RunningLaunch>> running();
+
   /// Makes the launch with the instrumented variant. Another thread collects its results later. Returns false
   /// if the caller must make the original launch (the coverage record says why).
   ///
@@ -372,6 +376,9 @@ class Session {
   static void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes);
   static void note_estimates(const Pending& pending, const cod::Specification& specification,
                              std::vector<std::string>& notes);
+  /// Returns a specification's view of the launch, without the functions that receive what it emits.
+  static cod::LaunchView view_of(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
+                                 const cod::LaunchView& launched);
   void report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                             const cod::LaunchView& launched);
   /// Returns the number of its site table, which is written once.

@@ -238,8 +238,11 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   std::array<std::uint64_t, 64> few;
   std::vector<std::uint64_t> many(asked.size() > few.size() ? asked.size() : 0);
   const std::span<std::uint64_t> words = many.empty() ? std::span(few).first(asked.size()) : std::span(many);
+  Result<std::unique_ptr<LiveArrays>> live = LiveArrays::make(plan.attached->specifications, layout, device);
+  if (!live) return live.error();
   std::ranges::transform(asked, words.begin(), [&](const engine::ProbeWord& word) {
-    return probe_word(word, layout, (*buffer)->address(), kept);
+    const std::uint64_t value = probe_word(word, layout, (*buffer)->address(), kept);
+    return *live == nullptr ? value : (*live)->word(word, value);
   });
   if (configuration_.timing != Timing::off)
     note_resources(seen, device, launch, variant_launch, kernel.variant.get());
@@ -247,6 +250,7 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
     if (Status written = device.write(**buffer, each.offset, each.bytes, launch); !written) return written;
   }
   if (Status begun = begin_streams(*pending, device, **buffer, launch); !begun) return begun;
+  pending->live = std::move(*live);
   Status launched =
       device.launch(*kernel.variant, variant_launch, kernel.instrumented.parameters, words, **buffer);
   if (!launched) return launched;
@@ -283,6 +287,7 @@ void Session::take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buff
     if (worker_ != nullptr) worker_->wake();
     return;
   }
+  static_cast<void>(pending->live.release());  // the kernel may still write it
   const std::string reason = first_message(readback.error());
   ++seen.lost;
   add_once(coverage.notes, "results lost: " + reason);

@@ -208,6 +208,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
 void Session::report(Pending& pending, std::span<std::byte> bytes, std::span<const CounterPage> pages) {
   const Plan& plan = *pending.plan;
   add_times(pending);
+  if (pending.live != nullptr) pending.live->copy_to(bytes);
   if (pending.plan->variant == nullptr) return;  // an original that was timed
   if (configuration_.times_only()) return;
   const double milliseconds = max_milliseconds(*pending.readback, pending.begin);
@@ -285,6 +286,21 @@ void Session::note_estimates(const Pending& pending, const cod::Specification& s
   }
 }
 
+cod::LaunchView Session::view_of(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
+                                 const cod::LaunchView& launched) {
+  const Plan& plan = *pending.plan;
+  cod::LaunchView view = launched;
+  view.kernel = plan.seen->coverage.kernel;
+  view.sites = plan.site_table.get();
+  view.arrays = plan.layout.arrays_of(index, bytes);
+  view.device = plan.device.name;
+  view.multiprocessors = plan.device.multiprocessors;
+  view.compute_capability = static_cast<std::uint32_t>(plan.device.compute_capability);
+  view.launch = pending.launch;
+  view.launches = pending.launches;
+  return view;
+}
+
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                                    const cod::LaunchView& launched) {
   const Plan& plan = *pending.plan;
@@ -300,15 +316,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   record.place = pending.place;
   record.place->module = plan.module;
 
-  cod::LaunchView view = launched;
-  view.kernel = record.kernel;
-  view.sites = plan.site_table.get();
-  view.arrays = plan.layout.arrays_of(index, bytes);
-  view.device = record.device;
-  view.multiprocessors = plan.device.multiprocessors;
-  view.compute_capability = static_cast<std::uint32_t>(plan.device.compute_capability);
-  view.launch = pending.launch;
-  view.launches = pending.launches;
+  cod::LaunchView view = view_of(pending, index, bytes, launched);
   view.host = plan.attached->host[index];
   plan.attached->has_launches = true;
   view.emit = [&](cod::Emitted emitted) { record.results.push_back(result_of(std::move(emitted))); };

@@ -16,6 +16,7 @@
 #include "instrumentors/catalogue.h"
 #include "interposer/results/emitted.h"
 #include "interposer/results/launched_words.h"
+#include "interposer/results/live_arrays.h"
 #include "interposer/results/probe_buffer.h"
 #include "interposer/session/session.h"
 #include "support/recycled.h"
@@ -244,6 +245,7 @@ struct Session::Pending : Recycled<Pending> {
   bool counters_may_have_wrapped = false;
   bool indices_may_have_wrapped = false;
   std::unique_ptr<LaunchStreams> streams;  ///< null: none. Destroyed after the readback
+  std::unique_ptr<LiveArrays> live;        ///< likewise
   std::unique_ptr<device::Readback> readback;
 };
 

@@ -87,7 +87,8 @@ def prepare(root, build_folder, target, jobs):
     subprocess.run([nvcc, "-O2", "-o", tree / "examples" / "launch_rate", root / "bench" / "launch_rate.cu"], check=True)
     shutil.copytree(root / "scripts" / "gpu", tree / "gpu", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(root / "scripts" / "gpu-check", tree / "gpu-check")
-    for script in (root / "tests" / "end_to_end" / "harness.py", root / "scripts" / "conformance"):
+    tests = root / "tests" / "end_to_end"
+    for script in (tests / "harness.py", tests / "programs" / "hanging.py", root / "scripts" / "conformance"):
         if script.is_file():
             shutil.copy(script, tree / "gpu" / script.name)
     shutil.copytree(root / "python" / "lynxpp", tree / "gpu" / "lynxpp", ignore=shutil.ignore_patterns("__pycache__"))

@@ -15,5 +15,5 @@ def check_counts(spec, records, record, counted):
     if spec in site_checks.CHECKS:
         site_checks.CHECKS[spec](what, record, counted, sites)
     if spec in place_checks.CHECKS:
-        place_checks.CHECKS[spec](what, record, counted, sites if spec != "warp_timeline" else None)
+        place_checks.CHECKS[spec](what, record, counted, sites if spec not in ("warp_timeline", "hang_location") else None)
     return spec in CHECKED

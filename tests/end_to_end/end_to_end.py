@@ -200,7 +200,7 @@ def check_spec(build, app, spec, wide, environment):
             if name in site_checks.CHECKS:
                 site_checks.CHECKS[name](what, record, launch, site_checks.Sites(records.sites_of(record)))
             if name in place_checks.CHECKS:
-                has_sites = name != "warp_timeline"
+                has_sites = name not in ("warp_timeline", "hang_location")
                 place_checks.CHECKS[name](what, record, launch, site_checks.Sites(records.sites_of(record)) if has_sites else None)
             if name in word_checks.CHECKS and not (app in THREADED and name == "device_memory_profile"):
                 word_checks.CHECKS[name](what, record, launch)

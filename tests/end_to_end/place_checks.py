@@ -82,6 +82,12 @@ def check_warp_timeline(what, record, launch, sites):
     demand_equal(f"{what}: nanoseconds", record["results"]["nanoseconds"], max(ends) - min(begins))
 
 
+def check_hang_location(what, record, launch, sites):
+    warps = product(launch["grid"]) * -(-product(launch["block"]) // 32)
+    demand_equal(f"{what}: finished warps", record["results"]["finished_warps"], warps)
+    demand_equal(f"{what}: unfinished warps", record["results"]["unfinished_warps"], 0)
+
+
 def is_traced(site):
     """Returns true if memory_trace contains accesses of the instruction, judging by its opcode alone."""
     name, *modifiers = (word.split("::")[0] for word in site["opcode"].split("."))  # "param::entry"
@@ -182,4 +188,5 @@ CHECKS = {
     "call_counts": check_call_counts,
     "value_check": check_value_check,
     "warp_timeline": check_warp_timeline,
+    "hang_location": check_hang_location,
 }

@@ -347,6 +347,7 @@ std::uint64_t launch_value(const HostRun& run, Api api) {
     case Api::multiprocessor_count: return launch.multiprocessors;
     case Api::compute_capability: return launch.compute_capability;
     case Api::launch_index: return launch.launch;
+    case Api::is_running: return launch.is_running ? 1 : 0;
     case Api::kernel_name: return std::bit_cast<std::uint64_t>(&run.kernel_name);
     case Api::device_name: return std::bit_cast<std::uint64_t>(&run.device_name);
     default: return 0;

@@ -28,8 +28,8 @@ std::vector<LoopEdge> loop_edges(const ControlFlowGraph& graph, const LoopNest& 
 /// Returns the loop whose header is the block, or no_loop.
 std::uint32_t loop_begun_by(const LoopNest& loops, std::uint32_t block);
 
-/// True if `chooses` an instruction of the loop's header or of a block that branches back to it: these have the
-/// source line of the loop statement.
+/// True if `chooses` is true for an instruction of the loop's header or of a block that branches back to it:
+/// these have the source line of the loop statement.
 bool is_chosen(const Loop& loop, const ControlFlowGraph& graph, const std::vector<Instruction>& instructions,
                const std::function<bool(const Instruction&)>& chooses);
 

@@ -1,0 +1,13 @@
+// Describes the running kernels of a process.
+#pragma once
+
+namespace lynxpp::cli {
+
+/// The specification that stores where warps are.
+inline constexpr char hang_specification[] = "hang_location";
+
+/// Starts a process that, once a kernel of `process` has run for so long, prints where its warps wait on
+/// standard error and ends. It also ends with `process`.
+void watch_for_hang(int process, int seconds);
+
+}  // namespace lynxpp::cli
