@@ -98,6 +98,7 @@ Subcommands add_subcommands(CLI::App& app) {
   add(app, subcommands, add_diff);
   add(app, subcommands, add_check);
   add(app, subcommands, add_check_run);
+  add(app, subcommands, add_triton);
   add(app, subcommands, add_instrument);
   add(app, subcommands, add_ptx);
   add(app, subcommands, add_advise);
@@ -114,6 +115,7 @@ struct ProgramOf {
   std::vector<std::string>* operator()(RunArguments& run) const { return &run.command; }
   std::vector<std::string>* operator()(RecordArguments& record) const { return &record.run.command; }
   std::vector<std::string>* operator()(CheckRunArguments& check_run) const { return &check_run.command; }
+  std::vector<std::string>* operator()(TritonArguments& triton) const { return &triton.command; }
   std::vector<std::string>* operator()(BenchArguments& bench) const { return &bench.command; }
   std::vector<std::string>* operator()(QualityArguments& quality) const { return &quality.command; }
   std::vector<std::string>* operator()(BandArguments& band) const { return &band.command; }
@@ -171,6 +173,9 @@ struct MistakeIn {
   }
   std::string operator()(const CheckRunArguments& check_run) const {
     return check_run.command.empty() ? "no program to run" : "";
+  }
+  std::string operator()(const TritonArguments& triton) const {
+    return triton.command.empty() ? "no program to run" : "";
   }
   std::string operator()(const QualityArguments& quality) const {
     return quality.command.empty() ? "no program to measure" : "";

@@ -22,11 +22,14 @@ struct RecordArguments;
 struct ReportArguments;
 struct RunArguments;
 struct TraceArguments;
+struct TritonArguments;
 
 /// Returns only if the program could not be started.
 int run(const RunArguments& arguments);
 /// Runs the program and shows what its records say.
 int record(const RecordArguments& arguments);
+/// Runs the Triton kernels of a Python program on the cpu device and shows what was found.
+int triton(const TritonArguments& arguments);
 int check_run(const CheckRunArguments& arguments);
 int bench(const BenchArguments& arguments);
 int characterize(const CharacterizeArguments& arguments);
@@ -51,9 +54,9 @@ int attach(const ControlArguments& arguments);
 int detach(const ControlArguments& arguments);
 int status(const ControlArguments& arguments);
 int top(const ControlArguments& arguments);
+int why(const ControlArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);
-int why(const ControlArguments& arguments);
 
 }  // namespace lynxpp::cli

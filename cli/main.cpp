@@ -19,6 +19,9 @@ struct Dispatcher {
   int operator()(const lynxpp::cli::RecordArguments& arguments) const {
     return lynxpp::cli::record(arguments);
   }
+  int operator()(const lynxpp::cli::TritonArguments& arguments) const {
+    return lynxpp::cli::triton(arguments);
+  }
   int operator()(const lynxpp::cli::CheckRunArguments& arguments) const {
     return lynxpp::cli::check_run(arguments);
   }
@@ -61,10 +64,10 @@ struct Dispatcher {
     switch (arguments.command.value()) {
       case Command::attach: return lynxpp::cli::attach(arguments);
       case Command::detach: return lynxpp::cli::detach(arguments);
+      case Command::why: return lynxpp::cli::why(arguments);
       case Command::status: return lynxpp::cli::status(arguments);
       case Command::top: break;
     }
-      case Command::why: return lynxpp::cli::why(arguments);
     return lynxpp::cli::top(arguments);
   }
 };

@@ -69,6 +69,35 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   return record;
 }
 
+CLI::App* add_triton(CLI::App& app, TritonArguments& arguments) {
+  CLI::App* triton = app.add_subcommand("triton", "Run a program's Triton kernels without a GPU");
+  add_specifications(*triton, arguments.specifications, false,
+                     "Replaces the usual specifications; comma-separated or repeated");
+  triton
+      ->add_option("-o,--output", arguments.output,
+                   "The record file, replaced (default: lynxpp-PROGRAM.jsonl)")
+      ->type_name("FILE");
+  triton->add_option("-c,--checks", arguments.checks, "List of memory,race,init,sync, or none (default: all)")
+      ->type_name("LIST");
+  triton
+      ->add_option("--error-exit", arguments.error_exit,
+                   "Exit with CODE if a check finds something (default: the program's code)")
+      ->type_name("CODE")
+      ->check(CLI::Range(1, 255).description(""));
+  add_compute_capability(*triton, arguments.sm, "Compute capability to compile for (default: 89)");
+  triton->add_option("--python", arguments.python, "The Python that has Triton (default: python3)")
+      ->type_name("PROGRAM");
+  triton->footer(
+      "Triton compiles the kernels, which needs no GPU; the cpu device runs each launch with its tensors,\n"
+      "which are on the host, and counts it with instruction_count and memory_efficiency. The first launch\n"
+      "of each kernel and grid is checked as by `lynxpp check-run`. Autotuning takes the first\n"
+      "configuration; times are NaN. For compute capability 90, kernels with matrix products use wgmma,\n"
+      "which the cpu device does not support. The exit code is the program's, or 2: Triton is missing or\n"
+      "wrong usage; 3: no kernel was launched; 126 and 127: the Python cannot be started.\n\n"
+      "Example: lynxpp triton softmax.py");
+  return triton;
+}
+
 CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
   CLI::App* report = app.add_subcommand("report", "Show records as findings, a table, CSV, a page or plots");
   report->add_option("FILE", arguments.files, "JSON Lines that a run wrote (-o, LYNXPP_OUTPUT)")

@@ -1,4 +1,4 @@
-// The command lines of `lynxpp record`, `lynxpp report` and `lynxpp diff`.
+// The command lines of `lynxpp record`, `lynxpp triton`, `lynxpp report` and `lynxpp diff`.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,17 @@ struct RecordArguments {
   RunArguments run;  ///< defaults: the usual specifications, and an output file named after the program
   std::string format = "text";  ///< or "json": a digest on standard output
   std::string checks;           ///< for json: of `lynxpp check-run`, in a second run; empty: none
+};
+
+/// `lynxpp triton`.
+struct TritonArguments {
+  std::vector<std::string> specifications;  ///< empty: the usual ones
+  std::string checks;                       ///< a list, or "none"; empty: all
+  std::string output;                       ///< a record file; empty: named after the program
+  std::string python = "python3";
+  int sm = 0;                        ///< 0: what suits the cpu device
+  int error_exit = 0;                ///< the exit code if something is found; 0: the program's
+  std::vector<std::string> command;  ///< the program's file and its arguments; not empty
 };
 
 /// `lynxpp report`.
@@ -43,6 +54,7 @@ struct DiffArguments {
 };
 
 CLI::App* add_record(CLI::App& app, RecordArguments& arguments);
+CLI::App* add_triton(CLI::App& app, TritonArguments& arguments);
 CLI::App* add_report(CLI::App& app, ReportArguments& arguments);
 CLI::App* add_diff(CLI::App& app, DiffArguments& arguments);
 

@@ -20,6 +20,7 @@
 #include "cli/diagnostics.h"
 #include "cli/exit_code.h"
 #include "cli/reports/arguments.h"
+#include "cli/reports/summarise.h"
 #include "cli/run_arguments.h"
 #include "report/digest/digest.h"
 #include "report/findings/findings.h"
@@ -112,21 +113,6 @@ void print_digest(const std::string& path, const RecordArguments& arguments, int
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Prints what the records say; returns false without records.
-bool summarise(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe, which another process reads
-  const Result<report::Reading> reading = report::read_json_lines_file(path);
-  if (!reading) return false;
-  print(reading->diagnostics);
-  report::SummarySink sink;
-  report::replay(reading->records, sink);
-  const std::string text = report::summary_text(sink.summary(), report::terminal_width(STDERR_FILENO));
-  if (text.empty()) return false;
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  return true;
-}
-
 }  // namespace
 
 int record(const RecordArguments& arguments) {
@@ -148,11 +134,7 @@ int record(const RecordArguments& arguments) {
     return exit_code;
   }
   // Only the processes that wrote the files know their names if the output is a pattern.
-  if (!is_pattern && summarise(run.output)) {
-    std::fprintf(
-        stderr, "The records are in %s; `lynxpp report %s --format html -o report.html` shows all of them.\n",
-        run.output.c_str(), run.output.c_str());
-  }
+  if (!is_pattern) summarise(run.output);
   return exit_code;
 }
 

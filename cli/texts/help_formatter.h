@@ -19,6 +19,7 @@ class HelpFormatter : public CLI::Formatter {
         {"run", "lynxpp run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"record", "lynxpp record [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"check-run", "lynxpp check-run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
+        {"triton", "lynxpp triton [OPTIONS] [--] FILE.py [ARGUMENTS...]"},
         {"bench", "lynxpp bench [OPTIONS] -s SPEC [--] PROGRAM [ARGUMENTS...]"},
         {"characterize", "lynxpp characterize [OPTIONS] COMMAND... [-- PROGRAM [ARGUMENTS...]]"},
         {"report", "lynxpp report [OPTIONS] FILE..."},
@@ -40,8 +41,8 @@ class HelpFormatter : public CLI::Formatter {
         {"attach", "lynxpp attach [OPTIONS] -s SPEC PID"},
         {"detach", "lynxpp detach PID"},
         {"status", "lynxpp status PID"},
-        {"top", "lynxpp top [OPTIONS] PID"},
         {"why", "lynxpp why PID"},
+        {"top", "lynxpp top [OPTIONS] PID"},
     };
     return "Usage: " + usages.at(app->get_name()) + "\n";
   }

@@ -68,12 +68,22 @@ class out:  # pylint: disable=invalid-name
         self.array = array
 
 
+class Inside:
+    """An address `offset` bytes after the beginning of an array; messages name the argument `name`."""
+
+    def __init__(self, array, offset, name):
+        self.array, self.offset, self.name = array, offset, name
+
+
 class Buffer:
-    """An array argument: `memory` is a view of its bytes; `address` is unset (None) if they are read-only."""
+    """An array argument: `memory` is a view of its bytes; `address` is unset (None) if they are read-only;
+    the kernel gets the address `start` bytes after the beginning. If set, `name` replaces that of the
+    parameter in messages."""
 
     def __init__(self, value, what):
         self.is_output = isinstance(value, out)
-        self.memory = _bytes_of(value.array if self.is_output else value, what)
+        self.start, self.name = (value.offset, value.name) if isinstance(value, Inside) else (0, None)
+        self.memory = _bytes_of(value.array if isinstance(value, (out, Inside)) else value, what)
         self.bytes = len(self.memory)
         self.address = None
         if not self.memory.readonly and self.bytes:
@@ -140,7 +150,7 @@ def _packed(kind, value, what):
             )
         if isinstance(value, float):
             raise TypeError(
-                f"{what} is a float, but the parameter is .{kind}: pass an int, or (\"f{match[2]}\", {value})"
+                f'{what} is a float, but the parameter is .{kind}: pass an int, or ("f{match[2]}", {value})'
             )
         number, bits = operator.index(value), int(match[2])
         if not -(1 << bits - 1) <= number < 1 << bits:
@@ -192,7 +202,7 @@ def convert(entry, values):
             converted.append(_number(parameter, value, what))
         elif parameter.bytes != 8 or parameter.type == "f64":
             _bytes_of(
-                value.array if isinstance(value, out) else value, what
+                value.array if isinstance(value, (out, Inside)) else value, what
             )  # better messages for other objects
             raise TypeError(f"{what} is an array, but the parameter is .{parameter.type}, not an address")
         else:

@@ -70,7 +70,8 @@ class Request:
             if isinstance(each, bytes):
                 values.append({"value": each.hex()})
             else:
-                values.append({"group": positions[number][0], "offset": positions[number][1]})
+                at, offset = positions[number]
+                values.append({"group": at, "offset": offset + each.start})
         return {
             "text": self.text,
             "kernel": self.entry.name if self.entry else None,
@@ -120,8 +121,8 @@ class Request:
         """Returns a message with arguments instead of addresses of their memory."""
         numbers = {
             address: ", ".join(
-                f"argument {number} ({self.entry.parameters[number - 1].name})"
-                for number, _, _ in group.buffers
+                f"argument {number} ({buffer.name or self.entry.parameters[number - 1].name})"
+                for number, _, buffer in group.buffers
             )
             for address, group in zip(addresses, self.groups)
         }

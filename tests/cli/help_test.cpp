@@ -17,7 +17,7 @@ namespace {
 const std::vector<std::string> subcommands{
     "run",   "record",    "bench",      "characterize", "report", "merge",   "trace",     "diff",
     "check", "check-run", "instrument", "ptx",          "advise", "quality", "calibrate", "band",
-    "list",  "attach",    "detach",     "status",       "top",    "lsp"};
+    "list",  "attach",    "detach",     "status",       "why",    "top",     "lsp",       "triton"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});

@@ -1,0 +1,3 @@
+import collections
+
+GPUTarget = collections.namedtuple("GPUTarget", "backend arch warp_size")

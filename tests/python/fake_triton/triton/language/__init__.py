@@ -1,0 +1,2 @@
+class constexpr:  # pylint: disable=invalid-name
+    """Annotates parameters that are constants of the compilation."""
