@@ -138,8 +138,8 @@ class Launcher:
         parameters = self.entry.parameters
         if not 0 <= len(parameters) - len(flat) <= len(_SCRATCH):
             raise Error(
-                f"kernel {self.name} has {len(parameters)} parameters, but Triton passes {len(flat)}: "
-                "this version of Triton is not supported"
+                f"kernel {self.name} has {len(parameters)} parameters, but its arguments become {len(flat)}",
+                "this version of Triton may not be supported; tensor descriptors need a target below 90",
             )
         converted = [
             _pointer(value, what) if kind.startswith("*") else _number(kind, value, parameter)
@@ -162,11 +162,33 @@ class Launcher:
         _active.launch(self, grid, self._converted(values, grid))
 
 
+class Utilities:
+    """The part of Triton's driver that programs ask for properties of the device."""
+
+    # Bytes of shared memory that a block can have; others as 89.
+    shared_memory = {80: 166912, 87: 166912, 90: 232448, 100: 232448}
+
+    def __init__(self, target):
+        self._target = target
+
+    def get_device_properties(self, device=None):
+        return {
+            "max_shared_mem": self.shared_memory.get(self._target, 101376),
+            "max_num_regs": 65536,
+            "multiprocessor_count": os.cpu_count() or 1,
+            "warpSize": 32,
+            "sm_clock_rate": 1000000,
+            "mem_clock_rate": 1000000,
+            "mem_bus_width": 64,
+        }
+
+
 class Driver:
     """Triton's driver of a device that compiles for `target` and has no GPU."""
 
     def __init__(self, target):
         self._target = target
+        self.utils = Utilities(target)
 
     def get_current_device(self):
         """Returns a number of its own: Triton keeps compiled kernels by device."""
@@ -293,6 +315,8 @@ def _replace_parts_of_triton(stack, target):
     def init_handles(kernel):
         if kernel.module is None:
             kernel.module = kernel.function = Launcher(kernel)
+            # The most that a thread can have: ptxas alone knows how many the kernel has.
+            kernel.n_regs, kernel.n_spills, kernel.n_max_threads = 255, 0, 1024
             # Triton calls `run`, which is a property over `_run` in newer versions.
             is_property = isinstance(getattr(type(kernel), "run", None), property)
             setattr(kernel, "_run" if is_property else "run", kernel.function)

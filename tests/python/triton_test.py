@@ -138,6 +138,19 @@ class Activated(unittest.TestCase):
         self.assertTrue(math.isnan(time))
         self.assertEqual(session.launches, {"add_kernel": 2})
 
+    def test_programs_can_ask_for_properties(self):
+        with offline.activate(checks="", spec="", target=90):
+            driver = triton.runtime.driver.active
+            self.assertEqual(driver.get_current_target(), ("cuda", 90, 32))
+            self.assertEqual(driver.utils.get_device_properties(0)["max_shared_mem"], 232448)
+            self.assertEqual(driver.get_device_capability(), (9, 0))
+            kernel = add_kernel[(1,)](ones(4), ones(4), 4, BLOCK=64)
+            self.assertIn(".target sm_90", kernel.asm["ptx"])
+            self.assertEqual(65536 // (kernel.n_regs * 32 * kernel.metadata.num_warps), 2)
+        with offline.activate(checks="", spec=""), self.assertRaisesRegex(lynxpp.Error, "active already"):
+            with offline.activate():
+                pass
+
     def test_everything_is_as_before_afterwards(self):
         with offline.activate(checks="", spec=""):
             add_kernel[(1,)](ones(4), ones(4), 4, BLOCK=64)
