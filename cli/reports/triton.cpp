@@ -14,6 +14,7 @@
 #include "cli/program.h"
 #include "cli/reports/arguments.h"
 #include "cli/reports/summarise.h"
+#include "support/output_file.h"
 #include "support/result.h"
 
 namespace lynxpp::cli {
@@ -68,9 +69,13 @@ int triton(const TritonArguments& arguments) {
   ::setenv("LYNXPP_HOME", absolute_path(executable_folder() + "/..").c_str(), 1);
   const std::string stem = std::filesystem::path(arguments.command.front()).stem();
   const std::string output = arguments.output.empty() ? "lynxpp-" + stem + ".jsonl" : arguments.output;
+  if (const Status begun = begin_output(absolute_path(output)); !begun) {
+    print(begun.error().diagnostics);
+    return exit_usage_error;
+  }
   const int exit_code =
       run_in_terminal(python.path, command_of(arguments, *specifications, absolute_path(output)));
-  if (exit_code != exit_usage_error) summarise(output);
+  summarise(output);
   return exit_code;
 }
 

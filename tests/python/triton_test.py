@@ -338,6 +338,10 @@ class Command(unittest.TestCase):
         self.assertEqual(self.run_command("--checks", "none", "--error-exit", "9", "program.py", "100", "0").returncode, 1)
         missing = self.run_command("program.py", "128", "0", fake=False)
         self.assertEqual(missing.returncode, 2)
+        self.assertNotIn("summary", missing.stderr)  # of an earlier run
+        with_status = self.run_command("program.py", "128", "2")
+        self.assertEqual(with_status.returncode, 2)
+        self.assertIn("summary", with_status.stderr)
         self.assertIn("pip install triton", missing.stderr)
         self.assertEqual(self.run_command("nothing.py").returncode, 2)
         pathlib.Path(self.folder, "idle.py").write_text("print('idle')")
