@@ -47,7 +47,7 @@ std::string launch_text(const nlohmann::json& launch) {
   return text;
 }
 
-/// Returns a description of the launches; empty if there is none, or if the oldest is younger.
+/// Returns a description of the launches; empty without launches, or if the oldest is younger.
 Result<std::string> running_text(int process, double least_seconds) {
   const Result<nlohmann::json> answer = ask(process, control::why_request);
   if (!answer) return answer.error();

@@ -20,7 +20,7 @@
 namespace lynxpp::cli {
 namespace {
 
-/// Returns the folder that contains the Python package; empty if there is none.
+/// Returns the folder that contains the Python package; empty without one.
 std::string package_folder() {
   // An installation, a wheel (lynxpp/native/bin), and a build folder of the repository.
   for (const char* const relative : {"/../share/lynxpp/python", "/../../..", "/../../../python"}) {

@@ -1,5 +1,5 @@
-// Arrays of specifications whose reports also describe running launches: in host memory, which the kernel writes
-// while the host reads it.
+// Arrays of specifications whose reports also describe running launches: in host memory, which the kernel
+// writes while the host reads it.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ CHECKS = "memory,race,init,sync"
 # uses wgmma and tensor copies from 90 on.
 TARGET = 89
 _FLOATS = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "f32": "f32", "fp64": "f64"}
-# Of Triton's launchers: grid, stream, function, two kinds of metadata, two hooks.
+# Arguments of Triton's launchers before the kernel's: grid, stream, function, metadata twice, two hooks.
 _BEFORE_ARGUMENTS = 9
 # The session in use. Triton keeps compiled kernels, and so their launchers, for later sessions.
 _active = None
@@ -238,7 +238,7 @@ def _no_time(function, *_, quantiles=None, **__):
 
 
 class Session:
-    """What happened to the launches while it was active.
+    """The launches made while it was active.
 
     findings   of check_ptx, each a Finding; its `message` names the program's parameters
     launches   {kernel: number of launches}
@@ -379,8 +379,8 @@ def activate(*, spec=SPECIFICATIONS, checks=CHECKS, target=TARGET, timeout=None)
                compiled for 90 use wgmma, which the cpu device does not support.
     timeout    seconds for a launch
 
-    Arguments of kernels are tensors of PyTorch on the host or NumPy arrays. Where the program places tensors
-    on a GPU ("cuda"), they are on the host. Autotuning takes the first configuration; do_bench runs once and
+    Arguments of kernels are tensors of PyTorch on the host or NumPy arrays. Tensors that the program creates
+    on a GPU ("cuda") are on the host, too. Autotuning takes the first configuration; do_bench runs once and
     returns NaN. Launches raise PtxError, KernelError and Error as run_ptx does, and ImportError if Triton is
     missing. One session at a time.
     """

@@ -68,7 +68,7 @@ class Storage:
 
 
 class Tensor:
-    """What lynxpp.triton uses of a tensor of PyTorch."""
+    """A tensor of PyTorch, as far as lynxpp.triton uses it."""
 
     def __init__(self, array, root=None, device="cpu"):
         self._array, self._storage = array, Storage(array if root is None else root)

@@ -1,5 +1,5 @@
 class DriverConfig:
-    """The driver in use; there is none at first, as on a machine without a GPU."""
+    """The driver in use: None at first, as on a machine without a GPU."""
 
     def __init__(self):
         self._active = None
