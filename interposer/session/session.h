@@ -80,8 +80,8 @@ class Session {
   /// Returns the current status. Delays launches no more than other launches do.
   SessionStatus status();
 
-  /// Returns the instrumented launches that are not over, oldest first; not those in graphs. Fails if another
-  /// thread collects results for too long.
+  /// Returns the instrumented launches that are not over, oldest first; not those in graphs or that share
+  /// counters. Fails if another thread collects results for too long.
   Result<std::vector<RunningLaunch>> running();
 
   /// Makes the launch with the instrumented variant. Another thread collects its results later. Returns false
