@@ -15,13 +15,6 @@ const ptx::Operand* address_of(const ptx::Instruction& instruction) {
   return nullptr;
 }
 
-/// Returns the common root of all paths; unknown if they differ.
-std::optional<std::string> merged(const std::optional<std::string>& one,
-                                  const std::optional<std::string>& other) {
-  if (!one) return other;
-  return !other || *one == *other ? one : std::string();
-}
-
 /// Returns `factor` of factor * %tid.x; 0 if the form is not linear in %tid.x.
 std::int64_t factor_of_thread_index(const ptx::AffineForm& form, const std::vector<ptx::Symbol>& symbols) {
   if (form.constant != 0 || form.terms.size() != 1) return 0;
@@ -36,60 +29,13 @@ std::int64_t factor_of_thread_index(const ptx::AffineForm& form, const std::vect
 std::string AccessFacts::object_of(std::uint32_t instruction) {
   const ptx::Operand* const address = address_of(analyses_.function().body->instructions[instruction]);
   if (address == nullptr) return {};
-  return root_of_operand(instruction, address->elements[0]).value_or("");
-}
-
-/// nullopt: not a pointer. Empty: possibly a pointer, to an unknown object.
-std::optional<std::string> AccessFacts::root_of_operand(std::uint32_t instruction,
-                                                        const ptx::Operand& operand) {
-  if (operand.kind != ptx::OperandKind::identifier) return std::nullopt;
-  const ptx::RegisterId reg = analyses_.registers().find(operand.name, instruction);
-  if (reg == ptx::no_register) return std::string(operand.name);
-  const ptx::ValueId value = analyses_.ssa().read_of(instruction, reg);
-  return value == ptx::no_value ? std::nullopt : root_of(value);
-}
-
-std::optional<std::string> AccessFacts::root_of(ptx::ValueId value) {
-  const auto [known, is_new] =
-      roots_.try_emplace(value, std::nullopt);  // in a cycle, the other inputs decide
-  if (!is_new) return known->second;
-  const ptx::Value& made = analyses_.ssa().values()[value];
-  std::optional<std::string> root;
-  switch (made.kind) {
-    case ptx::ValueKind::entry: break;
-    case ptx::ValueKind::write: root = root_of_write(made.instruction); break;
-    case ptx::ValueKind::phi:
-      for (const ptx::ValueId input : analyses_.ssa().phi_inputs(value)) {
-        if (input != ptx::no_value && input != value) root = merged(root, root_of(input));
-      }
-      break;
+  const ptx::AddressRoot root = roots_.of_address(instruction, *address);
+  switch (root.kind) {
+    case ptx::AddressRoot::Kind::parameter: return argument_of(root.name, root.byte);
+    case ptx::AddressRoot::Kind::variable: return std::string(root.name);
+    case ptx::AddressRoot::Kind::unknown: break;
   }
-  return roots_[value] = root;
-}
-
-std::optional<std::string> AccessFacts::root_of_write(std::uint32_t at) {
-  const ptx::Instruction& instruction = analyses_.function().body->instructions[at];
-  const ptx::OperandList& operands = instruction.operands;
-  if (instruction.traits.reads_memory) {
-    const bool is_wide = ptx::size_of(instruction.traits.type) == 8;
-    const ptx::Operand* const address = address_of(instruction);
-    if (!is_wide || address == nullptr) return std::nullopt;
-    if (instruction.traits.space != ptx::StateSpace::param) return std::string();
-    return argument_of(address->elements[0].name, static_cast<std::uint64_t>(address->offset));
-  }
-  switch (instruction.op()) {
-    case ptx::Op::mov:
-    case ptx::Op::cvta: return operands.size() == 2 ? root_of_operand(at, operands[1]) : std::nullopt;
-    case ptx::Op::mad: return operands.size() == 4 ? root_of_operand(at, operands[3]) : std::nullopt;
-    case ptx::Op::add:
-    case ptx::Op::sub:
-    case ptx::Op::bit_or:
-    case ptx::Op::bit_and:
-    case ptx::Op::selp:
-      return operands.size() < 3 ? std::nullopt
-                                 : merged(root_of_operand(at, operands[1]), root_of_operand(at, operands[2]));
-    default: return std::nullopt;
-  }
+  return {};
 }
 
 std::string AccessFacts::argument_of(std::string_view parameter, std::uint64_t byte) const {

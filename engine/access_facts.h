@@ -2,18 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "ptx/analysis/analyses.h"
+#include "ptx/analysis/values/address_roots.h"
 
 namespace lynxpp::engine {
 
 class AccessFacts {
  public:
   /// `analyses` must outlive this object.
-  explicit AccessFacts(ptx::FunctionAnalyses& analyses) : analyses_(analyses) {}
+  explicit AccessFacts(ptx::FunctionAnalyses& analyses) : analyses_(analyses), roots_(analyses) {}
 
   /// Returns "argument 2" for the object that the second argument points to, or the mangled name of a
   /// variable, such as "tile". Empty: unknown.
@@ -29,9 +29,6 @@ class AccessFacts {
     std::string factors;  ///< " * argument 6": known at run time
   };
   std::optional<LaneStep> step_of(const ptx::Term& term);
-  std::optional<std::string> root_of_operand(std::uint32_t instruction, const ptx::Operand& operand);
-  std::optional<std::string> root_of(ptx::ValueId value);
-  std::optional<std::string> root_of_write(std::uint32_t instruction);
   std::string argument_of(std::string_view parameter, std::uint64_t byte) const;
   std::optional<std::int64_t> steps_of_value(ptx::ValueId value);
   std::optional<std::string> factor_of(const ptx::Symbol& symbol) const;
@@ -40,7 +37,7 @@ class AccessFacts {
 
   ptx::FunctionAnalyses& analyses_;
   std::optional<ptx::Uniformity> uniformity_;  ///< for any launch shape, as in the site table
-  std::map<ptx::ValueId, std::optional<std::string>> roots_;
+  ptx::AddressRoots roots_;
 };
 
 }  // namespace lynxpp::engine

@@ -6,6 +6,7 @@
 
 #include "engine/counters.h"
 #include "engine/handler_sites.h"
+#include "engine/parameter_slots.h"
 #include "engine/reach.h"
 #include "engine/register_budget.h"
 #include "engine/sites.h"
@@ -14,6 +15,8 @@
 #include "ptx/parser/parser.h"
 #include "ptx/passes/module/shared_counters.h"
 #include "ptx/passes/pipeline.h"
+#include "ptx/perturb/perturb.h"
+#include "support/check.h"
 #include "support/text.h"
 
 namespace lynxpp::engine {
@@ -405,8 +408,11 @@ std::vector<ProbeWord> probe_words(const Request& request, const ptx::HiddenLayo
   std::vector<ProbeWord> words;
   for (const ptx::HiddenSlot& slot : hidden.slots()) {
     ProbeWord& word = words.emplace_back(ProbeWord{slot.kind, slot.specification, {}});
-    if (slot.kind == Kind::specification)
+    if (slot.kind == Kind::specification) {
       word.word = request.specifications[slot.specification]->words()[slot.index];
+    } else {
+      word.parameter_offset = slot.index;
+    }
   }
   return words;
 }
@@ -446,20 +452,6 @@ device::DirectiveRange directives_of(const std::string& ptx, const std::string& 
   const ptx::TextRange& before =
       function->parameter_list.empty() ? function->name_text : function->parameter_list;
   return {before.end, function->body_text.begin};
-}
-
-/// Kernel parameters are laid out in order, each at its own alignment.
-std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) {
-  std::vector<device::ParameterSlot> slots;
-  std::uint32_t offset = 0;
-  for (const ptx::Variable& parameter : kernel.parameters) {
-    const std::uint32_t alignment = std::max(1u, parameter.alignment);
-    const auto bytes = static_cast<std::uint32_t>(parameter.size_bytes());
-    offset = (offset + alignment - 1) / alignment * alignment;
-    slots.push_back({offset, bytes});
-    offset += bytes;
-  }
-  return slots;
 }
 
 /// Finds the functions that the kernel reaches. Fails if the variant cannot be made of them.
@@ -502,26 +494,12 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
   result.notes = std::move(unit.notes);
 }
 
-}  // namespace
-
-Result<Instrumented> instrument(const Request& request) {
-  Instrumented result;
-  Stopwatch watch;
-  Result<ptx::Module> module = ptx::parse_module(*request.ptx);
-  if (!module) return module.error();
-  ptx::InstrumentationUnit unit(*module, request.launch);
-  set_options(request, unit);
-  if (Status reached = reach(request, *module, unit); !reached) return reached.error();
-  result.spent.parse_ms = watch.lap();
-
+/// Plans and inserts the probes of the specifications, then runs all passes.
+Status add_specifications(const Request& request, int sm, ptx::InstrumentationUnit& unit,
+                          Instrumented& result) {
   const auto uses_transfer_labels = [](const SpecificationPtr& each) { return each->uses_transfer_labels(); };
   if (std::ranges::any_of(request.specifications, uses_transfer_labels))
-    unit.reached.transfers = find_transfers(*module, unit.reached);
-  const int sm = set_target(request, unit);
-  if (request.words.scheme.shared_bits != 0) {
-    const std::string obstacle = ptx::obstacle_to_shared_counters(unit.reached);
-    if (!obstacle.empty()) return without_shared_counters(request, obstacle);
-  }
+    unit.reached.transfers = find_transfers(unit.module, unit.reached);
   if (Status added = add_probes(request, sm, unit); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
   const std::shared_ptr<Counting> counting = add_counters(request, unit);
@@ -541,10 +519,47 @@ Result<Instrumented> instrument(const Request& request) {
     counting->plan = unit.counting.plan;
     result.counting = counting;
   }
-  result.probe = probe_words(request, unit.hidden);
   result.words = words;
   result.spent.passes = passes.timings();
   result.spent.verify_ms = passes.verify_milliseconds();
+  return success();
+}
+
+/// Adds the code of the perturbation.
+Status perturb(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
+  LYNXPP_CHECK(request.specifications.empty(), "a perturbed variant measures nothing");
+  if (Status shared = share_variables(request, unit); !shared) return shared.error();
+  ptx::PassManager passes = ptx::make_perturbation_pipeline(*request.perturbation, result.perturbed);
+  if (request.inspection.verify) passes.verify_with(verify);
+  passes.observe_with(request.inspection.observer);
+  if (Status ran = passes.run(unit); !ran) return ran.error();
+  result.spent.passes = passes.timings();
+  result.spent.verify_ms = passes.verify_milliseconds();
+  return success();
+}
+
+}  // namespace
+
+Result<Instrumented> instrument(const Request& request) {
+  Instrumented result;
+  Stopwatch watch;
+  Result<ptx::Module> module = ptx::parse_module(*request.ptx);
+  if (!module) return module.error();
+  ptx::InstrumentationUnit unit(*module, request.launch);
+  set_options(request, unit);
+  if (Status reached = reach(request, *module, unit); !reached) return reached.error();
+  result.spent.parse_ms = watch.lap();
+
+  const int sm = set_target(request, unit);
+  if (request.words.scheme.shared_bits != 0) {
+    const std::string obstacle = ptx::obstacle_to_shared_counters(unit.reached);
+    if (!obstacle.empty()) return without_shared_counters(request, obstacle);
+  }
+  if (Status added = request.perturbation ? perturb(request, unit, result)
+                                          : add_specifications(request, sm, unit, result);
+      !added)
+    return added.error();
+  result.probe = probe_words(request, unit.hidden);
   result.size.added_instructions = added_instructions(unit.edits);
   if (Status fits = check_size(request.limits, unit.reached.instructions, result.size.added_instructions);
       !fits)

@@ -15,6 +15,7 @@
 #include "engine/word_counts.h"
 #include "ptx/passes/module/hidden_layout.h"
 #include "ptx/passes/pass.h"
+#include "ptx/perturb/perturbation.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
@@ -25,6 +26,7 @@ struct ProbeWord {
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< index in Request::specifications
   cod::Word word;
+  std::uint32_t parameter_offset = 0;  ///< of the pointer, for slots that describe its allocation
 };
 
 /// The size of the kernel and the functions instrumented with it.
@@ -54,6 +56,7 @@ struct Instrumented {
   device::VariantTraits traits;
   std::shared_ptr<const Counting> counting;   ///< null: no counting on the host
   std::shared_ptr<const WordCounting> words;  ///< null: no memory words are counted
+  std::vector<ptx::PerturbedSite> perturbed;  ///< of Request::perturbation, in textual order
   std::vector<std::string> notes;             ///< what could not be covered, for the coverage record
   TimeSpent spent;
 };

@@ -12,6 +12,7 @@
 #include "engine/limits.h"
 #include "ptx/analysis/launch_shape.h"
 #include "ptx/passes/pass.h"
+#include "ptx/perturb/perturbation.h"
 #include "support/check.h"
 
 namespace lynxpp::engine {
@@ -50,6 +51,9 @@ struct Request {
   const std::string* ptx = nullptr;  ///< the module's text
   std::string kernel;                ///< mangled name of the entry
   std::vector<SpecificationPtr> specifications;
+  /// Builds a variant that measures nothing but repeats operations (ptx/perturb/perturbation.h);
+  /// `specifications` is then empty.
+  std::optional<ptx::Perturbation> perturbation;
   /// The compute capability × 10 of the device; 0: keep the module's own target.
   int device_sm = 0;
   /// Returns the address of a variable of the original module, which the variant shares; nullopt if the

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/common_options.h"
+#include "ptx/perturb/perturbation.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -21,12 +22,23 @@ void add_passes(CLI::App& command, const char* option, const char* description,
       ->allow_extra_args(false);
 }
 
+/// Returns the operations that code can perturb, separated by commas.
+std::string operation_names() {
+  std::string names;
+  for (const ptx::OperationDescription& each : ptx::operation_table()) {
+    if (each.operation != ptx::Operation::occupancy)
+      names += (names.empty() ? "" : ", ") + std::string(each.name);
+  }
+  return names;
+}
+
 CLI::App* add_ptx_command(CLI::App& ptx, const char* name, const char* description, PtxArguments& arguments,
                           PtxArguments::Command command) {
   CLI::App* const added = ptx.add_subcommand(name, description);
   added->add_option("FILE.ptx", arguments.input, "The PTX module")->required()->type_name("");
-  const std::string which =
-      command == PtxArguments::Command::annotate ? "kernel" : "kernel or device function";
+  using Command = PtxArguments::Command;
+  const bool is_of_kernels = command == Command::annotate || command == Command::perturb;
+  const std::string which = is_of_kernels ? "kernel" : "kernel or device function";
   added
       ->add_option("-k,--kernel", arguments.kernel,
                    "Only this " + which + ", by its mangled or demangled name")
@@ -86,6 +98,15 @@ CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
   add_specifications(*annotate, arguments.specifications, true);
   annotate->add_flag("-y,--side-by-side", arguments.side_by_side,
                      "Print original and instrumented code side by side");
+  CLI::App* const perturb = add_ptx_command(
+      *ptx, "perturb", "Print each kernel with a class of operations repeated", arguments, Command::perturb);
+  perturb
+      ->add_option("-p,--perturbation", arguments.perturbation,
+                   "OPERATION:again or OPERATION:harmless, for some lines of the PTX with @LINE+LINE")
+      ->required()
+      ->type_name("TEXT");
+  perturb->footer("The operations are " + operation_names() +
+                  ".\n\nExample: lynxpp ptx perturb app.ptx -k matmul -p shared-access:again");
   ptx->footer(
       "The exit code is 1 if the PTX or a specification has errors.\n\n"
       "Example: lynxpp ptx cfg app.ptx -k matmul --dot | dot -Tsvg -o matmul.svg");

@@ -26,15 +26,16 @@ struct InstrumentArguments {
   bool time_passes = false;
 };
 
-/// `lynxpp ptx stat`, `cfg` and `annotate`.
+/// `lynxpp ptx stat`, `cfg`, `annotate` and `perturb`.
 struct PtxArguments {
-  enum class Command { stat, cfg, annotate };
+  enum class Command { stat, cfg, annotate, perturb };
   Command command = Command::stat;
   std::string input;
   std::string kernel;                       ///< empty: every entry
   bool dot = false;                         ///< cfg: print Graphviz
   std::vector<std::string> specifications;  ///< annotate
   bool side_by_side = false;                ///< annotate
+  std::string perturbation;                 ///< perturb: as in ptx::parse_perturbation()
 };
 
 CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments);

@@ -4,7 +4,7 @@
 usage: contraction.py BUILD_FOLDER
 
 Each case is a small kernel. It is assembled without probes and with probes that branch at its arithmetic instructions, at its accesses,
-and at all instructions. All versions must have the same counts of FFMA, FMUL, FADD etc. ptxas is the oracle: the test does not specify which operations are fused.
+and at all instructions, and with perturbations. All versions must have the same counts of FFMA, FMUL, FADD etc. ptxas is the oracle: the test does not specify which operations are fused.
 Exit status: 0 equal, 1 different, 77 ptxas not found.
 """
 import collections
@@ -24,6 +24,9 @@ OPERATIONS = {0x20: "FMUL", 0x21: "FADD", 0x23: "FFMA", 0x28: "DMUL", 0x29: "DAD
 SPECIFICATIONS = {name: f"global unsigned int seen[INSTRUCTIONS];\n{labels}: {{ if (globalThreadId() == 7) seen[instructionId()] = laneId(); }}\n"
                   for name, labels in {"arithmetic": "ON_INSTRUCTION: ARITHMETIC", "accesses": "ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL",
                                        "everything": "ON_INSTRUCTION"}.items()}
+
+# Perturbations, of which only the first adds floating-point arithmetic: one operation per operation.
+PERTURBATIONS = ("fp32:again", "global-access:again", "atomic:again", "barrier:again", "branch:again", "integer:again", "fetch:again")
 
 PRODUCT = "mul.f32 %f6, %f1, %f2;"
 STORE = "st.global.f32 [%rd1+64],"
@@ -187,6 +190,26 @@ def assemble(ptxas, source, folder):
     return operations(cubin)
 
 
+def perturbed(build, source, kernel, perturbation, folder):
+    """Returns a file with the perturbed variant."""
+    variant = folder / f"{perturbation.replace(':', '-')}-{kernel}.ptx"
+    run = subprocess.run([build / "bin" / "lynxpp", "ptx", "perturb", "-p", perturbation, "-k", kernel, source], capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit(run.stderr)
+    variant.write_text(run.stdout)
+    return variant
+
+
+def with_added(counts, text, kernel):
+    """Returns the counts with one more operation for each single-precision one in the kernel's PTX."""
+    body = re.split(r"\.entry\s+", text[re.search(rf"\.entry\s+{kernel}\b", text).end():])[0]
+    body = re.sub(r"/\*.*?\*/|\s", "", body)
+    total = collections.Counter(counts)
+    for operation, pattern in {"FMUL": r"mul\.", "FADD": r"(?:add|sub)\.", "FFMA": r"fma\."}.items():
+        total[operation] += len(re.findall(rf"(?<![a-z.]){pattern}(?:[a-z]+\.)*f32", body))
+    return {operation: count for operation, count in total.items() if count}
+
+
 def fused_operations(text, kernel):
     """Returns the number of fma instructions in the kernel's PTX."""
     body = re.split(r"\.entry\s+", text[re.search(rf"\.entry\s+{kernel}\b", text).end():])[0]
@@ -219,6 +242,15 @@ def main():
                 counts = assemble(ptxas, variant, folder)[case]
                 if counts != expected:
                     wrong.append(f"{case} with probes at {name}: {counts}, the original has {expected}")
+        for perturbation in PERTURBATIONS:
+            for case, expected in original.items():
+                variant = perturbed(build, source, case, perturbation, folder)
+                compared += 1
+                counts = assemble(ptxas, variant, folder)[case]
+                if perturbation == "fp32:again":
+                    expected = with_added(expected, source.read_text(), case)
+                if counts != expected:
+                    wrong.append(f"{case} with {perturbation}: {counts}, expected {expected}")
     print("\n".join(wrong))
     print(f"{compared} variants of {len(original)} kernels, {fused} with fused operations; {rewritten} variants were rewritten; {len(wrong)} differ")
     return 1 if wrong or not rewritten or not 0 < fused < len(original) else 0

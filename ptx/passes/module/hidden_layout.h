@@ -12,10 +12,17 @@ struct HiddenSlot {
     specification,     ///< element `index` of the words of a specification
     counters,          ///< address of CountPlan::slots() zeroed counters, for all specifications
     shared_addresses,  ///< address of one value per element of SharedAddresses::variables
+    // For ptx/perturb (see memory_regions.h there). The first three describe the allocation of a pointer: the
+    // 8 bytes at offset `index` of the kernel's parameters.
+    allocation_begin,
+    allocation_mask,
+    allocation_rotation,  ///< two, of 4 bytes each
+    zero,                 ///< 0, which the assembler does not know
+    scratch,              ///< address of a buffer of device memory that added operations may read and write
   };
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< for specification, with `index`
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;          ///< or a parameter's offset
 };
 
 class HiddenLayout {

@@ -1,0 +1,46 @@
+// Computes what a class of operations costs a kernel from times of launches of three variants: the original,
+// one in which each operation of the class happens twice (`again`), and one in which a harmless operation of
+// the same kind is added (`harmless`). Without the operations the kernel saves at most what repeating them
+// costs; for accesses, whose harmless form is an access, too, that is again - native, and again - harmless is
+// what another pattern saves at most.
+//
+//   const std::optional<double> noise = noise_of({native, again, harmless});
+//   const std::optional<Gain> gain = gain_of({native, again, harmless}, noise);
+//   if (gain && gain->low > 0.03) …   // surely worth more than 3 % of the kernel's time
+//
+// Times are in the order of the launches. The first launch of each variant warms up caches and is ignored if
+// the variant has others.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace lynxpp::models::limits {
+
+/// A fraction of the original kernel's time. Invariant: 0 <= low <= at_most <= high <= 1.
+struct Gain {
+  double at_most = 0;  ///< upper bound of what removing the operations' cost gains: removing it may reveal
+                       ///< another limit, so that less is gained
+  double low = 0;      ///< 95 % confidence interval of `at_most`
+  double high = 1;
+};
+
+/// Times of launches in ms, each finite and above 0.
+struct Times {
+  std::span<const double> native;
+  std::span<const double> again;
+  std::span<const double> harmless;  ///< or `native`
+};
+
+/// Returns the relative standard deviation of a launch's time, pooled over variants: robust against outliers
+/// and slow drifts. nullopt if no variant has two times.
+std::optional<double> noise_of(std::span<const std::vector<double>> variants);
+
+/// Returns (again - harmless) / native from medians. Launches are paired in their order, so that drifts cancel
+/// if the order of `again` and `harmless` alternates. The interval combines a bootstrap over the pairs with
+/// `noise`, since few pairs may agree by chance; a deterministic clock has noise 0. nullopt if a variant has
+/// no time. Same arguments, same result.
+std::optional<Gain> gain_of(const Times& times, std::optional<double> noise);
+
+}  // namespace lynxpp::models::limits

@@ -1,0 +1,60 @@
+#include "tests/perturb/fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "device/cpu/simt/execute/executor.h"
+#include "ptx/perturb/memory_regions.h"
+
+namespace lynxpp::ptx::testing {
+
+std::vector<Perturbation> all_perturbations() {
+  std::vector<Perturbation> all;
+  for (const OperationDescription& each : operation_table()) {
+    if (each.operation == Operation::occupancy) continue;
+    for (const Form form : {Form::again, Form::harmless}) all.push_back({each.operation, form, {}});
+  }
+  return all;
+}
+
+engine::Instrumented perturbed(const std::string& ptx, const std::string& kernel,
+                               const Perturbation& perturbation, const PassObserver& observer) {
+  engine::Request request;
+  request.ptx = &ptx;
+  request.kernel = kernel;
+  request.perturbation = perturbation;
+  request.limits = {};
+  request.inspection.verify = true;
+  request.inspection.observer = observer;
+  Result<engine::Instrumented> made = engine::instrument(request);
+  if (made) return std::move(*made);
+  ADD_FAILURE() << to_text(perturbation) << ": " << render(made.error().diagnostics, ptx);
+  return {};
+}
+
+std::vector<std::vector<std::byte>> buffers_after(const KernelRun& run, const std::string& text,
+                                                  const std::vector<engine::ProbeWord>& words) {
+  std::vector<std::vector<std::byte>> buffers = run.buffers;
+  alignas(256) static std::vector<std::byte> scratch_storage(scratch_bytes + 256);
+  const std::uint64_t scratch = (reinterpret_cast<std::uint64_t>(scratch_storage.data()) + 255) / 256 * 256;
+  std::vector<std::uint64_t> parameters;
+  for (std::vector<std::byte>& each : buffers)
+    parameters.push_back(reinterpret_cast<std::uint64_t>(each.data()));
+  for (const engine::ProbeWord& word : words) {
+    const std::size_t pointer = word.parameter_offset / 8;
+    const bool is_known = pointer < buffers.size();
+    const MemoryRegion region = is_known ? region_of(parameters[pointer], buffers[pointer].size(), scratch)
+                                         : region_of(0, 0, scratch);
+    parameters.push_back(word_of(word.kind, region, scratch));
+  }
+  const auto module = device::cpu::load_module(text, "variant.ptx");
+  if (!module) return ADD_FAILURE() << render(module.error().diagnostics, text), buffers;
+  const Status launched =
+      (*module)->launch(run.kernel, {{run.blocks, 1, 1}, {run.threads[0], run.threads[1], 1}},
+                        std::as_bytes(std::span(parameters)), nullptr);
+  EXPECT_TRUE(launched.ok()) << render(launched.error().diagnostics, text);
+  return buffers;
+}
+
+}  // namespace lynxpp::ptx::testing

@@ -1,0 +1,67 @@
+#include "ptx/perturb/perturbation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ptx/perturb/memory_regions.h"
+
+namespace lynxpp::ptx {
+namespace {
+
+std::string message_of(const std::string& text) {
+  const Result<Perturbation> parsed = parse_perturbation(text);
+  return parsed ? "" : parsed.error().diagnostics.front().message;
+}
+
+TEST(Perturbation, TextIsReadBack) {
+  for (const char* text : {"shared-access:again", "shared-access:harmless", "fp32:again@120",
+                           "special-function:harmless@1+20+300", "occupancy:again"}) {
+    const Result<Perturbation> parsed = parse_perturbation(text);
+    ASSERT_TRUE(parsed.ok()) << text;
+    EXPECT_EQ(to_text(*parsed), text);
+  }
+  EXPECT_EQ(to_text(*parse_perturbation("fp32:again@9+3+9")), "fp32:again@3+9") << "lines are sorted";
+}
+
+TEST(Perturbation, RefusesWhatIsNotOne) {
+  EXPECT_THAT(message_of("shared:again"), ::testing::HasSubstr("unknown operation"));
+  EXPECT_THAT(message_of("shared-access"), ::testing::HasSubstr("the form must be"));
+  EXPECT_THAT(message_of("shared-access:twice"), ::testing::HasSubstr("the form must be"));
+  EXPECT_THAT(message_of("shared-access@3:again"), ::testing::HasSubstr("'3:again' is not a line number"));
+  EXPECT_THAT(message_of("fp32:again@"), ::testing::HasSubstr("'' is not a line number"));
+  EXPECT_THAT(message_of("fp32:again@0"), ::testing::HasSubstr("'0' is not a line number"));
+  EXPECT_THAT(message_of("fp32:again@3x"), ::testing::HasSubstr("'3x' is not a line number"));
+  EXPECT_THAT(message_of("occupancy:harmless"), ::testing::HasSubstr("only the form 'again'"));
+}
+
+// The address that an added access computes; see MemoryRegion.
+std::uint64_t address_in(const MemoryRegion& region, std::uint64_t address) {
+  return region.begin + ((static_cast<std::uint32_t>(address) + region.rotation) & region.mask);
+}
+
+TEST(MemoryRegion, KeepsAddedAccessesInTheAllocation) {
+  constexpr std::uint64_t scratch = 0x7f0000000000, begin = 0x7f12fffff000;
+  for (const std::uint64_t bytes :
+       std::vector<std::uint64_t>{4096, 4100, 12288, 1ull << 20, (1ull << 20) + 4095, 5ull << 30}) {
+    const MemoryRegion region = region_of(begin, bytes, scratch);
+    for (const std::uint64_t offset :
+         std::vector<std::uint64_t>{0, 16, 4080, bytes / 3 / 16 * 16, bytes - 16}) {
+      const std::uint64_t address = address_in(region, begin + offset);
+      EXPECT_GE(address, begin);
+      EXPECT_LE(address + 16, begin + bytes) << bytes << " bytes, offset " << offset;
+      EXPECT_EQ(address % 4096, (begin + offset) % 4096) << "the offset in a page is kept";
+    }
+    if (bytes >= 8192) {
+      EXPECT_NE(address_in(region, begin), begin) << "another part of the allocation";
+    }
+  }
+  const MemoryRegion region = region_of(begin, 1 << 20, scratch);
+  EXPECT_EQ(word_of(HiddenSlot::Kind::allocation_rotation, region, scratch),
+            region.rotation | std::uint64_t{region.store_rotation} << 32);
+  EXPECT_EQ((region.store_rotation - region.rotation) & region.mask, 3u << 18) << "a quarter from the loads";
+  EXPECT_EQ(region_of(begin, 4095, scratch).begin, scratch);
+  EXPECT_EQ(region_of(0, 0, scratch).mask, scratch_bytes - 1);
+}
+
+}  // namespace
+}  // namespace lynxpp::ptx
