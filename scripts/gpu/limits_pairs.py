@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""Compares what `lynxpp limits` predicts with what mending gains, on the pairs of kernels in examples/limits.
+
+usage: limits_pairs.py prepare --build build/release --out build/limits-package
+       limits_pairs.py measure FOLDER_OR_ARCHIVE [--out FOLDER] [--device cuda|cpu] [--gpus N] [--budget SECONDS] [--resume]
+               [--only PAIR,PAIR…]
+       limits_pairs.py summary FOLDER
+
+`prepare` writes FOLDER/package.tar.gz with the command, its libraries, the pairs and the CUDA runtime, and copies this
+script to FOLDER; it needs the targets lynxpp_cli, lynxpp_preload, lynxpp_engine_so and limits_pairs. Then
+`python3 FOLDER/limits_pairs.py measure FOLDER/package.tar.gz` runs on a machine with a driver and Python, without a
+compiler. `measure` also takes a build folder. For each pair it measures
+
+- the true gain, 1 - mended / slow: launches of both kernels in turn, native, between events, before and after
+  everything else; medians;
+- the prediction of `lynxpp limits` for the slow kernel: the pair's class of operations, its most expensive line,
+  and the class with the greatest gain; for pairs of launch shapes, the idle share of the waves;
+- the estimate of `lynxpp record`: the greatest one among the findings about the same class.
+
+After each pair it rewrites OUT/limits_pairs.csv and OUT/limits_pairs.md (tables and summary); the answers of the
+command are in OUT/answers. A pair that fails does not stop the others. On the cpu device, time is modelled and
+sizes are small: that tests the machinery, not the predictions. Exit status: 0, 1 if a pair failed, 3 without a GPU.
+"""
+import argparse
+import collections
+import concurrent.futures
+import csv
+import datetime
+import json
+import math
+import os
+import pathlib
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from common import LIBRARY_FOLDERS, Build, Findings, TestFailure, gpu  # noqa: E402
+from cumapz import shown, spearman  # noqa: E402
+
+OPERATIONS = {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64", "integer", "special-function",
+              "tensor", "fetch", "local-memory", "occupancy", "launch"}  # launch: grid size and tail, which have no trials
+# The class of operations that a rule of `lynxpp record` is about.
+CLASS_OF_RULE = {"uncoalesced access": "global-access", "scattered access": "global-access", "bank conflicts": "shared-access",
+                 "scattered bank conflicts": "shared-access", "shared atomics on one word": "atomic", "contended atomics": "atomic",
+                 "divergent branch": "branch", "uneven loop": "branch", "idle lanes": "branch", "uneven warps": "branch",
+                 "partial warps": "launch", "small blocks": "launch", "small grid": "launch", "tail of the grid": "launch",
+                 "uneven blocks": "launch", "uneven multiprocessors": "launch", "local memory": "local-memory", "low occupancy": "occupancy"}
+TIMED = {"cuda": 40, "cpu": 1}       # launches of each kernel of a pair, before and after the trials
+TRIALS = {"cuda": 140, "cpu": 40}    # launches for `lynxpp limits`: its usual 60 for classes and 60 for lines
+RECORDED = 3                         # launches for `lynxpp record`
+MOST_SECONDS = 150                   # of one command
+MOST_RECORDS = 1 << 20               # bytes of a file of trials that is kept
+NO_GAIN, WORTHWHILE = 0.01, 0.03     # true gains below count as none; predictions from here on as a promise
+BOUND = 0.9                          # of the true gain that a prediction must reach
+FASTEST, SLOWEST = 50, 500           # microseconds that a launch should take
+MACHINE = "compute_9_0"              # of modelled time
+
+Pair = collections.namedtuple("Pair", "program problem operation lines gains cpu_size")
+
+
+def read_table(path):
+    with open(path, newline="") as file:
+        return [Pair(row["program"], row["problem"], row["operation"], [int(line) for line in row["lines"].split()], row["gains"] == "yes",
+                     int(row["cpu_size"])) for row in csv.DictReader(file)]
+
+
+def in_percent(fraction):
+    return "" if fraction is None else f"{100 * fraction:.1f}"
+
+
+# The answers of the commands.
+
+def times_of(stderr):
+    """Returns {kernel: milliseconds (median, lower quartile, upper quartile)} that a program printed."""
+    found = {kernel: tuple(map(float, numbers.split())) for kernel, numbers in re.findall(r"^(slow|mended)_ms (.*)$", stderr, re.MULTILINE)}
+    if set(found) != {"slow", "mended"}:
+        raise TestFailure(f"the program printed no times\n{stderr}")
+    return found
+
+
+def is_fault(pair, location):
+    """Returns whether a location (file and line) is one of the lines at fault."""
+    return location.get("file", "").split("/")[-1] == f"{pair.program}.cu" and location.get("line") in pair.lines
+
+
+def prediction_of(pair, answer):
+    """Returns columns of the table from the JSON of `lynxpp limits`."""
+    kernels = [kernel for kernel in answer["kernels"] if kernel["timed"]]
+    if not kernels:
+        raise TestFailure("no launch was timed")
+    kernel = max(kernels, key=lambda each: each["native_ms"] * each["launches"])
+    limits = kernel["limits"]
+    greatest = max(limits, key=lambda each: each["at_most"], default=None)
+    found = {"native_us": 1000 * kernel["native_ms"], "top": greatest["operation"] if greatest else "",
+             "top_gain": greatest["at_most"] if greatest else None, "trials": kernel["timed"]}
+    if pair.operation == "launch":
+        waves = kernel["waves"]
+        return {**found, "predicted": waves["idle"] if waves else None}
+    own = [each for each in limits if each["operation"] == pair.operation]
+    if not own:
+        reasons = [each["reason"] for each in kernel["untried"] if each["operation"] == pair.operation]
+        return {**found, "predicted": 0.0, "note": f"{pair.operation} was not tried: {'; '.join(reasons) or 'none in the kernel'}"}
+    limit = own[0]
+    places = limit["lines"][0]["locations"] if limit["lines"] else limit["locations"]
+    # Lines are not tried if the class is in a single one.
+    right = any(is_fault(pair, place) for place in places) if limit["lines"] else all(is_fault(pair, place) for place in places)
+    return {**found, "predicted": limit["at_most"], "low": limit["low"], "high": limit["high"], "line_right": right if places else None,
+            "line": " ".join(dict.fromkeys(f"{place['file'].split('/')[-1]}:{place['line']}" for place in places[:4])),
+            "note": "; ".join([*limit["notes"], *(f"{count} registers" for count in limit["registers"])])}
+
+
+def estimate_of(pair, answer):
+    """Returns columns of the table from the JSON of `lynxpp report` about a run of `lynxpp record`."""
+    findings = [each for each in answer["findings"]["list"] if each.get("benefit") is not None]
+    own = max((each for each in findings if CLASS_OF_RULE.get(each["rule"]) == pair.operation), key=lambda each: each["benefit"], default=None)
+    first = max(findings, key=lambda each: each["benefit"], default=None)
+    return {"estimated": own["benefit"] if own else 0.0, "estimate_rule": own["rule"] if own else "", "first_finding": first["rule"] if first else "",
+            "estimate_line_right": is_fault(pair, own["place"]) if own and own.get("place") else None}
+
+
+# The verdict over all pairs.
+
+def judge(rows, prediction, line):
+    """Returns what is known about one kind of prediction: `prediction` and `line` name its columns."""
+    known = [row for row in rows if row.get("true") is not None and row.get(prediction) is not None]
+    gaining = [row for row in known if row["true"] >= NO_GAIN]
+    located = [row for row in known if row["true"] >= WORTHWHILE]
+
+    def names(selected):
+        return [row["program"] for row in selected]
+    return {"pairs": len(known), "gaining": len(gaining),
+            "spearman": spearman([row["true"] for row in known], [row[prediction] for row in known]) if len(known) > 2 else None,
+            "bounded": names(row for row in gaining if row[prediction] >= BOUND * row["true"]),
+            "not_bounded": names(row for row in gaining if row[prediction] < BOUND * row["true"]),
+            "without_gain": names(row for row in known if row["true"] < NO_GAIN),
+            "false_gains": names(row for row in known if row["true"] < NO_GAIN and row[prediction] >= WORTHWHILE),
+            "lines_right": names(row for row in located if row.get(line) is True),
+            "lines_wrong": names(row for row in located if row.get(line) is False)}
+
+
+def sentences(name, found):
+    def listed(names):
+        return f" ({', '.join(names)})" if names else ""
+    return [f"{name}: {found['pairs']} pairs, Spearman's rank correlation with the true gain {shown(found['spearman'])}",
+            f"{name}: at least {BOUND} of the true gain in {len(found['bounded'])} of {found['gaining']} pairs that gain {NO_GAIN:.0%} or more; "
+            f"less in {len(found['not_bounded'])}{listed(found['not_bounded'])}",
+            f"{name}: {WORTHWHILE:.0%} or more promised in {len(found['false_gains'])} of {len(found['without_gain'])} pairs that gain less than "
+            f"{NO_GAIN:.0%}{listed(found['false_gains'])}",
+            f"{name}: line right in {len(found['lines_right'])} of {len(found['lines_right']) + len(found['lines_wrong'])} pairs that gain "
+            f"{WORTHWHILE:.0%} or more; wrong{listed(found['lines_wrong']) or ' in none'}"]
+
+
+COLUMNS = ("program", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "top", "top_gain", "line",
+           "line_right", "estimated", "estimate_rule", "first_finding", "estimate_line_right", "native_us", "trials", "seconds", "note")
+
+
+def findings_of(rows, failures):
+    findings = Findings("limits_pairs", "what `lynxpp limits` predicts and what mending gains")
+    findings.failures = failures
+    findings.data = {"rows": rows}
+    for name, prediction, line in (("limits", "predicted", "line_right"), ("record", "estimated", "estimate_line_right")):
+        found = judge(rows, prediction, line)
+        findings.data[name] = found
+        for sentence in sentences(name, found):
+            findings.say(sentence)
+    timed = [row for row in rows if row.get("slow_us") is not None]
+    findings.say(f"top class as listed in {sum(row.get('top') == row['operation'] for row in rows if (row.get('true') or 0) >= WORTHWHILE)} of "
+                 f"{sum((row.get('true') or 0) >= WORTHWHILE for row in rows)} pairs that gain {WORTHWHILE:.0%} or more")
+    unexpected = [row["program"] for row in timed if (row["true"] >= WORTHWHILE) != row["expected"]]
+    findings.say(f"gains other than the table expects: {', '.join(unexpected) or 'none'}")
+    outside = [f"{row['program']} {row['slow_us']:.0f} µs" for row in timed if not FASTEST <= row["slow_us"] <= SLOWEST]
+    findings.say(f"launches outside of {FASTEST} to {SLOWEST} µs: {', '.join(outside) or 'none'}")
+    findings.table("Pairs: gains in percent of the slow kernel's time",
+                   ["program", "class", "slow µs", "mended µs", "true", "±", "limits", "interval", "line", "top class", "record", "finding"],
+                   [[row["program"], row["operation"], *(f"{row[key]:.1f}" if row.get(key) is not None else "" for key in ("slow_us", "mended_us")),
+                     in_percent(row.get("true")), in_percent(row.get("spread")), in_percent(row.get("predicted")),
+                     f"{in_percent(row['low'])} to {in_percent(row['high'])}" if "low" in row else "",
+                     {True: "right", False: "wrong"}.get(row.get("line_right"), ""),
+                     f"{row['top']} {in_percent(row['top_gain'])}" if row.get("top") else "", in_percent(row.get("estimated")),
+                     row.get("estimate_rule", "")] for row in rows])
+    return findings
+
+
+def write(rows, failures, folder, machine):
+    findings = findings_of(rows, failures)
+    findings.write(folder, machine)
+    with open(folder / "limits_pairs.csv", "w", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        table.writeheader()
+        table.writerows({key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()} for row in rows)
+    return findings
+
+
+# The runs.
+
+class Runner:
+    """Starts the programs of a build folder or of an unpacked package, on one GPU or on the cpu device."""
+
+    def __init__(self, folder, device, answers, number=None):
+        self.build = Build(folder, device=device)
+        self.device = device
+        self.answers = answers
+        self.answers.mkdir(parents=True, exist_ok=True)
+        self.results = {}  # of the slow kernels without instrumentation
+        folders = [*LIBRARY_FOLDERS, self.build.folder / "cudart"]
+        self.environment = {"LD_LIBRARY_PATH": ":".join(str(each) for each in folders if each.exists()),
+                            **({"LYNXPP_CPU_CLOCK": MACHINE} if device == "cpu" else {}),
+                            **({"CUDA_VISIBLE_DEVICES": str(number)} if number is not None else {})}
+
+    def run(self, program, *arguments, preload=False):
+        run = self.build.run(program, *arguments, preload=preload, environment=self.environment, timeout=MOST_SECONDS)
+        if run.status != 0:
+            raise TestFailure(str(run))
+        return run
+
+    def command(self, pair, launches):
+        size = [pair.cpu_size] if self.device == "cpu" else []
+        return ["-d", self.device, "--", self.build.examples / "limits" / pair.program, "slow", launches, *size]
+
+    def times(self, pair):
+        size = [pair.cpu_size] if self.device == "cpu" else []
+        program = self.build.examples / "limits" / pair.program
+        run = self.run(program, "both", TIMED[self.device], *size, preload=self.device == "cpu")
+        self.results[pair.program] = run.stdout
+        return times_of(run.stderr)
+
+    def limits(self, pair):
+        answer = self.answers / f"{pair.program}.limits.json"
+        records = self.answers / f"{pair.program}.trials.jsonl"
+        run = self.run(self.build.command, "limits", "--json", answer, "-o", records, *self.command(pair, TRIALS[self.device]))
+        (self.answers / f"{pair.program}.limits.txt").write_text(run.stderr)
+        if records.stat().st_size > MOST_RECORDS:
+            records.unlink()
+        if run.stdout != self.results.get(pair.program, run.stdout):
+            raise TestFailure(f"the result changed: {run.stdout!r} instead of {self.results[pair.program]!r}")
+        return json.loads(answer.read_text())
+
+    def record(self, pair):
+        with tempfile.TemporaryDirectory() as folder:
+            records = pathlib.Path(folder, "records.jsonl")
+            self.run(self.build.command, "record", "-o", records, *self.command(pair, RECORDED))
+            answer = self.run(self.build.command, "report", records, "--format", "json").stdout.decode()
+        (self.answers / f"{pair.program}.record.json").write_text(answer)
+        return json.loads(answer)
+
+
+def measure_pair(runner, pair, failures):
+    """Returns one row of the table; a part that fails leaves its columns out and adds to `failures`."""
+    row = {"program": pair.program, "operation": pair.operation, "expected": pair.gains}
+    began = time.monotonic()
+
+    def attempt(what, action):
+        try:
+            return action()
+        except (TestFailure, subprocess.SubprocessError, OSError, ValueError, KeyError) as failure:
+            failures.append(f"{pair.program}, {what}: {type(failure).__name__}: {failure}")
+            lines = str(failure).splitlines() or [""]
+            print(f"FAIL: {pair.program}, {what}: {next((line for line in lines if 'rror' in line), lines[0])[:300]}", flush=True)
+            return None
+    times = [attempt("native times", lambda: runner.times(pair))]
+    answer = attempt("limits", lambda: prediction_of(pair, runner.limits(pair)))
+    row.update(answer or {})
+    row.update(attempt("record", lambda: estimate_of(pair, runner.record(pair))) or {})
+    if runner.device == "cuda":
+        times.append(attempt("native times", lambda: runner.times(pair)))
+    times = [each for each in times if each]
+    if times:
+        gains = [1 - each["mended"][0] / each["slow"][0] for each in times]
+        row.update(slow_us=1000 * min(each["slow"][0] for each in times), mended_us=1000 * min(each["mended"][0] for each in times),
+                   true=sum(gains) / len(gains), spread=(max(gains) - min(gains)) / 2)
+    row["seconds"] = time.monotonic() - began
+    return row
+
+
+def unpacked(source):
+    """Returns a folder: `source`, or the contents of an archive, unpacked once in the same folder."""
+    if source.is_dir():
+        return source
+    folder = source.parent / "unpacked"
+    if not folder.exists() or folder.stat().st_mtime < source.stat().st_mtime:
+        shutil.rmtree(folder, ignore_errors=True)
+        with tarfile.open(source) as archive:
+            archive.extractall(folder)
+        os.utime(folder)
+    return folder
+
+
+def earlier_rows(folder):
+    """Returns the rows of an earlier measurement in the folder that have both a true gain and a prediction."""
+    saved = folder / "limits_pairs.json"
+    rows = json.loads(saved.read_text())["data"]["rows"] if saved.exists() else []
+    return [row for row in rows if row.get("true") is not None and row.get("predicted") is not None]
+
+
+def measure(arguments):
+    found = gpu() if arguments.device == "cuda" else ("cpu device", f"time modelled for {MACHINE}")
+    if found is None:
+        print("error: no GPU found by nvidia-smi", file=sys.stderr)
+        return 3
+    folder = unpacked(arguments.source.resolve())
+    pairs = read_table(folder / "examples" / "limits" / "pairs.csv")
+    only = set(filter(None, arguments.only.split(",")))
+    if unknown := only - {pair.program for pair in pairs}:
+        print(f"error: unknown pair {', '.join(sorted(unknown))}; the table has {', '.join(pair.program for pair in pairs)}", file=sys.stderr)
+        return 2
+    out = arguments.out.resolve()
+    machine = f"{', '.join(found)}; {datetime.date.today().isoformat()}, `scripts/gpu/limits_pairs.py measure`"
+    runners = queue.SimpleQueue()
+    for number in range(arguments.gpus):
+        runners.put(Runner(folder, arguments.device, out / "answers", number if arguments.gpus > 1 else None))
+    began, failures = time.monotonic(), []
+    selected = [pair for pair in pairs if not only or pair.program in only]
+    rows = {row["program"]: row for row in earlier_rows(out)} if arguments.resume else {}
+    selected = [pair for pair in selected if pair.program not in rows]
+
+    def one(pair):
+        if time.monotonic() - began > arguments.budget:
+            return None
+        runner = runners.get()
+        try:
+            return measure_pair(runner, pair, failures)
+        finally:
+            runners.put(runner)
+    findings = write(list(rows.values()), failures, out, machine)
+    with concurrent.futures.ThreadPoolExecutor(arguments.gpus) as pool:
+        for number, (pair, row) in enumerate(zip(selected, pool.map(one, selected)), 1):
+            if row is None:
+                failures.append(f"{pair.program}: no time was left (--resume continues)")
+                continue
+            rows[pair.program] = row
+            findings = write([rows[each.program] for each in pairs if each.program in rows], failures, out, machine)
+            print(f"{number}/{len(selected)} {pair.program}: true {in_percent(row.get('true'))} %, limits {in_percent(row.get('predicted'))} %, "
+                  f"record {in_percent(row.get('estimated'))} %, {row['seconds']:.1f} s, {time.monotonic() - began:.0f} s in all", flush=True)
+    print("\n".join(findings.lines))
+    print(f"{len(failures)} failures; {out / 'limits_pairs.md'}, {out / 'limits_pairs.csv'}")
+    return 1 if failures else 0
+
+
+def summarize(arguments):
+    """Prints the summary of an earlier measurement again, for rules that changed since."""
+    saved = json.loads((arguments.source / "limits_pairs.json").read_text())
+    print("\n".join(findings_of(saved["data"]["rows"], saved["failures"]).lines))
+    return 0
+
+
+def fill(tree, root, arguments):
+    """Copies what the package contains to the folder `tree`."""
+    for name in ("bin/lynxpp", "lib/liblynxpp.so", "lib/liblynxpp-engine.so"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(arguments.build / name, tree / name)
+        subprocess.run(["strip", tree / name], check=True)
+    programs, target = arguments.programs or arguments.build / "examples" / "limits", tree / "examples" / "limits"
+    target.mkdir(parents=True)
+    shutil.copy(root / "examples" / "limits" / "pairs.csv", target)
+    for pair in read_table(target / "pairs.csv"):
+        shutil.copy(programs / pair.program, target)
+        shutil.copy(root / "examples" / "limits" / f"{pair.program}.cu", target)
+    (tree / "cudart").mkdir()
+    shutil.copy(next(folder / "libcudart.so.13" for folder in LIBRARY_FOLDERS if (folder / "libcudart.so.13").exists()), tree / "cudart")
+
+
+def prepare(arguments):
+    root = HERE.parents[1]
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    archive = arguments.out / "package.tar.gz"
+    with tempfile.TemporaryDirectory() as folder:
+        fill(pathlib.Path(folder), root, arguments)
+        with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
+            tar.add(folder, arcname=".")
+    for script in (*(HERE / name for name in ("limits_pairs.py", "common.py", "cumapz.py")), root / "tests" / "end_to_end" / "harness.py"):
+        shutil.copy(script, arguments.out)
+    shutil.copytree(root / "python" / "lynxpp", arguments.out / "lynxpp", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    print(f"{archive}: {archive.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("prepare")
+    one.add_argument("--build", type=pathlib.Path, required=True)
+    one.add_argument("--programs", type=pathlib.Path, help="folder of the pairs (default: BUILD/examples/limits)")
+    one.add_argument("--out", type=pathlib.Path, required=True)
+    two = commands.add_parser("measure")
+    two.add_argument("source", type=pathlib.Path, metavar="FOLDER_OR_ARCHIVE")
+    two.add_argument("--only", metavar="PAIR,PAIR…", default="", help="default: all pairs")
+    two.add_argument("--out", type=pathlib.Path, default=pathlib.Path("limits-pairs"))
+    two.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    two.add_argument("--gpus", type=int, default=1, help="measure this many pairs at a time, each on a GPU of its own")
+    two.add_argument("--resume", action="store_true", help="keep the pairs of an earlier measurement in OUT and measure the others")
+    two.add_argument("--budget", type=float, default=math.inf, help="seconds after which no further pair starts")
+    three = commands.add_parser("summary")
+    three.add_argument("source", type=pathlib.Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    return {"prepare": prepare, "measure": measure, "summary": summarize}[arguments.command](arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
