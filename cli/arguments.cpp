@@ -91,6 +91,7 @@ Subcommands add_subcommands(CLI::App& app) {
   add(app, subcommands, add_run);
   add(app, subcommands, add_record);
   add(app, subcommands, add_bench);
+  add(app, subcommands, add_limits);
   add(app, subcommands, add_characterize);
   add(app, subcommands, add_report);
   add(app, subcommands, add_merge);
@@ -117,6 +118,7 @@ struct ProgramOf {
   std::vector<std::string>* operator()(CheckRunArguments& check_run) const { return &check_run.command; }
   std::vector<std::string>* operator()(TritonArguments& triton) const { return &triton.command; }
   std::vector<std::string>* operator()(BenchArguments& bench) const { return &bench.command; }
+  std::vector<std::string>* operator()(LimitsArguments& limits) const { return &limits.command; }
   std::vector<std::string>* operator()(QualityArguments& quality) const { return &quality.command; }
   std::vector<std::string>* operator()(BandArguments& band) const { return &band.command; }
   template <typename Other>
@@ -166,7 +168,11 @@ struct MistakeIn {
   std::string operator()(const RunArguments& run) const {
     return run.command.empty() ? "no program to run" : "";
   }
-  std::string operator()(const RecordArguments& record) const { return (*this)(record.run); }
+  std::string operator()(const RecordArguments& record) const {
+    if (record.measure && record.run.output.find('%') != std::string::npos)
+      return "--measure needs one record file: leave out the pattern";
+    return (*this)(record.run);
+  }
   std::string operator()(const BenchArguments& bench) const {
     if (bench.elapsed && !bench.compare.empty()) return "--compare compares kernels: leave out --elapsed";
     return bench.command.empty() ? "no program to run" : "";
@@ -176,6 +182,10 @@ struct MistakeIn {
   }
   std::string operator()(const TritonArguments& triton) const {
     return triton.command.empty() ? "no program to run" : "";
+  }
+  std::string operator()(const LimitsArguments& limits) const {
+    if (limits.from.empty()) return limits.command.empty() ? "no program to run" : "";
+    return limits.command.empty() ? "" : "--from replaces the program; give one of them";
   }
   std::string operator()(const QualityArguments& quality) const {
     return quality.command.empty() ? "no program to measure" : "";

@@ -10,6 +10,7 @@
 #include "cli/cluster/arguments.h"
 #include "cli/control/arguments.h"
 #include "cli/exit_code.h"
+#include "cli/limits/arguments.h"
 #include "cli/lsp/arguments.h"
 #include "cli/ptx/arguments.h"
 #include "cli/quality/arguments.h"
@@ -25,11 +26,12 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments = std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
-                               CharacterizeArguments, ReportArguments, MergeArguments, TraceArguments,
-                               DiffArguments, CheckArguments, InstrumentArguments, PtxArguments,
-                               AdviseArguments, QualityArguments, CalibrateArguments, BandArguments,
-                               ListArguments, LspArguments, TritonArguments, ControlArguments>;
+using Arguments =
+    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments, LimitsArguments,
+                 CharacterizeArguments, ReportArguments, MergeArguments, TraceArguments, DiffArguments,
+                 CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
+                 CalibrateArguments, BandArguments, ListArguments, LspArguments, TritonArguments,
+                 ControlArguments>;
 
 /// Prints help and version on stdout, errors on stderr.
 Arguments parse_arguments(int count, char** values);

@@ -14,6 +14,7 @@ struct ControlArguments;
 struct DiffArguments;
 struct InstrumentArguments;
 struct ListArguments;
+struct LimitsArguments;
 struct LspArguments;
 struct MergeArguments;
 struct PtxArguments;
@@ -33,6 +34,8 @@ int triton(const TritonArguments& arguments);
 int check_run(const CheckRunArguments& arguments);
 int bench(const BenchArguments& arguments);
 int characterize(const CharacterizeArguments& arguments);
+/// Runs the program with trials and shows the limits of its kernels, or shows those of saved records.
+int limits(const LimitsArguments& arguments);
 int report(const ReportArguments& arguments);
 int merge(const MergeArguments& arguments);
 int trace(const TraceArguments& arguments);
@@ -58,5 +61,6 @@ int why(const ControlArguments& arguments);
 int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);
+int ptx_perturb(const PtxArguments& arguments);
 
 }  // namespace lynxpp::cli

@@ -26,6 +26,9 @@ struct Dispatcher {
     return lynxpp::cli::check_run(arguments);
   }
   int operator()(const lynxpp::cli::BenchArguments& arguments) const { return lynxpp::cli::bench(arguments); }
+  int operator()(const lynxpp::cli::LimitsArguments& arguments) const {
+    return lynxpp::cli::limits(arguments);
+  }
   int operator()(const lynxpp::cli::CharacterizeArguments& arguments) const {
     return lynxpp::cli::characterize(arguments);
   }
@@ -41,9 +44,13 @@ struct Dispatcher {
   }
   int operator()(const lynxpp::cli::PtxArguments& arguments) const {
     using Command = lynxpp::cli::PtxArguments::Command;
-    if (arguments.command == Command::cfg) return lynxpp::cli::ptx_cfg(arguments);
-    return arguments.command == Command::stat ? lynxpp::cli::ptx_stat(arguments)
-                                              : lynxpp::cli::ptx_annotate(arguments);
+    switch (arguments.command) {
+      case Command::stat: return lynxpp::cli::ptx_stat(arguments);
+      case Command::cfg: return lynxpp::cli::ptx_cfg(arguments);
+      case Command::annotate: return lynxpp::cli::ptx_annotate(arguments);
+      case Command::perturb: break;
+    }
+    return lynxpp::cli::ptx_perturb(arguments);
   }
   int operator()(const lynxpp::cli::AdviseArguments& arguments) const {
     return lynxpp::cli::advise(arguments);

@@ -2,6 +2,7 @@
 // device/cuda (the real driver) and device/cpu (the built-in device).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,7 @@ struct DeviceInfo {
   std::uint64_t context = 0;    ///< the driver's context number; 0 if there is no context
   std::string uuid = {};        ///< "GPU-…" as nvidia-smi prints it; empty if unknown
   bool keeps_counters = false;  ///< Device::counter_memory() is available
+  bool models_times = false;    ///< launch times are modelled, not measured
 };
 
 /// A kernel launch as the program requested it. All pointers belong to the program and are valid only during
@@ -314,6 +316,26 @@ class Device {
   virtual Result<std::unique_ptr<Readback>> read_back_shared(std::unique_ptr<Buffer>& /*buffer*/,
                                                              bool /*after_launch*/) {
     return failure("launches on this device do not share buffers");
+  }
+
+  // ---- repeated launches (interposer/trials)
+
+  /// Allocates zeroed device memory for launches on any stream that begin after this point of the launch's
+  /// stream. Destroy it only after all work that uses it is over.
+  virtual Result<std::unique_ptr<Buffer>> allocate_kept(std::size_t /*bytes*/, const Launch& /*launch*/) {
+    return failure("this device does not repeat launches");
+  }
+
+  /// Copies between device memory of the program and kept buffers, ordered on the launch's stream.
+  virtual Status copy(std::uint64_t /*to*/, std::uint64_t /*from*/, std::size_t /*bytes*/,
+                      const Launch& /*launch*/) {
+    return failure("this device does not repeat launches");
+  }
+
+  /// Waits until all work on the device is over. Returns false if it is not within `patience`, if it has
+  /// failed, or if streams of the process may be being captured, which forbids waiting.
+  virtual bool is_idle_within(std::chrono::milliseconds /*patience*/, const Launch& /*launch*/) {
+    return false;
   }
 
   /// Returns the state for one executable graph of the program. Fails if the device cannot launch graphs with

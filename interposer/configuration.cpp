@@ -84,6 +84,17 @@ Configuration read_configuration(Diagnostics& problems) {
   configuration.prints_table = environment("LYNXPP_TABLE") != "0";
   configuration.ptx = environment("LYNXPP_PTX") != "0";
   configuration.timing = timing_of(environment("LYNXPP_TIMING"));
+  if (const std::string trials = environment("LYNXPP_TRIALS"); !trials.empty()) {
+    configuration.timing = Timing::trials;
+    take(
+        parse_trial_choices(trials, environment("LYNXPP_TRIAL_LAUNCHES"), environment("LYNXPP_TRIAL_REPLAY")),
+        configuration.trials, problems);
+    if (!environment("LYNXPP_SPEC").empty())
+      problems.push_back({Severity::error,
+                          {},
+                          "LYNXPP_TRIALS and LYNXPP_SPEC are set: trials run while nothing is counted",
+                          "unset one of them"});
+  }
   const std::string timeline = environment("LYNXPP_TIMELINE");
   configuration.timeline = !timeline.empty() && timeline != "0";
   if (const std::string wide = environment("LYNXPP_WIDE_COUNTERS"); !wide.empty())

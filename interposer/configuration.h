@@ -9,6 +9,7 @@
 
 #include "cod/word_scheme.h"
 #include "device/device.h"
+#include "interposer/trials/choices.h"
 #include "support/diagnostic.h"
 #include "support/launch_filter.h"
 #include "support/name_pattern.h"
@@ -22,6 +23,7 @@ enum class Timing {
   stages,     ///< any other value: results, plus the stages of an instrumentation and kernel times
   originals,  ///< "original": original kernels run, none is instrumented
   variants,   ///< "variant": instrumented kernels run and their results are discarded
+  trials,     ///< LYNXPP_TRIALS: each launch is timed, and runs the original or a perturbed variant
 };
 
 /// The width of the counters in a kernel's launches (LYNXPP_WIDE_COUNTERS).
@@ -44,8 +46,9 @@ struct Configuration {
   std::string dump;          ///< LYNXPP_DUMP: folder for PTX; empty: none
   std::string trace;         ///< this process's trace file in the folder LYNXPP_TRACE; empty: none
   Timing timing = Timing::off;
-  bool timeline = false;  ///< LYNXPP_TIMELINE: records describe the device and all activities
-  cod::WordScheme words;  ///< LYNXPP_WORDS
+  std::optional<TrialChoices> trials;  ///< with Timing::trials
+  bool timeline = false;               ///< LYNXPP_TIMELINE: records describe the device and all activities
+  cod::WordScheme words;               ///< LYNXPP_WORDS
   CounterWidth counters = CounterWidth::by_time;
   /// LYNXPP_LAUNCH_RECORDS: so many launches of a kernel with one grid and block have a record each before
   /// later ones share records. The greatest value, "all": every launch has one.
@@ -55,7 +58,9 @@ struct Configuration {
   std::chrono::milliseconds patience{10'000};
 
   /// True if only coverage and times are requested.
-  bool times_only() const { return timing == Timing::originals || timing == Timing::variants; }
+  bool times_only() const {
+    return timing == Timing::originals || timing == Timing::variants || timing == Timing::trials;
+  }
   /// True if launches may share records: nothing requests something of single launches.
   bool may_share() const {
     return timing == Timing::off && !timeline && trace.empty() && launches_text.empty() &&

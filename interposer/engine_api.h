@@ -10,6 +10,8 @@
 
 #define LYNXPP_ENGINE_ABI 17
 #define LYNXPP_CALL_STACK_LIMIT 8
+/// Passed to `attach` instead of specifications: launches are trials (LYNXPP_TRIALS).
+#define LYNXPP_TRIALS_ATTACHED "(trials)"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "device/cpu/runtime/process_use.h"
+#include "device/cpu/runtime/runtime.h"
 #include "interposer/output_path.h"
 #include "interposer/this_process.h"
 #include "report/cluster/device_files.h"
@@ -113,7 +114,9 @@ std::shared_ptr<const device::LiveAllocations> Engine::live_allocations() { retu
 
 device::Device* Engine::current_cuda_device(lynxpp_driver_lookup lookup) {
   return contexts.current_device(lookup, [this](const device::cuda::Driver& driver) {
-    Result<std::unique_ptr<device::Device>> made = device::cuda::make_device(driver, allocation_reader());
+    const bool models_times = driver.is_cpu_device && device::cpu::cpu_device().info().models_times;
+    Result<std::unique_ptr<device::Device>> made =
+        device::cuda::make_device(driver, allocation_reader(), models_times);
     if (!made) return std::unique_ptr<device::Device>();
     (*made)->measure_kernels(times);
     (*made)->limit_memory(memory);

@@ -7,6 +7,7 @@
 #include "report/coverage_share.h"
 #include "report/findings/findings.h"
 #include "report/hot_sites.h"
+#include "report/limits/limits.h"
 #include "report/sites.h"
 #include "report/summary.h"
 #include "report/tables/bar_chart.h"
@@ -304,6 +305,7 @@ std::string to_html(const Summary& summary, const std::string& title) {
   const RunFacts facts = facts_of(summary);
   std::string html = share_section(summary);
   html += findings_html(findings_of(facts), facts.weight);
+  html += limits_html(facts.limits);
   html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);

@@ -45,6 +45,7 @@ class JsonLinesSink final : public Sink {
   void total(const TotalRecord& record) override { append(record); }
   void coverage(const CoverageRecord& record) override { append(record); }
   void timing(const TimingRecord& record) override { append(record); }
+  void trial(const TrialRecord& record) override { append(record); }
   void device(const DeviceRecord& record) override { append(record); }
   void activity(const ActivityRecord& record) override { append(record); }
   void finish() override {}
@@ -84,6 +85,7 @@ std::string json_line_of(const LaunchRecord& record) { return text_of(record); }
 std::string json_line_of(const TotalRecord& record) { return text_of(record); }
 std::string json_line_of(const CoverageRecord& record) { return text_of(record); }
 std::string json_line_of(const TimingRecord& record) { return text_of(record); }
+std::string json_line_of(const TrialRecord& record) { return text_of(record); }
 std::string json_line_of(const DeviceRecord& record) { return text_of(record); }
 std::string json_line_of(const ActivityRecord& record) { return text_of(record); }
 

@@ -40,6 +40,8 @@ inline constexpr std::string_view kind_of<CoverageRecord> = "coverage";
 template <>
 inline constexpr std::string_view kind_of<TimingRecord> = "timing";
 template <>
+inline constexpr std::string_view kind_of<TrialRecord> = "trial";
+template <>
 inline constexpr std::string_view kind_of<DeviceRecord> = "device";
 template <>
 inline constexpr std::string_view kind_of<ActivityRecord> = "activity";
@@ -378,6 +380,34 @@ void visit_members(Is<TimingRecord> auto& record, auto&& visit) {
   visit.if_any("modelled", record.modelled);
   visit.if_any("original", record.original);
   visit.if_any("variant", record.variant);
+}
+
+void visit_members(Is<TrialRecord::Site> auto& site, auto&& visit) {
+  visit("ptx_line", site.ptx_line);
+  visit.if_any("file", site.file);
+  visit.if_any("line", site.line);
+  visit("opcode", site.opcode);
+  visit.if_any("note", site.note);
+  visit.if_any("is_left_out", site.is_left_out);
+}
+
+void visit_members(Is<TrialRecord> auto& record, auto&& visit) {
+  visit_kernel(record, visit);
+  visit.if_any("module", record.module);
+  visit("device", record.device);
+  visit("grid", record.grid);
+  visit("block", record.block);
+  visit("shared_bytes", record.shared_bytes);
+  visit("perturbation", record.perturbation);
+  visit("sites", record.sites);
+  visit("ms", record.ms);
+  visit("is_modelled", record.is_modelled);
+  visit("registers", record.registers);
+  visit("spill_bytes", record.spill_bytes);
+  visit("blocks_per_sm", record.blocks_per_sm);
+  visit("launches", record.launches);
+  visit("replays", record.replays);
+  visit("note", record.note);
 }
 
 void visit_members(Is<SitesRecord::PtxPart> auto& part, auto&& visit) {

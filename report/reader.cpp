@@ -445,6 +445,7 @@ Complaint RecordReader::read(const Json& object, std::vector<Record>& records) {
   read_as(TotalRecord());
   read_as(CoverageRecord());
   read_as(TimingRecord());
+  read_as(TrialRecord());
   read_as(DeviceRecord());
   read_as(ActivityRecord());
   read_as(ProcessRecord());
@@ -511,6 +512,7 @@ void feed(const std::vector<Record>& records, Sink& sink) {
     void operator()(const TotalRecord& record) const { sink.total(record); }
     void operator()(const CoverageRecord& record) const { sink.coverage(record); }
     void operator()(const TimingRecord& record) const { sink.timing(record); }
+    void operator()(const TrialRecord& record) const { sink.trial(record); }
     void operator()(const DeviceRecord& record) const { sink.device(record); }
     void operator()(const ActivityRecord& record) const { sink.activity(record); }
   };

@@ -12,7 +12,7 @@
 
 namespace lynxpp::report {
 
-using Record = std::variant<SitesRecord, LaunchRecord, CoverageRecord, TimingRecord, TotalRecord,
+using Record = std::variant<SitesRecord, LaunchRecord, CoverageRecord, TimingRecord, TotalRecord, TrialRecord,
                             DeviceRecord, ActivityRecord, ProcessRecord>;
 
 struct Reading {

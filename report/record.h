@@ -22,6 +22,10 @@
 //    "instructions":{"block":[…],"opcode":[…],"labels":[…],"ptx_line":[…],"file":[…],"line":[…]},
 //    "ptx":[{"line":N,"text":…},…]}
 //   {"record":"device","device":…,"ordinal":N,"uuid":…,"compute_capability":90,"multiprocessors":N,…}
+//   {"record":"trial","kernel":…,"demangled":…,"module":…,"device":…,"grid":[x,y,z],"block":[x,y,z],
+//    "shared_bytes":N,"perturbation":…,"sites":[{"ptx_line":N,"file":…,"line":N,"opcode":…,"note":…},…],
+//    "ms":[…],"is_modelled":bool,"registers":N,"spill_bytes":N,"blocks_per_sm":N,"launches":N,"replays":N,
+//    "note":…}
 //   {"record":"activity","order":N,"stream":N,"host_ms":…,"ranges":[…], and one of
 //    "launch":{"kernel":…,"launch":N,…} "copy":{"bytes":N,…} "wait":{}}
 // Every record of a process names it by "process", twelve hexadecimal digits that no other process has. The
@@ -349,6 +353,39 @@ struct TimingRecord {
   std::string modelled = {};  ///< the machine that `execute` is modelled for; empty: it is measured
 };
 
+/// Times of one variant of a kernel in launches of one shape (LYNXPP_TRIALS): of the original, or of one that
+/// repeats some operations. Written at the end of the process, the original's first.
+struct TrialRecord {
+  /// An instruction that the variant repeats.
+  struct Site {
+    std::uint64_t ptx_line = 0;
+    std::string file = {};  ///< of the source; empty: unknown
+    std::uint64_t line = 0;
+    std::string opcode = {};
+    std::string note = {};     ///< what differs from the operation itself; empty: nothing
+    bool is_left_out = false;  ///< true: nothing is added here, for the reason in `note`
+    bool operator==(const Site&) const = default;
+  };
+
+  std::string kernel;
+  std::string module = {};  ///< LaunchPlace::module
+  std::string device = {};
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint64_t shared_bytes = 0;  ///< dynamic, of the program's launches
+  /// A ptx::Perturbation as text, "shared-access:again"; empty: the original.
+  std::string perturbation = {};
+  std::vector<Site> sites = {};
+  std::vector<double> ms = {};      ///< of each measured launch, in their order
+  bool is_modelled = false;         ///< true: `ms` are modelled, not measured
+  std::uint64_t registers = 0;      ///< per thread; 0: unknown, as are the next two
+  std::uint64_t spill_bytes = 0;    ///< local memory per thread: spilled registers and local arrays
+  std::uint64_t blocks_per_sm = 0;  ///< resident at a time
+  std::uint64_t launches = 0;       ///< the program's launches of the kernel with this shape
+  std::uint64_t replays = 0;        ///< additional launches of this variant
+  std::string note = {};            ///< why times are missing or not comparable; empty: they are
+};
+
 /// Output of a specification's ON_END about all launches, after the last one.
 struct TotalRecord {
   std::string spec;
@@ -369,6 +406,7 @@ class Sink {
   virtual void total(const TotalRecord& /*record*/) {}
   virtual void coverage(const CoverageRecord& record) = 0;
   virtual void timing(const TimingRecord& record) = 0;
+  virtual void trial(const TrialRecord& /*record*/) {}
   virtual void device(const DeviceRecord& /*record*/) {}
   virtual void activity(const ActivityRecord& /*record*/) {}
   virtual void finish() = 0;
@@ -386,6 +424,7 @@ std::string json_line_of(const LaunchRecord& record);
 std::string json_line_of(const TotalRecord& record);
 std::string json_line_of(const CoverageRecord& record);
 std::string json_line_of(const TimingRecord& record);
+std::string json_line_of(const TrialRecord& record);
 std::string json_line_of(const DeviceRecord& record);
 std::string json_line_of(const ActivityRecord& record);
 /// Collects records and prints aligned tables on stderr at finish(): one row per kernel and specification

@@ -18,7 +18,8 @@ struct Summary {
   std::vector<SpecificationTotals> specifications;  ///< by specification and device, in order of appearance
   std::vector<CoverageRecord> coverage;
   std::vector<TotalRecord> totals;
-  std::vector<TimingRecord> timings;                                   ///< one per kernel
+  std::vector<TimingRecord> timings;  ///< one per kernel
+  std::vector<TrialRecord> trials;
   std::vector<DeviceRecord> devices;                                   ///< with different names
   std::map<std::pair<std::string, std::uint64_t>, SitesRecord> sites;  ///< by kernel and table
   WordProfiles words;
@@ -37,6 +38,7 @@ class SummarySink : public Sink {
   void total(const TotalRecord& record) override { summary_.totals.push_back(record); }
   void coverage(const CoverageRecord& record) override;
   void timing(const TimingRecord& record) override;
+  void trial(const TrialRecord& record) override { summary_.trials.push_back(record); }
   void device(const DeviceRecord& record) override;
   void finish() override {}
 

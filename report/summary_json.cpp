@@ -174,6 +174,7 @@ Json json_of(const KernelFinding& finding) {
   if (!finding.ranges.empty()) object["ranges"] = finding.ranges;
   if (finding.location) object["place"] = json_of(*finding.location);  // english: ok
   object["benefit"] = finding.benefit ? Json(*finding.benefit) : Json(nullptr);
+  object["basis"] = finding.benefit ? Json(text_of(finding.basis)) : Json(nullptr);
   object["weight"] = finding.weight;
   object["sentence"] = finding.sentence;
   object["why"] = finding.why;

@@ -29,6 +29,9 @@ class Tee final : public Sink {
   void timing(const TimingRecord& record) override {
     for (const auto& sink : sinks_) sink->timing(record);
   }
+  void trial(const TrialRecord& record) override {
+    for (const auto& sink : sinks_) sink->trial(record);
+  }
   void device(const DeviceRecord& record) override {
     for (const auto& sink : sinks_) sink->device(record);
   }

@@ -22,6 +22,7 @@ TABLE = {
     "ptx/analysis": ["support", "ptx/ir"],
     "ptx/replay": ["support", "ptx/ir", "ptx/analysis"],
     "ptx/passes": ["support", "ptx/ir", "ptx/analysis", "ptx/emitter"],
+    "ptx/perturb": ["support", "ptx/ir", "ptx/analysis", "ptx/emitter", "ptx/passes"],
     "cod/syntax": ["support", "ptx/ir", "cod/handler.h", "cod/site_value.h", "cod/storage.h"],
     "cod/sema": ["support", "ptx/ir", "cod/handler.h", "cod/host_report.h", "cod/instruction_filter.h", "cod/site_counter.h", "cod/site_value.h", "cod/storage.h",
                  "cod/trace_stream.h", "cod/word_map.h", "cod/syntax"],
@@ -39,20 +40,21 @@ TABLE = {
     "device/cpu/driver/library": ["interposer/engine_api.h", "device/cpu/driver"],
     "device/cpu": ["support", "models", "image", "device", "device/cpu/simt", "device/cpu/runtime"],
     "device/cuda": ["support", "device"],
-    "engine": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/replay", "ptx/passes", "ptx/emitter", "cod", "device"],
+    "engine": ["support", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/replay", "ptx/passes", "ptx/perturb", "ptx/emitter", "cod", "device"],
     "instrumentors": ["support", "cod/word_scheme.h"],
-    "interposer": ["interposer/control", "support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/driver", "device/cpu/runtime",
+    "interposer": ["interposer/control", "support", "image", "models/limits/schedule.h", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/passes", "ptx/perturb", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/driver", "device/cpu/runtime",
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "device/cpu/driver/api.def",
                            "device/cpu/driver/unsupported.def", "support/call_stack.h", "support/check.h",
                            "support/control_socket.h", "support/printable.h", "support/run_mark.h", "support/system_call_filter.h", "support/write_signals.h"],
     "interposer/control": ["support", "interposer/session/session.h"],
-    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
+    "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "ptx/perturb", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "calibrate": [],
     "examples/agents": [],
     "examples/apps": ["interposer/lynxpp.h"],
     "examples/primitives": [],
     "examples/cumapz": ["examples/apps"],
+    "examples/limits": ["examples/apps"],
     "bench": ["*"],
     "fuzz": ["*"],
     "tests": ["*"],
@@ -76,7 +78,7 @@ LIBRARIES = {
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
              ["device/cpu/runtime", "device/cpu/driver", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
-              "examples/agents", "examples/apps", "examples/cumapz", "examples/primitives"]),
+              "examples/agents", "examples/apps", "examples/cumapz", "examples/limits", "examples/primitives"]),
 }
 # Exceptions that other folders may include.
 OPEN_LIBRARIES = {"spdlog", "CUDA"}
@@ -85,7 +87,7 @@ SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".c", ".cu", ".def"}
 SKIPPED_FOLDERS = {"build", "dist", "third_party", ".git", ".cache"}
 # Programs may run with raised rights: code loaded into them must not read environment variables then
 # (docs/security.md).
-OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/agents", "examples/apps", "examples/primitives", "examples/cumapz", "bench", "fuzz", "tests"}
+OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/agents", "examples/apps", "examples/primitives", "examples/cumapz", "examples/limits", "bench", "fuzz", "tests"}
 GETENV = re.compile(r"\bgetenv\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 

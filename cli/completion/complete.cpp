@@ -97,7 +97,7 @@ void add_positionals(const CLI::App& command, Words& candidates) {
 
 /// True if a program and its arguments follow the options.
 bool runs_a_program(const CLI::App& command) {
-  for (const char* name : {"run", "record", "bench", "quality", "band", "advise", "characterize"}) {
+  for (const char* name : {"run", "record", "bench", "limits", "quality", "band", "advise", "characterize"}) {
     if (command.get_name() == name) return true;
   }
   return false;

@@ -25,6 +25,7 @@ class ReadingProgress final : public report::Sink {
   void total(const report::TotalRecord& record) override { count(), sink_.total(record); }
   void coverage(const report::CoverageRecord& record) override { count(), sink_.coverage(record); }
   void timing(const report::TimingRecord& record) override { count(), sink_.timing(record); }
+  void trial(const report::TrialRecord& record) override { count(), sink_.trial(record); }
   void device(const report::DeviceRecord& record) override { count(), sink_.device(record); }
   void activity(const report::ActivityRecord& record) override { count(), sink_.activity(record); }
   void finish() override {}

@@ -57,6 +57,8 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
     if (is_json && arguments.run.output.find('%') != std::string::npos)
       throw CLI::ValidationError("--format json requires an output file without '%'");
   });
+  record->add_flag("--measure", arguments.measure,
+                   "Run again as `lynxpp limits` does; measured gains replace estimates");
   record->footer(
       "Measures with instruction_count, memory_efficiency, branch_divergence, basic_block_count,\n"
       "shared_bank_conflicts, atomic_contention and kernel_runtime. When the program has ended, a summary\n"

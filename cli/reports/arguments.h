@@ -18,6 +18,7 @@ namespace lynxpp::cli {
 struct RecordArguments {
   RunArguments run;  ///< defaults: the usual specifications, and an output file named after the program
   std::string format = "text";  ///< or "json": a digest on standard output
+  bool measure = false;         ///< runs the program again with trials, whose results replace estimates
   std::string checks;           ///< for json: of `lynxpp check-run`, in a second run; empty: none
 };
 

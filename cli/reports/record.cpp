@@ -19,6 +19,9 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/exit_code.h"
+#include "cli/limits/arguments.h"
+#include "cli/limits/trials.h"
+#include "cli/program.h"
 #include "cli/reports/arguments.h"
 #include "cli/reports/summarise.h"
 #include "cli/run_arguments.h"
@@ -26,6 +29,7 @@
 #include "report/findings/findings.h"
 #include "report/reader.h"
 #include "report/tables/table_sink.h"
+#include "support/output_file.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -71,6 +75,30 @@ int run_and_wait(bool is_quiet, const std::function<int()>& command) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   running = 0;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Runs the program again with trials, and appends their records to the file.
+Status add_trials(const RunArguments& run) {
+  const ProgramSearch program = find_program(run.command.front());
+  const WorkFolder folder;
+  if (!folder.exists()) return failure("cannot create a temporary folder");
+  LimitsArguments limits;
+  limits.kernels = run.kernels;
+  limits.device = run.device;
+  const std::string output = folder.file("trials.jsonl");
+  const Result<Variables> variables = trial_variables(limits, output);
+  if (!variables) return variables.error();
+  const Result<ChildRun> made = run_child(program.path, run.command, *variables, folder, "with trials");
+  if (!made) return made.error();
+  std::string all, kept;
+  read_file(output, all);
+  for (const std::string& line : split(all, '\n')) {
+    // Others repeat what the first run has recorded.
+    for (const char* const kind : {"process", "device", "trial"}) {
+      if (line.find("\"record\":\"" + std::string(kind) + "\"") != std::string::npos) kept += line + "\n";
+    }
+  }
+  return append_to_output(absolute_path(run.output), kept);
 }
 
 int measure(const RunArguments& arguments) {
@@ -127,6 +155,9 @@ int record(const RecordArguments& arguments) {
   if (exit_code < 0) {
     print_error(std::string("cannot start a process: ") + std::strerror(errno));
     return exit_cannot_execute;
+  }
+  if (arguments.measure && exit_code == exit_success) {
+    if (const Status added = add_trials(run); !added) print(added.error().diagnostics);
   }
   const bool has_started = exit_code != exit_usage_error || std::filesystem::exists(run.output);
   if (is_json && has_started && exit_code != exit_not_found && exit_code != exit_cannot_execute) {

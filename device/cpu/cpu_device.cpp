@@ -26,6 +26,7 @@
 #include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"
+#include "device/ends_within.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -187,6 +188,7 @@ class CpuDevice : public Device {
     info_.keeps_counters = true;
     const models::Machine* const machine = modelled_machine();
     if (machine != nullptr) info_.name = "cpu (times modelled for " + machine->name + ")";
+    info_.models_times = machine != nullptr;
     info_.multiprocessors = machine != nullptr ? machine->timing->multiprocessors : multiprocessors();
     info_.sm_id_limit = std::max(info_.multiprocessors, multiprocessors());
     info_.limits = {.threads = threads_per_multiprocessor,
@@ -317,6 +319,26 @@ class CpuDevice : public Device {
   Result<std::unique_ptr<Readback>> read_back(std::unique_ptr<Buffer> buffer, const Launch&) override {
     const auto& written = static_cast<const CpuBuffer&>(*buffer);
     return std::unique_ptr<Readback>(std::make_unique<CpuReadback>(written.run, written.bytes));
+  }
+
+  Result<std::unique_ptr<Buffer>> allocate_kept(std::size_t bytes, const Launch& launch) override {
+    return allocate_zeroed(bytes, launch);
+  }
+
+  Status copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, const Launch& launch) override {
+    const cudaError_t error = streams().enqueue(
+        static_cast<cudaStream_t>(launch.stream),
+        {cudaGraphNodeTypeMemcpy,
+         [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); },
+         nullptr});
+    return error == cudaSuccess ? success() : Status(failure(std::string("a copy: ") + error_text(error)));
+  }
+
+  bool is_idle_within(std::chrono::milliseconds patience, const Launch&) override {
+    return ends_within(patience, [device = info_.ordinal] {
+      streams().wait_for_device(device);
+      return true;
+    });
   }
 
   Result<bool> capturing(const Launch& launch) override {

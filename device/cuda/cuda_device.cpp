@@ -16,6 +16,7 @@
 #include "device/cuda/residency.h"
 #include "device/cuda/stream_hold.h"
 #include "device/cuda/variant.h"
+#include "device/ends_within.h"
 #include "device/uuid.h"
 #include "support/log.h"
 
@@ -44,6 +45,17 @@ class CudaBuffer final : public Buffer {
   StreamHold::Hold hold;
 
  private:
+  Pool& pool_;
+};
+
+/// Device memory that any stream uses.
+class KeptBuffer final : public Buffer {
+ public:
+  KeptBuffer(Pool& pool, const Pool::Block& memory) : Buffer(memory.address), block_(memory), pool_(pool) {}
+  ~KeptBuffer() override { pool_.release_device_memory(block_); }
+
+ private:
+  Pool::Block block_;
   Pool& pool_;
 };
 
@@ -287,6 +299,32 @@ class CudaDevice final : public Device {
     return cuda::read_back_shared(buffer, after_launch);
   }
 
+  Result<std::unique_ptr<Buffer>> allocate_kept(std::size_t bytes, const Launch& launch) override {
+    const CaptureRelaxed relaxed(driver_);
+    const CUstream stream = stream_of(launch);
+    const Result<Pool::Block> block = pool_.device_memory(bytes, stream);
+    if (!block) return block.error();
+    auto buffer = std::make_unique<KeptBuffer>(pool_, *block);
+    const CUresult result = driver_.cuMemsetD8Async(block->address, 0, bytes, stream);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemsetD8Async", result);
+    return std::unique_ptr<Buffer>(std::move(buffer));
+  }
+
+  Status copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, const Launch& launch) override {
+    if (driver_.cuMemcpyDtoDAsync == nullptr) return failure("the driver has no cuMemcpyDtoDAsync");
+    const CaptureRelaxed relaxed(driver_);
+    const CUresult result = driver_.cuMemcpyDtoDAsync(to, from, bytes, stream_of(launch));
+    return result == CUDA_SUCCESS ? success() : Status(driver_.error("cuMemcpyDtoDAsync", result));
+  }
+
+  bool is_idle_within(std::chrono::milliseconds patience, const Launch& launch) override {
+    if (driver_.cuCtxSynchronize == nullptr || launch.may_be_captured) return false;
+    return ends_within(patience, [&driver = driver_, context = pool_.context()] {
+      const InContext ours(driver, context);
+      return driver.cuCtxSynchronize() == CUDA_SUCCESS;
+    });
+  }
+
   Result<std::unique_ptr<ProgramGraph>> program_graph() override {
     return make_program_graph(driver_, pool_, [this](CudaVariant& variant, const Launch& launch) {
       Result<CudaVariant*> chosen = resident_variant(variant, launch);
@@ -506,7 +544,8 @@ std::optional<MultiprocessorLimits> limits_of(const Attribute& attribute, int co
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source) {
+Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source,
+                                            bool models_times) {
   CUcontext context = nullptr;
   CUdevice device = 0;
   if (driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr ||
@@ -529,6 +568,7 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
   if (driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS)
     info.uuid = text_of_uuid(std::as_bytes(std::span(uuid.bytes)));
   info.contracts = !driver.is_cpu_device;
+  info.models_times = models_times;
   info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   // The cpu device's memory is the host's. The kernel that summarises counters needs sm_70.

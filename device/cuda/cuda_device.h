@@ -13,7 +13,8 @@ namespace lynxpp::device::cuda {
 using AllocationSource = std::function<std::shared_ptr<const LiveAllocations>()>;
 
 /// Returns the device of the calling thread's current context. `driver` must outlive it. Without `source` no
-/// allocations are known. Fails if no context is current.
-Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source = {});
+/// allocations are known. `models_times` is DeviceInfo::models_times. Fails if no context is current.
+Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSource source = {},
+                                            bool models_times = false);
 
 }  // namespace lynxpp::device::cuda

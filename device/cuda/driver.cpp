@@ -19,6 +19,7 @@ void Driver::end() {
 #define LYNXPP_REFUSE(name) refuse(name);
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_REFUSE)
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_REFUSE)
+  LYNXPP_DRIVER_REPLAY_FUNCTIONS(LYNXPP_REFUSE)
 #undef LYNXPP_REFUSE
   cuGetErrorString = before.cuGetErrorString;
   cuCtxPopCurrent = before.cuCtxPopCurrent;
@@ -39,6 +40,7 @@ Result<Driver> Driver::load(void* (*lookup)(const char* name)) {
 #undef LYNXPP_FIND
 #define LYNXPP_FIND(name) driver.name = reinterpret_cast<decltype(driver.name)::Function>(lookup(#name));
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_FIND)
+  LYNXPP_DRIVER_REPLAY_FUNCTIONS(LYNXPP_FIND)
 #undef LYNXPP_FIND
   driver.is_cpu_device = lookup("lynxpp_stands_in_for_driver") != nullptr;
   if (missing != nullptr) return failure(std::string("the driver has no ") + missing);

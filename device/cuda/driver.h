@@ -64,6 +64,11 @@ namespace lynxpp::device::cuda {
   X(cuGraphExecDestroy)                  \
   X(cuGraphLaunch)
 
+// Functions for repeated launches; null if the driver does not have them.
+#define LYNXPP_DRIVER_REPLAY_FUNCTIONS(X) \
+  X(cuCtxSynchronize)                     \
+  X(cuMemcpyDtoDAsync)
+
 /// A driver function pointer that can be called, and replaced concurrently by another thread.
 template <typename Pointer>
 class DriverFunction {
@@ -89,6 +94,7 @@ struct Driver {
 #define LYNXPP_MEMBER(name) DriverFunction<decltype(&::name)> name;
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_MEMBER)
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_MEMBER)
+  LYNXPP_DRIVER_REPLAY_FUNCTIONS(LYNXPP_MEMBER)
 #undef LYNXPP_MEMBER
 
   /// True if all graph functions are available.

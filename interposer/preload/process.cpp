@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/engine_api.h"
 #include "interposer/preload/loaded_object.h"
 #include "support/printable.h"
 #include "support/write_signals.h"
@@ -77,6 +78,8 @@ void read_settings(char** environment) {
     if (strncmp(*entry, "LYNXPP_", 7) != 0) continue;
     if (const char* specifications = value_of(*entry, "LYNXPP_SPEC")) {
       settings.specifications = *specifications != '\0' ? specifications : nullptr;
+    } else if (const char* trials = value_of(*entry, "LYNXPP_TRIALS")) {
+      if (*trials != '\0') settings.trials = true;
     } else if (const char* device = value_of(*entry, "LYNXPP_DEVICE")) {
       settings.device = parse_device(device);
     } else if (const char* level = value_of(*entry, "LYNXPP_LOG")) {
@@ -93,6 +96,8 @@ void read_settings(char** environment) {
       if (*end == ':') settings.run_mark = static_cast<int>(strtol(end + 1, nullptr, 10));
     }
   }
+  // With both, the engine refuses to attach anything.
+  if (settings.trials && settings.specifications == nullptr) settings.specifications = LYNXPP_TRIALS_ATTACHED;
 }
 
 namespace {

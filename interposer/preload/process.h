@@ -9,11 +9,13 @@ enum class DeviceChoice { automatic, cuda, cpu };
 enum class ControlChoice { off, unless_filtered, on };
 
 struct Settings {
-  const char* specifications = nullptr;  ///< LYNXPP_SPEC; null if unset or empty
+  /// LYNXPP_SPEC; LYNXPP_TRIALS_ATTACHED if it is unset and LYNXPP_TRIALS is set; null if nothing is attached
+  const char* specifications = nullptr;
   DeviceChoice device = DeviceChoice::automatic;
   bool verbose = false;  ///< true if LYNXPP_LOG is info, debug or trace
   int run_process = 0;   ///< LYNXPP_RUN (support/run_mark.h): the program of `lynxpp run`; 0: none
   int run_mark = -1;
+  bool trials = false;                                     ///< true if LYNXPP_TRIALS is set
   bool checks = false;                                     ///< true if LYNXPP_CPU_CHECK is set
   ControlChoice control = ControlChoice::unless_filtered;  ///< LYNXPP_CONTROL: off if 0, on if 1
   const char* runtime_folder = nullptr;                    ///< XDG_RUNTIME_DIR; null if unset

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "support/check.h"
+
 namespace lynxpp::interposer {
 namespace {
 
@@ -137,6 +139,11 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
     case Kind::counters: return address + layout.counters.first;
     case Kind::shared_addresses: return address + layout.shared_addresses.first;
     case Kind::specification: break;
+    case Kind::allocation_begin:
+    case Kind::allocation_mask:
+    case Kind::allocation_rotation:
+    case Kind::zero:
+    case Kind::scratch: LYNXPP_CHECK(false, "the variant of a perturbation has no probes"); return 0;
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];
   switch (word.word.kind) {

@@ -36,6 +36,7 @@
 #include "interposer/results/results_worker.h"
 #include "interposer/results/timeline.h"
 #include "interposer/results/trace_streams.h"
+#include "interposer/trials/trials.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
@@ -243,6 +244,9 @@ class Session {
   bool make_launch(Seen& seen, const std::shared_ptr<const Attached>& attached, device::Device& device,
                    const device::Launch& launch, const KernelSource& source,
                    report::ActivityRecord& activity);
+  /// Returns true if the launch was made as a trial (session_trials.cpp).
+  bool launch_trials(Seen& seen, device::Device& device, const device::Launch& launch,
+                     const KernelSource& source, const report::ActivityRecord& activity);
   /// Writes the device's record once, and the kernel's properties before instrumentation, if activities are
   /// recorded. Precondition of this and the next: none of the locks is held.
   void note_device(device::Device& device, const device::Launch& launch, report::ActivityRecord& activity);
@@ -403,6 +407,7 @@ class Session {
   bool collect_in_background();
 
   const Configuration configuration_;
+  const std::unique_ptr<Trials> trials_;  ///< null: not requested
   DumpFolder dump_;
   TraceStreams streams_;              // outlives all launches
   std::atomic<bool> ending_ = false;  // true: only finish() collects results

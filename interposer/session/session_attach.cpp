@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "interposer/allocations.h"
+#include "interposer/engine_api.h"
 #include "interposer/session/session_state.h"
 #include "support/check.h"
 #include "support/log.h"
@@ -20,6 +21,7 @@ thread_local int Session::Launching::depth_ = 0;
 
 Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
     : configuration_(std::move(configuration)),
+      trials_(configuration_.trials ? std::make_unique<Trials>(*configuration_.trials) : nullptr),
       dump_(configuration_.dump),
       streams_(configuration_.times_only() ? std::string() : configuration_.trace),
       may_share_(configuration_.may_share()),
@@ -36,13 +38,18 @@ Session::~Session() {
 bool Session::attach(const std::string& list, std::string& problem, std::optional<NamePattern> kernels) {
   auto attached = std::make_shared<Attached>();
   problem.clear();
-  const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
-  if (!has_stack) problem = "error: not enough memory for the compiler's stack\n";
+  const bool begins_trials = trials_ != nullptr && list == LYNXPP_TRIALS_ATTACHED;
+  if (!begins_trials) {
+    const bool has_stack = run_with_stack(compilers_stack, [&] { problem = attached->add_all(list); });
+    if (!has_stack) problem = "error: not enough memory for the compiler's stack\n";
+    if (trials_ != nullptr && !attached->specifications.empty())
+      problem = "error: the process runs trials (LYNXPP_TRIALS), which count nothing\n";
+  }
   if (!problem.empty()) return false;
   {
     const State state(state_);
     select_kernels(std::move(kernels));
-    attached_ = attached->specifications.empty() ? nullptr : attached;
+    attached_ = attached->specifications.empty() && !begins_trials ? nullptr : attached;
     if (attached_ != nullptr) {
       for (const auto& [key, seen] : seen_) seen->begin_coverage(attached_->names);
     }

@@ -52,7 +52,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
   const char* const way = !launch.outside.empty() ? launch.outside.c_str()
                           : launch.may_be_running ? "by graphs that had been launched before attaching"
-                          : configuration_.timing == Timing::originals
+                          : configuration_.timing == Timing::originals || trials_ != nullptr
                               ? "by graphs, whose kernels are not timed"
                           : !makes_room() ? "made while results of too many others were outstanding"
                                           : nullptr;

@@ -141,9 +141,12 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
     pending.streams->finish(pending.plan->layout, bytes ? *bytes : std::span<std::byte>());
   std::vector<CounterPage> pages;
   const Status arrived = bytes ? take_pages(pending, pages) : Status(bytes.error());
-  if (arrived) {
+  if (pending.trial) {
+    trials_->add(*pending.trial, bytes ? pending.readback.get() : nullptr);
+  } else if (arrived) {
     report(pending, *bytes, pages);
-  } else {
+  }
+  if (!arrived) {
     log().error("{}: launch {}: {}", demangle(pending.plan->seen->coverage.kernel), pending.launch,
                 first_message(arrived.error()));
   }
@@ -433,6 +436,7 @@ void Session::save_results(std::span<const device::Device* const> ending) {
       configuration_.patience);
   // A launch that does not end also prevents unloading, which waits for the device.
   if (!is_over) return give_up(*last);
+  if (trials_ != nullptr) trials_->forget_devices(ending);
   drop_kernels(
       [&](const Kernel& kernel) { return std::ranges::find(ending, kernel.device) != ending.end(); });
   drop_graphs([&](const Graph& graph) { return std::ranges::find(ending, graph.device) != ending.end(); });
@@ -546,6 +550,9 @@ void Session::close_books() {
   const State state(state_);
   if (!ever_attached_ || !has_seen_launches_) return;
   report_ends();
+  if (trials_ != nullptr) {
+    for (const report::TrialRecord& record : trials_->records()) sink_->trial(record);
+  }
   note_missing_results();
   for (const auto& [key, seen] : seen_) {
     seen->add_unselected();

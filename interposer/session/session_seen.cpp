@@ -137,6 +137,11 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
       return false;
     }
   }
+  if (attached->is_of_trials()) {
+    coverage.reason = "its launches were trials";
+    state.unlock();
+    return launch_trials(known, device, launch, source, activity);
+  }
   if (configuration_.timing == Timing::originals) {
     coverage.reason = "the original kernel was timed";
     state.unlock();
@@ -326,7 +331,7 @@ void Session::add(PendingPtr pending, Outstanding& outstanding) {
 void Session::keep(PendingPtr pending, Outstanding& outstanding) {
   LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   // The time of an original that could not be instrumented was not requested.
-  if (pending->plan->variant != nullptr || configuration_.timing == Timing::originals)
+  if (pending->plan->variant != nullptr || pending->trial || configuration_.timing == Timing::originals)
     has_measured_.store(true, std::memory_order_relaxed);
   outstanding.settled_later();
   pending_bytes_ += pending->plan->layout.bytes;
@@ -338,6 +343,7 @@ void Session::forget_image(std::uint64_t image) {
     const State state(state_);
     modules_.erase(image);
   }
+  if (trials_ != nullptr) trials_->forget_image(image);
   close_shared([&](const Shared& each) { return each.image == image; });
   drop_graphs([&](const Graph& graph) {
     return std::ranges::any_of(graph.made,

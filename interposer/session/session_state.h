@@ -49,10 +49,13 @@ struct Session::Attached {
   mutable std::vector<std::vector<std::byte>> host;
   mutable bool has_launches = false;
 
+  /// True if launches are trials (Configuration::trials).
+  bool is_of_trials() const { return specifications.empty(); }
+
   /// True if some specification wants a kernel's launch with this number.
   bool samples(std::uint64_t launch) const {
-    return std::any_of(every_launch.begin(), every_launch.end(),
-                       [&](std::uint64_t every) { return launch % every == 0; });
+    return is_of_trials() || std::any_of(every_launch.begin(), every_launch.end(),
+                                         [&](std::uint64_t every) { return launch % every == 0; });
   }
 
   /// Adds all specifications of the list. Returns an error message; empty on success.
@@ -244,6 +247,7 @@ struct Session::Pending : Recycled<Pending> {
   std::chrono::steady_clock::time_point begin;                 ///< before the launch was made
   bool counters_may_have_wrapped = false;
   bool indices_may_have_wrapped = false;
+  std::optional<Trials::Run> trial;        ///< the launch only has a time
   std::unique_ptr<LaunchStreams> streams;  ///< null: none. Destroyed after the readback
   std::unique_ptr<LiveArrays> live;        ///< likewise
   std::unique_ptr<device::Readback> readback;

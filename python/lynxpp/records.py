@@ -308,7 +308,7 @@ class Records:
         return None
 
     def of(self, kind):
-        """Yields records of one kind ("coverage", "timing", "total", "device", "activity", …) with their Process."""
+        """Yields records of one kind ("coverage", "timing", "total", "trial", "device", "activity", …) with their Process."""
         return ((record, process) for record, process in self if record["record"] == kind)
 
     def processes(self):

@@ -37,6 +37,9 @@ class DeviceFiles final : public Sink {
   void timing(const TimingRecord& record) override {
     if (Sink* const sink = first()) sink->timing(record);
   }
+  void trial(const TrialRecord& record) override {
+    if (Sink* const sink = first()) sink->trial(record);
+  }
   void activity(const ActivityRecord& record) override {
     if (Sink* const sink = first()) sink->activity(record);
   }

@@ -398,7 +398,11 @@ double Facts::get(std::string_view name) const {
   return number == nullptr ? 0 : *number;
 }
 
-RunFacts facts_of(const Summary& summary) { return Collector(summary).collect(); }
+RunFacts facts_of(const Summary& summary) {
+  RunFacts facts = Collector(summary).collect();
+  facts.limits = limits_of(summary.trials, summary.devices);
+  return facts;
+}
 
 std::string_view text_of(Weight weight) {
   switch (weight) {

@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/limits/limits.h"
 #include "report/summary.h"
 
 namespace lynxpp::report {
@@ -85,6 +86,7 @@ enum class Weight { time, modelled_time, work, launches };
 struct RunFacts {
   Weight weight = Weight::launches;
   std::vector<KernelFacts> kernels;  ///< in order of appearance
+  std::vector<KernelLimits> limits;  ///< measured; empty without trials
 };
 
 /// `summary` must outlive the result.

@@ -65,6 +65,56 @@ std::string filled(const FindingRule& rule, const View& view) {
   }
 }
 
+/// Returns the class of operations that a finding is about; empty: none that can be measured.
+std::string_view operation_of(std::string_view rule, const LocationFacts* location) {
+  if (rule == "low occupancy") return "occupancy";
+  if (rule == "local memory") return "local-memory";
+  if (location == nullptr) return {};
+  const bool is_in_shared = location->is_shared || rule.ends_with("bank conflicts");
+  switch (location->kind) {
+    case LocationKind::load:
+    case LocationKind::store: return is_in_shared ? "shared-access" : "global-access";
+    case LocationKind::copy: return "async-copy";
+    case LocationKind::atomic: return "atomic";
+    case LocationKind::branch: return "branch";
+    case LocationKind::loop: break;
+  }
+  return {};
+}
+
+bool is_at(const SiteLabel& label, const LimitLocation& location) {
+  return location.line != 0 ? label.line == location.line && label.file == location.file
+                            : label.ptx_line == location.ptx_line;
+}
+
+/// Returns what the operations of the finding's line cost at most. Lines that were not found to be costly share
+/// what the costly ones leave.
+double gain_at(const std::optional<SiteLabel>& label, const Limit& limit) {
+  if (limit.lines.empty() || !label) return limit.gain.at_most;
+  double rest = limit.gain.at_most;
+  for (const LineLimit& each : limit.lines) {
+    if (std::ranges::any_of(each.locations, [&](const auto& location) { return is_at(*label, location); }))
+      return each.gain.at_most;
+    rest -= each.gain.at_most;
+  }
+  return std::max(rest, 0.0);
+}
+
+/// Replaces the estimate if the kernel's limits have the operations with a clear result. They are ordered by
+/// time: the first one counts.
+void apply_limits(KernelFinding& finding, const LocationFacts* location,
+                  std::span<const KernelLimits> limits) {
+  const std::string_view operation = operation_of(finding.rule, location);
+  for (const KernelLimits& kernel : limits) {
+    if (kernel.kernel != finding.kernel) continue;
+    const auto limit = std::ranges::find(kernel.limits, operation, &Limit::operation);
+    if (limit == kernel.limits.end() || verdict_of(limit->gain) == Verdict::unclear) continue;
+    finding.benefit = finding.weight * gain_at(finding.location, *limit);
+    finding.basis = kernel.is_modelled ? Basis::modelled : Basis::measured;
+    return;
+  }
+}
+
 std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& kernel,
                                    const LocationFacts* location) {
   const View view(kernel, location);
@@ -112,6 +162,15 @@ void set_ids(std::vector<KernelFinding>& findings) {
 
 }  // namespace
 
+std::string_view text_of(Basis basis) {
+  switch (basis) {
+    case Basis::estimated: return "estimated";
+    case Basis::modelled: return "modelled";
+    case Basis::measured: break;
+  }
+  return "measured";
+}
+
 std::string percent_text(double share) {
   char digits[32];
   const double percent = 100 * share;
@@ -121,14 +180,17 @@ std::string percent_text(double share) {
 
 std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const FindingRule> rules) {
   std::vector<KernelFinding> findings;
-  const auto keep = [&findings](std::optional<KernelFinding> finding) {
-    if (finding) findings.push_back(std::move(*finding));
+  const auto keep = [&](std::optional<KernelFinding> finding, const LocationFacts* location) {
+    if (!finding) return;
+    apply_limits(*finding, location, facts.limits);
+    findings.push_back(std::move(*finding));
   };
   for (const KernelFacts& kernel : facts.kernels) {
     for (const FindingRule& rule : rules) {
-      if (rule.kinds.empty()) keep(apply(rule, kernel, nullptr));
+      if (rule.kinds.empty()) keep(apply(rule, kernel, nullptr), nullptr);
       for (const LocationFacts& location : kernel.locations) {
-        if (std::ranges::count(rule.kinds, location.kind) != 0) keep(apply(rule, kernel, &location));
+        if (std::ranges::count(rule.kinds, location.kind) != 0)
+          keep(apply(rule, kernel, &location), &location);
       }
     }
   }

@@ -13,6 +13,12 @@
 
 namespace lynxpp::report {
 
+/// Origin of a bound: counts and a model of their cost, or trials on the modelled clock or on the device.
+enum class Basis { estimated, modelled, measured };
+
+/// Returns "measured".
+std::string_view text_of(Basis basis);
+
 struct KernelFinding {
   /// "bank-conflicts:transpose:ld.shared.f32:tile", the same after edits that leave these: rule, kernel,
   /// opcode and object; further findings with the same ones end with "#2", "#3", ….
@@ -23,15 +29,17 @@ struct KernelFinding {
   std::vector<std::string> ranges;
   std::optional<SiteLabel> location;  ///< of the first instruction; nullopt: the kernel itself
   std::size_t instructions = 0;       ///< instructions that were merged
-  /// Estimated upper bound of the saving, as a share of the run (in units of RunFacts::weight).
+  /// Upper bound of the saving, as a share of the run (in units of RunFacts::weight).
   std::optional<double> benefit;
-  double weight = 0;  ///< the kernel's share of the run
+  Basis basis = Basis::estimated;  ///< of `benefit`
+  double weight = 0;               ///< the kernel's share of the run
   std::string sentence;
   std::string why;
   std::string what_to_try;
 };
 
-/// Returns findings by decreasing benefit, then those without an estimate by the kernel's share.
+/// Returns findings by decreasing benefit, then those without an estimate by the kernel's share. Measured limits
+/// of the facts replace estimates.
 std::vector<KernelFinding> findings_of(const RunFacts& facts,
                                        std::span<const FindingRule> rules = finding_rules());
 

@@ -27,7 +27,8 @@ std::string kernel_of(const KernelFinding& finding) {
 }
 
 std::string benefit_of(const KernelFinding& finding) {
-  return finding.benefit ? "at most " + percent_text(*finding.benefit) : "not estimated";
+  if (!finding.benefit) return "not estimated";
+  return "at most " + percent_text(*finding.benefit) + " (" + std::string(text_of(finding.basis)) + ")";
 }
 
 /// `same_rule`: the number of the first finding by the same rule.
@@ -218,9 +219,9 @@ std::string overview_text(const RunFacts& facts, std::size_t width, std::size_t 
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most) {
   std::string text = "== lynxpp: findings ==\n";
-  text += wrapped("Ordered by the share of the run's " + std::string(text_of(weight)) +
-                      " that could be saved at most (estimated).",
-                  0, width);
+  text += wrapped(
+      "Ordered by the share of the run's " + std::string(text_of(weight)) + " that could be saved at most.",
+      0, width);
   std::size_t shown = 0;
   std::vector<const KernelFinding*> others;
   bool lacks_lines = false;
@@ -264,8 +265,7 @@ std::string findings_html(const std::vector<KernelFinding>& findings, Weight wei
   constexpr std::size_t most = 50;
   if (findings.empty()) return {};
   std::string html = "<h2>Findings <span class=\"unit\">ordered by the share of the run's " +
-                     escaped(text_of(weight)) +
-                     " that could be saved at most (estimated)</span></h2>\n<ol>\n";
+                     escaped(text_of(weight)) + " that could be saved at most</span></h2>\n<ol>\n";
   for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
     const KernelFinding& each = findings[i];
     const std::string location = location_text(each);

@@ -9,6 +9,7 @@
 
 #include "report/coverage_share.h"
 #include "report/findings/facts.h"
+#include "report/limits/limits.h"
 #include "report/page/embedded.h"
 #include "report/page/source_files.h"
 #include "report/tables/bar_chart.h"
@@ -157,7 +158,9 @@ std::string PageSink::data(const std::string& title, SourceTexts texts) const {
   std::string text = "{\"page\":1,\"title\":" + json_text(title);
   text += ",\"summary\":";
   text += trim(to_json(all, 0));
-  text += ",\"kernels\":" + json_text(kernels_of(facts_of(all)));
+  const RunFacts facts = facts_of(all);
+  text += ",\"kernels\":" + json_text(kernels_of(facts));
+  text += ",\"limits\":" + json_text(limits_html(facts.limits));
   text += ",\"measured\":" + json_text(measured_of(coverage_share_of(all)));
   text += ",\"processes\":" + joined(processes_);
   text += ",\"last_us\":" + std::to_string(last_us_);

@@ -41,13 +41,13 @@ std::set<std::string> long_options_of(const std::string& command) {
 TEST(Complete, OffersCommands) {
   EXPECT_THAT(offered({""}), IsSupersetOf({"run", "record", "report", "ptx", "help"}));
   EXPECT_THAT(offered({"re"}), ElementsAre("record", "report"));
-  EXPECT_THAT(offered({"ptx", ""}), ElementsAre("stat", "cfg", "annotate"));
+  EXPECT_THAT(offered({"ptx", ""}), ElementsAre("stat", "cfg", "annotate", "perturb"));
   EXPECT_THAT(offered({"help", "rec"}), ElementsAre("record"));
   EXPECT_THAT(offered({}), Contains("run"));
 }
 
 TEST(Complete, OffersTheOptionsOfTheHelp) {
-  for (const char* command : {"run", "record", "bench", "report", "merge", "trace", "diff", "check",
+  for (const char* command : {"run", "record", "bench", "limits", "report", "merge", "trace", "diff", "check",
                               "instrument", "advise", "quality", "band", "characterize"}) {
     std::set<std::string> names;
     for (const std::string& each : offered({command, "--"})) names.insert(each);

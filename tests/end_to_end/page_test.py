@@ -352,6 +352,7 @@ class Page(unittest.TestCase):
                 self.assertIn("gain not estimated", card["text"])
             else:
                 self.assertAlmostEqual(card["share"], finding["benefit"], delta=0.02)
+                self.assertIn("(estimated)", card["text"])
 
     def test_the_gain_is_seen_in_the_pictures_of_three_runs(self):
         """The first orange pixels are the first finding's bar; its track follows in the color of panels."""

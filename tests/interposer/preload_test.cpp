@@ -239,6 +239,15 @@ TEST(Preload, ThreadsMayLoadLaunchAndUnloadConcurrently) {
   }
 }
 
+TEST(Preload, TrialsAreAttachedInsteadOfSpecifications) {
+  EXPECT_THAT(run_driver("dlsym launch", "LYNXPP_TRIALS=classes ").events_of("engine attach "),
+              ElementsAre("(trials)"));
+  EXPECT_THAT(run_driver("dlsym launch", "LYNXPP_TRIALS=classes " + attached).events_of("engine attach "),
+              ElementsAre("a,b"))
+      << "which the engine refuses";
+  EXPECT_THAT(run_driver("dlsym launch", "LYNXPP_TRIALS= ").events_of("engine "), IsEmpty());
+}
+
 // ---- the engine ------------------------------------------------------------------------------------------
 
 TEST(Preload, UnknownSpecificationDetaches) {

@@ -516,8 +516,8 @@ TEST_F(Findings, TextHasFindingReasonAndAdvice) {
   const std::vector<KernelFinding> found = findings(cases()[0].fires);
   EXPECT_EQ("\n" + findings_text(found, facts_.weight, 90), R"(
 == lynxpp: findings ==
-Ordered by the share of the run's estimated work that could be saved at most (estimated).
-1.  uncoalesced access, at most 88 %: k, a.cu:10 (ld.global.f32)
+Ordered by the share of the run's estimated work that could be saved at most.
+1.  uncoalesced access, at most 88 % (estimated): k, a.cu:10 (ld.global.f32)
     Loads take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400
     bytes of sectors at L1 for 12,800 bytes of data (88 % unused by the request);
     neighbouring lanes are 64 bytes apart.

@@ -223,6 +223,48 @@ TEST(Reader, RoundTripsTotals) {
   EXPECT_EQ(lines_of(reading.records), text);
 }
 
+TEST(Reader, RoundTripsTrials) {
+  TrialRecord trial;
+  trial.kernel = "_Z6vecaddPKfS0_Pfi";
+  trial.module = "0123456789ab";
+  trial.device = "gpu";
+  trial.grid[0] = 40;
+  trial.block[1] = 8;
+  trial.shared_bytes = 1024;
+  trial.perturbation = "shared-access:again@120+131";
+  trial.sites = {{120, "src/a.cu", 7, "ld.shared.f32", ""}, {131, "", 0, "st.shared.f32", "same address"}};
+  trial.ms = {0.25, 3, 0.125};
+  trial.is_modelled = true;
+  trial.registers = 32;
+  trial.spill_bytes = 16;
+  trial.blocks_per_sm = 4;
+  trial.launches = 100;
+  trial.replays = 2;
+  trial.note = "3 blocks per SM fit instead of 4";
+  TrialRecord original;
+  original.kernel = "k";
+  const std::string text = lines_of({original, trial});
+  const Reading reading = read_json_lines(text, "out.jsonl");
+  EXPECT_EQ(render(reading.diagnostics), "");
+  EXPECT_EQ(lines_of(reading.records), text);
+  ASSERT_EQ(reading.records.size(), 2u);
+  EXPECT_TRUE(std::get<TrialRecord>(reading.records[0]).perturbation.empty());
+  const auto& read = std::get<TrialRecord>(reading.records[1]);
+  EXPECT_EQ(read.module, trial.module);
+  EXPECT_EQ(read.sites, trial.sites);
+  EXPECT_EQ(read.ms, trial.ms);
+  EXPECT_EQ(read.grid[0], 40u);
+  EXPECT_EQ(read.block[1], 8u);
+  EXPECT_EQ(read.shared_bytes, 1024u);
+  EXPECT_TRUE(read.is_modelled);
+  EXPECT_EQ(read.registers, 32u);
+  EXPECT_EQ(read.spill_bytes, 16u);
+  EXPECT_EQ(read.blocks_per_sm, 4u);
+  EXPECT_EQ(read.launches, 100u);
+  EXPECT_EQ(read.replays, 2u);
+  EXPECT_EQ(read.note, trial.note);
+}
+
 TEST(Reader, RoundTripsActivitiesAndDevices) {
   DeviceRecord device;
   device.device = "cpu";

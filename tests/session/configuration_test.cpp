@@ -72,6 +72,43 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsErrors) {
   EXPECT_FALSE(read_configuration(problems).prints_table);
 }
 
+TEST(Configuration, ReadsTrials) {
+  setenv("LYNXPP_TIMING", "1", 1);
+  setenv("LYNXPP_TRIALS", "barrier:again, shared-access:harmless@120", 1);
+  setenv("LYNXPP_TRIAL_LAUNCHES", "20", 1);
+  setenv("LYNXPP_TRIAL_REPLAY", "0", 1);
+  Diagnostics problems;
+  const Configuration listed = read_configuration(problems);
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(listed.timing, Timing::trials);
+  EXPECT_EQ(listed.kernel_times(), device::KernelTimes::alone);
+  EXPECT_FALSE(listed.may_share());
+  ASSERT_TRUE(listed.trials);
+  ASSERT_EQ(listed.trials->perturbations.size(), 2u);
+  EXPECT_EQ(ptx::to_text(listed.trials->perturbations[1]), "shared-access:harmless@120");
+  EXPECT_EQ(listed.trials->launches, 20u);
+  EXPECT_EQ(listed.trials->replay, ReplayChoice::never);
+  setenv("LYNXPP_TRIALS", "classes", 1);
+  setenv("LYNXPP_TRIAL_LAUNCHES", "0", 1);
+  unsetenv("LYNXPP_TRIAL_REPLAY");
+  setenv("LYNXPP_SPEC", "instruction_count", 1);
+  read_configuration(problems);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(problems[0].message, "LYNXPP_TRIAL_LAUNCHES: '0' is not a number of launches");
+  EXPECT_EQ(problems[1].message,
+            "LYNXPP_TRIALS and LYNXPP_SPEC are set: trials run while nothing is counted");
+  unsetenv("LYNXPP_SPEC");
+  unsetenv("LYNXPP_TRIAL_LAUNCHES");
+  const Configuration classes = read_configuration(problems);
+  ASSERT_TRUE(classes.trials);
+  EXPECT_TRUE(classes.trials->perturbations.empty());
+  EXPECT_EQ(classes.trials->launches, 60u);
+  EXPECT_EQ(classes.trials->replay, ReplayChoice::if_repeatable);
+  unsetenv("LYNXPP_TRIALS");
+  EXPECT_FALSE(read_configuration(problems).trials);
+  unsetenv("LYNXPP_TIMING");
+}
+
 TEST(OutputPath, NamesProcessHostAndRank) {
   for (const char* const variable :
        {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"})

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -28,6 +29,7 @@ struct Records {
   std::vector<report::TotalRecord> totals;
   std::vector<report::CoverageRecord> coverage;
   std::vector<report::TimingRecord> timings;
+  std::vector<report::TrialRecord> trials;
   std::vector<report::DeviceRecord> devices;
   int finished = 0;
 };
@@ -40,6 +42,7 @@ class RecordingSink : public report::Sink {
   void total(const report::TotalRecord& record) override { records_.totals.push_back(record); }
   void coverage(const report::CoverageRecord& record) override { records_.coverage.push_back(record); }
   void timing(const report::TimingRecord& record) override { records_.timings.push_back(record); }
+  void trial(const report::TrialRecord& record) override { records_.trials.push_back(record); }
   void device(const report::DeviceRecord& record) override { records_.devices.push_back(record); }
   void finish() override { ++records_.finished; }
 
@@ -111,11 +114,12 @@ class FakeDevice : public device::Device {
   Status write(device::Buffer&, std::uint64_t, std::span<const std::byte>, const device::Launch&) override {
     return success();
   }
-  Status launch(device::Variant&, const device::Launch&, std::span<const device::ParameterSlot> slots,
+  Status launch(device::Variant&, const device::Launch& launch, std::span<const device::ParameterSlot> slots,
                 std::span<const std::uint64_t> probe, device::Buffer& buffer) override {
     if (refuses_launch) return failure("too many registers");
     if (during_launch) during_launch();
     ++launched;
+    shared_bytes_seen.push_back(launch.shared_bytes);
     slots_seen.assign(slots.begin(), slots.end());
     // Writes 7 to the address in the first parameter slot, as a handler would, if there is memory.
     const std::uint64_t seven = 7;
@@ -129,6 +133,15 @@ class FakeDevice : public device::Device {
     return std::unique_ptr<device::Readback>(std::make_unique<FakeReadback>(
         static_cast<FakeBuffer&>(*buffer).bytes, ready, over, loses_results, times()));
   }
+  Result<std::unique_ptr<device::Buffer>> allocate_kept(std::size_t bytes, const device::Launch&) override {
+    if (lacks_memory) return failure("no memory is left");
+    return std::unique_ptr<device::Buffer>(std::make_unique<FakeBuffer>(bytes, freed));
+  }
+  Status copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, const device::Launch&) override {
+    copies.push_back({to, from, bytes});
+    return success();
+  }
+  bool is_idle_within(std::chrono::milliseconds, const device::Launch&) override { return is_idle; }
   Result<bool> capturing(const device::Launch&) override {
     if (during_capture_query) during_capture_query();
     if (stream_fails) return failure("cuStreamIsCapturing: an illegal memory access was encountered");
@@ -148,6 +161,7 @@ class FakeDevice : public device::Device {
   std::vector<std::string> loaded;
   std::vector<bool> wants_time_bound;  ///< by the loaded variants
   std::vector<device::ParameterSlot> slots_seen;
+  std::vector<std::uint32_t> shared_bytes_seen;  ///< of variants' launches
   /// The program's allocations; tests may replace it.
   std::shared_ptr<const device::LiveAllocations> memory = std::make_shared<const device::LiveAllocations>();
   int launched = 0;
@@ -157,6 +171,12 @@ class FakeDevice : public device::Device {
        loses_results = false;
   bool over = false;  ///< launches are over, and their results are being copied
   bool refuses_calls = false;
+  bool lacks_memory = false, is_idle = true;
+  struct Copy {
+    std::uint64_t to, from, bytes;
+    bool operator==(const Copy&) const = default;
+  };
+  std::vector<Copy> copies;  ///< of saved memory
   bool has_total = true, knows_times = true;
   double milliseconds = 2.5;
   std::function<void()> during_launch, during_capture_query;
@@ -165,6 +185,7 @@ class FakeDevice : public device::Device {
   void set_keeps_counters() { info_.keeps_counters = true; }
   void set_ordinal(int ordinal) { info_.ordinal = ordinal; }
   void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }
+  void set_limits(const device::MultiprocessorLimits& limits) { info_.limits = limits; }
 
  private:
   std::optional<double> times() const { return knows_times ? std::optional(milliseconds) : std::nullopt; }

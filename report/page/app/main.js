@@ -48,7 +48,7 @@ function card(each, kernel) {
   const title = [element("b", {}, sentence(each.rule).slice(0, -1)), element("span", { title: kernel.name }, shortName(kernel.name)), place && element("span", {}, place)];
   const gain = benefitOf(each);
   return element("li", { class: "card" },
-    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (estimated)` }, gain, bar(each.benefit, "")) : element("span", { class: "facts" }, "gain not estimated"),
+    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (${each.basis ?? "estimated"})` }, `${gain} (${each.basis ?? "estimated"})`, bar(each.benefit, "")) : element("span", { class: "facts" }, "gain not estimated"),
     element("div", {}, at < 0 ? element("p", {}, ...title) : element("a", { href: `#finding=${at}` }, ...title), what ? element("p", { class: "try" }, sentence(what)) : "",
       element("details", { open: !what }, element("summary", {}, "Why"), element("p", {}, sentence(each.sentence)), each.why ? element("p", {}, sentence(each.why)) : "",
         what ? element("p", {}, `Try: ${sentence(each.what_to_try)}`) : "")));
@@ -65,10 +65,17 @@ const listed = new Set(first.map(([each]) => each));
 function findings() {
   if (!first.length) return everyFinding.length || kernels.every(({ sites }) => !sites) ? "" : element("p", { class: "facts" }, "No rule found anything to improve.");
   return element("section", { id: "findings" }, element("h2", {}, "Where to look first"),
-    element("p", { class: "facts" }, `Bars: the share of the run's ${unit} that could be saved at most (estimated).`),
+    element("p", { class: "facts" }, `Bars: the share of the run's ${unit} that could be saved at most.`),
     cards(first.slice(0, 5)), first.length > 5 ? section(several(first.length - 5, "more finding"), () => cards(first.slice(5)), false) : "",
     worth.length > first.length ? element("p", { class: "facts" }, `${format(worth.length - first.length)} more are listed with their kernels.`) : "",
     first.some(([{ place }]) => place && !place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : "");
+}
+
+/** Shows what trials measured, if there were any; its HTML comes with the data. */
+function limits() {
+  const box = element("section", { id: "limits" });
+  box.innerHTML = data.limits ?? "";
+  return box;
 }
 
 /** Returns the table of kernels: five columns and one to choose. Results fill columns that are unknown. */
@@ -346,7 +353,7 @@ function start() {
   const pick = (id) => { history.replaceState(null, "", `#kernel=${id}`); show(id); };
   const { box, choice } = overview(pick);
   box.tabulator.on("tableBuilt", () => { isBuilt = true; select(); });
-  document.body.append(findings(), element("div", { class: "title" }, element("h2", {}, `Kernels (${format(kernels.length)})`), choice,
+  document.body.append(findings(), limits(), element("div", { class: "title" }, element("h2", {}, `Kernels (${format(kernels.length)})`), choice,
     element("small", {}, "keys: j, k findings · n, p kernels · / filter")), box, place);
   const follow = () => {
     const [, kind, at] = /^#(kernel|finding)=(\d+)/.exec(location.hash) ?? [];

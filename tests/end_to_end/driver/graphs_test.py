@@ -31,7 +31,22 @@ def main():
         demand_equal("launches that were counted", coverage["instrumented_launches"], 1 + BY_GRAPHS)
         # The device itself must have run all of them.
         demand_equal("launches on the device", len(read_json_lines(counters)), 1 + BY_GRAPHS)
+        check_trials(build, program, pathlib.Path(folder, "trials.jsonl"))
     print(f"{BY_GRAPHS} launches by graphs counted")
+
+
+def check_trials(build, program, output):
+    """With LYNXPP_TRIALS, graphs run unchanged and coverage says so."""
+    run = build.run(*program, environment={"LD_LIBRARY_PATH": str(build.folder / "lib" / "cpu-driver"), "LYNXPP_OUTPUT": str(output),
+                                           "LYNXPP_TRIALS": "global-access:again", "LYNXPP_TRIAL_REPLAY": "0",
+                                           "LYNXPP_CPU_CLOCK": "compute_9_0"})
+    demand_equal(f"status and output of {run}", (run.status, run.stdout), (0, b"ok\n"))
+    records = read_json_lines(output)
+    coverage, = [record for record in records if record["record"] == "coverage"]
+    demand_equal("launches that were seen", coverage["launches"], 1 + BY_GRAPHS)
+    demand_equal("notes", coverage["notes"], [f"{BY_GRAPHS} launches by graphs, whose kernels are not timed were not counted"])
+    original, = [record for record in records if record["record"] == "trial"]
+    demand_equal("trials", (original["perturbation"], original["launches"], len(original["ms"]), original["is_modelled"]), ("", 1, 1, True))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,505 @@
+#include "interposer/trials/trials.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <limits>
+#include <set>
+
+#include "engine/memory_effects.h"
+#include "interposer/trials/one_block_fewer.h"
+#include "ptx/perturb/memory_regions.h"
+#include "support/log.h"
+#include "support/own_stack.h"
+#include "support/text.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using models::limits::native_trial;
+
+/// Launch shapes of a kernel that are tried.
+constexpr std::uint64_t most_shapes = 8;
+/// Limit on the time that one launch of the program is delayed by repetitions, and on waiting for the device.
+constexpr std::chrono::milliseconds most_repetition_time(10'000);
+constexpr std::chrono::milliseconds patience(1000);
+/// A subject's launches are not repeated after this many attempts that took too long.
+constexpr unsigned most_failed_repetitions = 3;
+constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
+
+std::string message_of(const Failure& failure) {
+  return failure.diagnostics.empty() ? "unknown reason" : failure.diagnostics.front().message;
+}
+
+void add_note(std::vector<std::string>& notes, const std::string& note) {
+  if (!note.empty() && std::ranges::count(notes, note) == 0) notes.push_back(note);
+}
+
+std::string joined(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += (text.empty() ? "" : "; ") + note;
+  return text;
+}
+
+/// Waits until the launch is over, without the driver's unlimited wait. Returns false if it is not by then.
+bool is_over_by(device::Readback& readback, Clock::time_point latest) {
+  constexpr std::chrono::microseconds step(50);
+  while (!readback.ready()) {
+    if (Clock::now() > latest) return false;
+    std::this_thread::sleep_for(step);
+  }
+  return true;
+}
+
+/// Runs `work` with room for a parser, which recurses.
+template <typename T>
+Result<T> with_stack(const std::function<Result<T>()>& work) {
+  constexpr std::size_t parsers_stack = std::size_t{1} << 20;
+  Result<T> result = failure("not enough memory for a stack");
+  try {
+    run_with_stack(parsers_stack, [&] { result = work(); });
+  } catch (const std::exception& error) {
+    return failure(std::string("internal failure: ") + error.what());
+  }
+  return result;
+}
+
+std::vector<report::TrialRecord::Site> recorded(const std::vector<ptx::PerturbedSite>& sites) {
+  std::vector<report::TrialRecord::Site> all;
+  for (const ptx::PerturbedSite& each : sites)
+    all.push_back({each.ptx_line, each.file, each.line, each.opcode, each.note, !each.is_perturbed});
+  return all;
+}
+
+}  // namespace
+
+/// A launch of the program.
+struct Trials::Call {
+  device::Device& device;
+  const device::Launch& launch;
+  const KernelSource& source;
+};
+
+/// The original or one variant of a subject.
+struct Trials::Variant {
+  std::optional<ptx::Perturbation> perturbation = {};  ///< nullopt: the original
+  std::vector<ptx::PerturbedSite> sites = {};
+  std::vector<double> ms = {};
+  bool is_described = false;  ///< the next three are known, if the device reports them
+  std::uint64_t registers = 0;
+  std::uint64_t local_bytes = 0;
+  std::uint32_t blocks = 0;
+  std::uint64_t repetitions = 0;
+  std::uint64_t unmeasured = 0;  ///< launches without a time
+  std::vector<std::string> notes = {};
+};
+
+struct Trials::Subject {
+  std::string kernel;
+  std::string module;
+  std::string device;
+  std::array<std::uint32_t, 3> grid = {1, 1, 1};
+  std::array<std::uint32_t, 3> block = {1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  bool models_times = false;  ///< DeviceInfo::models_times
+  std::uint64_t launches = 0;
+  std::uint64_t launches_with_other_shapes = 0;
+  bool is_taken = false;  ///< a thread is making its trials: other threads' launches run untimed
+  bool is_prepared = false;
+  bool is_done = false;  ///< nothing is left to try
+  std::unique_ptr<Turns> turns;
+  std::map<TrialId, Variant> variants;  ///< always has the original
+  std::vector<Variant> refused;         ///< variants that cannot be made
+  // Used by the thread that has taken it:
+  std::optional<engine::MemoryEffects> effects;  ///< nullopt: launches are not repeated
+  bool reads_shared_size = false;  ///< the kernel may depend on the amount of dynamic shared memory
+  unsigned failed_repetitions = 0;
+  std::string obstacle;  ///< why the last launch was not repeated
+
+  Variant& original() { return variants[native_trial]; }
+};
+
+Trials::Trials(TrialChoices choices) : choices_(std::move(choices)) {}
+Trials::~Trials() = default;
+
+// ---------------------------------------------------------------- launches
+
+Trials::Launched Trials::launch(const std::string& module, device::Device& device,
+                                const device::Launch& launch, const KernelSource& source) {
+  const Call call{device, launch, source};
+  Launched launched;
+  Subject* const subject = subject_of(module, call);
+  if (subject == nullptr) return launched;
+  struct Taken {
+    Trials& trials;
+    Subject& subject;
+    ~Taken() {
+      const Lock lock(trials.mutex_);
+      subject.is_taken = false;
+    }
+  };
+  const Taken taken{*this, *subject};
+  if (!subject->is_prepared) prepare(*subject, call);
+  if (subject->turns == nullptr) return launched;
+  launched.outstanding.reserve(2);
+  repeat(*subject, call, launched.outstanding);
+  if (std::optional<Made> made = make_next(*subject, call, false)) {
+    launched.is_made = true;
+    if (made->readback != nullptr) launched.outstanding.push_back(std::move(*made));
+  }
+  return launched;
+}
+
+Trials::Subject* Trials::subject_of(const std::string& module, const Call& call) {
+  const device::Launch& launch = call.launch;
+  const Lock lock(mutex_);
+  const std::pair<std::thread::id, const device::Device*> here{std::this_thread::get_id(), &call.device};
+  if (!first_launch_) first_launch_ = here;
+  is_alone_ &= *first_launch_ == here;
+  SubjectKey key{std::string(call.source.name),
+                 module,
+                 call.device.info().ordinal,
+                 {launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
+                  launch.block[2], launch.shared_bytes}};
+  auto found = subjects_.find(key);
+  if (found == subjects_.end()) {
+    std::uint64_t& shapes = shapes_[{std::get<0>(key), module}];
+    if (shapes == most_shapes) {
+      const auto first = subjects_.lower_bound({std::get<0>(key), module, 0, {}});
+      ++first->second->launches_with_other_shapes;
+      return nullptr;
+    }
+    ++shapes;
+    auto made = std::make_unique<Subject>();
+    made->kernel = std::get<0>(key);
+    made->module = module;
+    made->device = call.device.info().name;
+    std::ranges::copy(launch.grid, made->grid.begin());
+    std::ranges::copy(launch.block, made->block.begin());
+    made->shared_bytes = launch.shared_bytes;
+    made->models_times = call.device.info().models_times;
+    made->original();
+    found = subjects_.emplace(std::move(key), std::move(made)).first;
+  }
+  Subject& subject = *found->second;
+  ++subject.launches;
+  if (subject.is_done || subject.is_taken) return nullptr;
+  subject.is_taken = true;
+  return &subject;
+}
+
+void Trials::prepare(Subject& subject, const Call& call) {
+  const Result<KernelPtx> found = call.source.ptx();
+  if (!found) {
+    const Lock lock(mutex_);
+    subject.is_prepared = subject.is_done = true;
+    subject.original().notes.push_back("it runs unchanged: " + message_of(found.error()));
+    return;
+  }
+  subject.reads_shared_size = found->text.find("_smem_size") != std::string::npos;
+  Result<engine::MemoryEffects> effects = with_stack<engine::MemoryEffects>(
+      [&] { return engine::memory_effects(found->text, std::string(call.source.name)); });
+  if (effects) {
+    subject.effects = std::move(*effects);
+  } else {
+    subject.obstacle = message_of(effects.error());
+  }
+  std::vector<ClassSites> classes;
+  std::vector<Variant> refused;
+  for (const ptx::OperationDescription& each : ptx::operation_table()) {
+    if (!choices_.perturbations.empty()) break;
+    if (each.operation == ptx::Operation::occupancy) {
+      if (shared_bytes_for_one_block_fewer(call.device, call.launch, call.launch.cooperative))
+        classes.push_back({each.operation, {}});
+      continue;
+    }
+    const ptx::Perturbation perturbation{each.operation, ptx::Form::again, {}};
+    Result<std::vector<ptx::PerturbedSite>> sites =
+        variants_.sites(call.device, call.launch, call.source, perturbation);
+    if (!sites) {
+      refused.push_back({.perturbation = perturbation, .notes = {message_of(sites.error())}});
+    } else if (std::ranges::any_of(*sites, &ptx::PerturbedSite::is_perturbed)) {
+      classes.push_back({each.operation, std::move(*sites)});
+    }
+  }
+  std::unique_ptr<Turns> turns =
+      choices_.perturbations.empty()
+          ? turns_of_classes(classes, choices_.launches, call.device.info().models_times)
+          : turns_of_list(choices_.perturbations, choices_.launches);
+  const Lock lock(mutex_);
+  subject.turns = std::move(turns);
+  subject.refused = std::move(refused);
+  subject.is_prepared = true;
+}
+
+std::optional<Trials::Made> Trials::make_next(Subject& subject, const Call& call, bool is_repetition) {
+  Variant* variant = nullptr;
+  Run run{&subject, native_trial, is_repetition};
+  {
+    const Lock lock(mutex_);
+    const std::optional<TrialId> next = subject.turns->next();
+    subject.is_done = !next;
+    if (!next) return std::nullopt;
+    run.id = *next;
+    const auto [known, is_new] = subject.variants.try_emplace(*next);
+    if (is_new) known->second.perturbation = subject.turns->perturbation(*next);
+    variant = &known->second;
+  }
+  Result<Made> made = make(subject, *variant, call, run);
+  if (made) {
+    if (made->readback == nullptr) add(run, nullptr);
+    return std::move(*made);
+  }
+  const std::string reason = message_of(made.error());
+  log().debug("{}: a trial is refused: {}", demangle(subject.kernel), reason);
+  const Lock lock(mutex_);
+  add_note(variant->notes, reason);
+  subject.turns->add(run.id, not_measured);
+  if (run.id != native_trial) subject.turns->drop(run.id);
+  return std::nullopt;
+}
+
+Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call& call, const Run& run) {
+  const std::unique_ptr<device::CallGroup> group = call.device.call_group();
+  if (!variant.perturbation) {
+    describe(subject, variant, call, call.launch, nullptr);
+    Result<std::unique_ptr<device::Readback>> readback = call.device.launch_original(call.launch);
+    if (!readback) return readback.error();
+    return Made{run, std::move(*readback), nullptr};
+  }
+  const bool is_occupancy = variant.perturbation->operation == ptx::Operation::occupancy;
+  const Result<std::shared_ptr<const TrialVariant>> made = variants_.loaded(
+      call.device, call.launch, call.source, is_occupancy ? std::nullopt : variant.perturbation);
+  if (!made) return made.error();
+  const std::vector<ptx::PerturbedSite>& sites = (*made)->instrumented.perturbed;
+  if (!is_occupancy && std::ranges::none_of(sites, &ptx::PerturbedSite::is_perturbed))
+    return failure("nothing in the kernel can be repeated");
+  device::Launch launch = call.launch;
+  if (is_occupancy) {
+    if (subject.reads_shared_size)
+      return failure("the kernel may depend on the amount of its dynamic shared memory");
+    const bool may_wait = (*made)->instrumented.traits.may_wait_for_blocks || launch.cooperative;
+    const Result<std::uint32_t> bytes = shared_bytes_for_one_block_fewer(call.device, launch, may_wait);
+    if (!bytes) return bytes.error();
+    launch.shared_bytes = *bytes;
+  }
+  const Result<std::vector<std::uint64_t>> words = words_of(**made, call);
+  if (!words) return words.error();
+  constexpr std::size_t unused_bytes = 8;
+  Result<std::unique_ptr<device::Buffer>> buffer = call.device.allocate_zeroed(unused_bytes, launch);
+  if (!buffer) return buffer.error();
+  if (Status launched =
+          call.device.launch(*(*made)->loaded, launch, (*made)->instrumented.parameters, *words, **buffer);
+      !launched)
+    return launched.error();
+  // The launch has been made, whatever fails from here on.
+  Made result{run, nullptr, (*made)->loaded};
+  try {
+    describe(subject, variant, call, launch, made->get());
+    Result<std::unique_ptr<device::Readback>> readback = call.device.read_back(std::move(*buffer), launch);
+    if (readback) result.readback = std::move(*readback);
+  } catch (const std::exception& error) {
+    log().error("{}: the time of a trial is lost: {}", demangle(subject.kernel), error.what());
+  }
+  return result;
+}
+
+Result<std::uint64_t> Trials::scratch_of(const Call& call) {
+  const Lock lock(mutex_);
+  std::unique_ptr<device::Buffer>& scratch = scratch_[&call.device];
+  if (scratch == nullptr) {
+    Result<std::unique_ptr<device::Buffer>> made = call.device.allocate_kept(ptx::scratch_bytes, call.launch);
+    if (!made) return made.error();
+    scratch = std::move(*made);
+  }
+  return scratch->address();
+}
+
+Result<std::vector<std::uint64_t>> Trials::words_of(const TrialVariant& variant, const Call& call) {
+  using Kind = engine::ProbeWord::Kind;
+  const std::vector<engine::ProbeWord>& probe = variant.instrumented.probe;
+  std::vector<std::uint64_t> words;
+  if (probe.empty()) return words;
+  const Result<std::uint64_t> scratch = scratch_of(call);
+  if (!scratch) return scratch.error();
+  const auto describes_pointer = [](const engine::ProbeWord& word) {
+    return word.kind != Kind::scratch && word.kind != Kind::zero;
+  };
+  std::vector<std::byte> parameters;
+  if (std::ranges::any_of(probe, describes_pointer)) {
+    Result<std::vector<std::byte>> read =
+        device::parameter_buffer(call.launch, variant.instrumented.parameters);
+    if (!read) return read.error();
+    parameters = std::move(*read);
+  }
+  const std::shared_ptr<const device::LiveAllocations> live = call.device.allocations();
+  for (const engine::ProbeWord& word : probe) {
+    std::uint64_t pointer = 0;
+    if (describes_pointer(word) && word.parameter_offset + sizeof pointer <= parameters.size())
+      std::memcpy(&pointer, parameters.data() + word.parameter_offset, sizeof pointer);
+    const device::LiveAllocation* const found = live->find(pointer);
+    const ptx::MemoryRegion region = found != nullptr ? ptx::region_of(found->address, found->bytes, *scratch)
+                                                      : ptx::region_of(0, 0, *scratch);
+    words.push_back(ptx::word_of(word.kind, region, *scratch));
+  }
+  return words;
+}
+
+void Trials::describe(Subject& subject, Variant& variant, const Call& call, const device::Launch& launch,
+                      const TrialVariant* made) {
+  if (variant.is_described) return;
+  const device::Variant* const loaded = made != nullptr ? made->loaded.get() : nullptr;
+  const std::optional<device::KernelResources> resources = call.device.resources(launch, loaded);
+  const std::optional<std::uint32_t> blocks = blocks_per_sm(call.device, launch, loaded);
+  const Lock lock(mutex_);
+  variant.is_described = true;
+  variant.blocks = blocks.value_or(0);
+  if (resources) {
+    variant.registers = resources->registers;
+    variant.local_bytes = resources->local_bytes;
+  }
+  if (made == nullptr) return;
+  variant.sites = made->instrumented.perturbed;
+  for (const std::string& note : made->instrumented.notes) add_note(variant.notes, note);
+  const Variant& original = subject.original();
+  const bool is_occupancy = variant.perturbation->operation == ptx::Operation::occupancy;
+  if (!is_occupancy && original.is_described && variant.blocks != original.blocks) {
+    add_note(variant.notes, std::to_string(variant.blocks) + " blocks per SM fit instead of " +
+                                std::to_string(original.blocks));
+  }
+  if (is_occupancy && original.is_described && variant.registers != original.registers) {
+    add_note(variant.notes, "the driver compiled it with " + std::to_string(variant.registers) +
+                                " registers instead of " + std::to_string(original.registers));
+  }
+}
+
+// ---------------------------------------------------------------- repetitions
+
+std::optional<std::string> Trials::obstacle_to_repetition(Subject& subject, const Call& call,
+                                                          std::vector<MemoryRange>& saved) {
+  if (!subject.effects) return subject.obstacle;
+  Repeatability repeatability = repeatability_of(*subject.effects, call.device, call.launch, choices_.replay);
+  if (!repeatability.obstacle.empty()) return std::move(repeatability.obstacle);
+  saved = std::move(repeatability.saved);
+  if (saved.empty()) return std::nullopt;
+  // While memory is restored, nothing else may write it.
+  {
+    const Lock lock(mutex_);
+    if (!is_alone_) return "several threads or devices run kernels";
+  }
+  if (call.device.is_idle_within(most_repetition_time, call.launch)) return std::nullopt;
+  ++subject.failed_repetitions;
+  return "the device is not idle, or streams are being captured";
+}
+
+void Trials::repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding) {
+  if (choices_.replay == ReplayChoice::never || subject.failed_repetitions == most_failed_repetitions) return;
+  std::vector<MemoryRange> ranges;
+  if (std::optional<std::string> obstacle = obstacle_to_repetition(subject, call, ranges)) {
+    const Lock lock(mutex_);
+    subject.obstacle = std::move(*obstacle);
+    return;
+  }
+  std::unique_ptr<SavedMemory> saved;
+  if (!ranges.empty()) {
+    Result<std::unique_ptr<SavedMemory>> copy = SavedMemory::save(call.device, call.launch, ranges);
+    if (!copy) {
+      const Lock lock(mutex_);
+      subject.obstacle = "its memory cannot be saved: " + message_of(copy.error());
+      ++subject.failed_repetitions;
+      return;
+    }
+    saved = std::move(*copy);
+  }
+  const Clock::time_point latest = Clock::now() + most_repetition_time;
+  bool goes_on = true;
+  while (goes_on && !subject.is_done && Clock::now() < latest) {
+    std::optional<Made> made = make_next(subject, call, true);
+    if (!made) continue;
+    if (saved != nullptr) goes_on = saved->restore(call.device, call.launch).ok();
+    if (made->readback != nullptr && is_over_by(*made->readback, latest)) {
+      const bool is_complete = made->readback->wait().ok();
+      add(made->run, is_complete ? made->readback.get() : nullptr);
+      goes_on &= is_complete;
+    } else {
+      goes_on = false;
+      ++subject.failed_repetitions;
+      if (made->readback != nullptr) outstanding.push_back(std::move(*made));
+    }
+  }
+  if (saved == nullptr || call.device.is_idle_within(patience, call.launch)) return;
+  const Lock lock(mutex_);
+  abandoned_.push_back(std::move(saved));
+}
+
+// ---------------------------------------------------------------- results
+
+void Trials::add(const Run& run, device::Readback* readback) {
+  const std::optional<double> ms = readback != nullptr ? readback->kernel_milliseconds() : std::nullopt;
+  const bool is_measured = ms && std::isfinite(*ms) && *ms > 0;
+  const Lock lock(mutex_);
+  Variant& variant = run.subject->variants[run.id];
+  if (is_measured) {
+    variant.ms.push_back(*ms);
+  } else {
+    ++variant.unmeasured;
+  }
+  variant.repetitions += run.is_repetition ? 1 : 0;
+  run.subject->turns->add(run.id, is_measured ? *ms : not_measured);
+}
+
+std::vector<report::TrialRecord> Trials::records() {
+  constexpr std::chrono::seconds patience_at_end(1);
+  std::vector<report::TrialRecord> records;
+  const Lock lock(mutex_, patience_at_end);
+  if (!lock) return records;
+  const auto add_record = [&](const Subject& subject, const Variant& variant,
+                              std::vector<std::string> notes) {
+    report::TrialRecord record;
+    record.kernel = subject.kernel;
+    record.module = subject.module;
+    record.device = subject.device;
+    std::ranges::copy(subject.grid, record.grid);
+    std::ranges::copy(subject.block, record.block);
+    record.shared_bytes = subject.shared_bytes;
+    if (variant.perturbation) record.perturbation = ptx::to_text(*variant.perturbation);
+    record.sites = recorded(variant.sites);
+    record.ms = variant.ms;
+    record.is_modelled = subject.models_times;
+    record.registers = variant.registers;
+    record.spill_bytes = variant.local_bytes;
+    record.blocks_per_sm = variant.blocks;
+    record.launches = subject.launches;
+    record.replays = variant.repetitions;
+    notes.insert(notes.begin(), variant.notes.begin(), variant.notes.end());
+    if (variant.unmeasured != 0)
+      add_note(notes, std::to_string(variant.unmeasured) + " launches could not be measured");
+    record.note = joined(notes);
+    records.push_back(std::move(record));
+  };
+  for (const auto& [key, subject] : subjects_) {
+    std::vector<std::string> notes;
+    if (!subject->is_done && !subject->obstacle.empty())
+      notes.push_back("its launches are not repeated: " + subject->obstacle);
+    if (subject->launches_with_other_shapes != 0)
+      notes.push_back(std::to_string(subject->launches_with_other_shapes) +
+                      " launches with other shapes were not tried");
+    for (const auto& [id, variant] : subject->variants)
+      add_record(*subject, variant, id == native_trial ? notes : std::vector<std::string>());
+    for (const Variant& variant : subject->refused) add_record(*subject, variant, {});
+  }
+  return records;
+}
+
+void Trials::forget_devices(std::span<const device::Device* const> devices) {
+  variants_.forget_devices(devices);
+  const Lock lock(mutex_);
+  for (const device::Device* const device : devices) scratch_.erase(device);
+}
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,99 @@
+// Limits as JSON (docs/schema/limits.schema.json).
+#include <nlohmann/json.hpp>
+
+#include "report/limits/limits.h"
+#include "support/text.h"
+
+namespace lynxpp::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void add(Json& object, const Gain& gain) {
+  object["at_most"] = gain.at_most;
+  object["low"] = gain.low;
+  object["high"] = gain.high;
+}
+
+Json json_of(const std::vector<LimitLocation>& locations) {
+  Json all = Json::array();
+  for (const LimitLocation& each : locations)
+    all.push_back(
+        {{"file", each.file}, {"line", each.line}, {"ptx_line", each.ptx_line}, {"opcodes", each.opcodes}});
+  return all;
+}
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::limited: return "limited";
+    case Verdict::unclear: return "unclear";
+    case Verdict::not_limited: break;
+  }
+  return "not limited";
+}
+
+Json json_of(const Limit& limit) {
+  Json object{{"operation", limit.operation}};
+  add(object, limit.gain);
+  object["pattern"] = nullptr;
+  if (limit.pattern) {
+    object["pattern"] = Json::object();
+    add(object["pattern"], *limit.pattern);
+  }
+  object["verdict"] = name_of(verdict_of(limit.gain));
+  object["advice"] = advice_on(limit.operation);
+  object["locations"] = json_of(limit.locations);
+  object["lines"] = Json::array();
+  for (const LineLimit& each : limit.lines) {
+    Json line = Json::object();
+    add(line, each.gain);
+    line["locations"] = json_of(each.locations);
+    object["lines"].push_back(std::move(line));
+  }
+  object["registers"] = limit.registers;
+  object["notes"] = limit.notes;
+  object["left_out"] = limit.left_out;
+  return object;
+}
+
+Json json_of(const KernelLimits& kernel) {
+  Json object{{"kernel", kernel.kernel},
+              {"demangled", demangle(kernel.kernel)},
+              {"module", kernel.module},
+              {"device", kernel.device},
+              {"grid", kernel.grid},
+              {"block", kernel.block},
+              {"shared_bytes", kernel.shared_bytes},
+              {"is_modelled", kernel.is_modelled},
+              {"launches", kernel.launches},
+              {"replays", kernel.replays},
+              {"timed", kernel.timed},
+              {"native_ms", kernel.native_ms},
+              {"share", kernel.share},
+              {"registers", kernel.registers},
+              {"blocks_per_sm", kernel.blocks_per_sm},
+              {"limits", Json::array()},
+              {"untried", Json::array()},
+              {"waves", nullptr}};
+  for (const Limit& each : kernel.limits) object["limits"].push_back(json_of(each));
+  for (const Untried& each : kernel.untried)
+    object["untried"].push_back({{"operation", each.operation}, {"reason", each.reason}});
+  if (kernel.waves) {
+    object["waves"] = {{"blocks", kernel.waves->blocks},
+                       {"multiprocessors", kernel.waves->multiprocessors},
+                       {"blocks_per_sm", kernel.waves->blocks_per_sm},
+                       {"waves", kernel.waves->full()},
+                       {"idle", kernel.waves->idle()}};
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string limits_json(std::span<const KernelLimits> kernels, const std::vector<std::string>& command) {
+  Json object{{"record", "limits"}, {"command", command}, {"kernels", Json::array()}};
+  for (const KernelLimits& each : kernels) object["kernels"].push_back(json_of(each));
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lynxpp::report

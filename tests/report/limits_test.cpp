@@ -1,0 +1,227 @@
+// Limits from records of trials written by hand.
+#include "report/limits/limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace lynxpp::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+TrialRecord trial(const std::string& perturbation, std::vector<double> ms,
+                  std::vector<TrialRecord::Site> sites = {}) {
+  TrialRecord record;
+  record.kernel = "_Z9transposePfPKf";
+  record.device = "gpu";
+  record.grid[0] = 300;
+  record.block[0] = 256;
+  record.perturbation = perturbation;
+  record.ms = std::move(ms);
+  record.sites = std::move(sites);
+  record.registers = 32;
+  record.blocks_per_sm = 8;
+  record.launches = 100;
+  return record;
+}
+
+std::vector<TrialRecord> transpose() {
+  const TrialRecord::Site load{31, "/src/transpose.cu", 24, "ld.shared.f32", ""};
+  const TrialRecord::Site store{29, "/src/transpose.cu", 20, "st.shared.f32", ""};
+  return {trial("", {0.9, 0.4, 0.4, 0.4}),
+          trial("barrier:again", {0.5, 0.42, 0.42}, {{30, "", 0, "bar.sync", ""}}),
+          trial("barrier:harmless", {0.5, 0.42, 0.42}),
+          trial("shared-access:again", {0.8, 0.7, 0.7}, {load, store}),
+          trial("shared-access:harmless", {0.5, 0.42, 0.42}),
+          trial("shared-access:again@29", {0.8, 0.42, 0.42}, {store}),
+          trial("shared-access:harmless@29", {0.5, 0.42, 0.42}),
+          trial("shared-access:again@31", {0.8, 0.68, 0.68}, {load}),
+          trial("shared-access:harmless@31", {0.5, 0.42, 0.42}),
+          trial("occupancy:again", {0.5, 0.44, 0.44})};
+}
+
+TEST(Limits, AreOrderedByGain) {
+  const std::vector<KernelLimits> kernels = limits_of(transpose(), {});
+  ASSERT_EQ(kernels.size(), 1u);
+  const KernelLimits& kernel = kernels[0];
+  EXPECT_DOUBLE_EQ(kernel.native_ms, 0.4);
+  EXPECT_EQ(kernel.timed, 31u);
+  ASSERT_EQ(kernel.limits.size(), 3u);
+  EXPECT_EQ(kernel.limits[0].operation, "shared-access");
+  EXPECT_NEAR(kernel.limits[0].gain.at_most, 0.75, 1e-9) << "all accesses";
+  EXPECT_NEAR(kernel.limits[0].pattern->at_most, 0.7, 1e-9) << "against harmless ones";
+  EXPECT_FALSE(kernel.limits[1].pattern.has_value());
+  EXPECT_EQ(kernel.limits[1].operation, "occupancy") << "compared with the original";
+  EXPECT_NEAR(kernel.limits[1].gain.at_most, 0.1, 1e-9);
+  EXPECT_EQ(verdict_of(kernel.limits[2].gain), Verdict::not_limited);
+}
+
+TEST(Limits, NameTheLineThatExplainsTheCost) {
+  const Limit limit = limits_of(transpose(), {})[0].limits[0];
+  ASSERT_EQ(limit.lines.size(), 2u);
+  EXPECT_NEAR(limit.lines[0].gain.at_most, 0.7, 1e-9);
+  ASSERT_EQ(limit.lines[0].locations.size(), 1u);
+  EXPECT_EQ(limit.lines[0].locations[0].text(), "transpose.cu:24");
+  EXPECT_THAT(limit.lines[0].locations[0].opcodes, ElementsAre("ld.shared.f32"));
+}
+
+TEST(Limits, OmitGroupsOfLinesWithASmallerCulprit) {
+  std::vector<TrialRecord> trials = transpose();
+  trials.push_back(trial("shared-access:again@29+31", {0.8, 0.7, 0.7}));
+  trials.push_back(trial("shared-access:harmless@29+31", {0.5, 0.42, 0.42}));
+  EXPECT_EQ(limits_of(trials, {})[0].limits[0].lines.size(), 2u);
+}
+
+TEST(Limits, MergeInstructionsOfALine) {
+  std::vector<TrialRecord> trials = {trial("", {1, 1}),
+                                     trial("fp32:again", {2, 2},
+                                           {{4, "a.cu", 7, "add.f32", ""},
+                                            {5, "a.cu", 7, "mul.f32", ""},
+                                            {6, "a.cu", 7, "add.f32", ""},
+                                            {9, "", 0, "add.f32", ""}}),
+                                     trial("fp32:harmless", {1, 1})};
+  const std::vector<LimitLocation> locations = limits_of(trials, {})[0].limits[0].locations;
+  ASSERT_EQ(locations.size(), 2u);
+  EXPECT_THAT(locations[0].opcodes, ElementsAre("add.f32", "mul.f32"));
+  EXPECT_EQ(locations[1].text(), "PTX line 9");
+}
+
+TEST(Limits, SayWhyAClassWasNotTried) {
+  std::vector<TrialRecord> trials = {trial("", {1, 1, 1}), trial("atomic:again", {}),
+                                     trial("atomic:harmless", {}), trial("fp64:again", {1, 1})};
+  trials[1].note = "the function is called indirectly";
+  const std::vector<Untried> untried = limits_of(trials, {})[0].untried;
+  ASSERT_EQ(untried.size(), 2u);
+  EXPECT_EQ(untried[0].reason, "the function is called indirectly");
+  EXPECT_EQ(untried[1].reason, "one of its two variants is missing");
+}
+
+TEST(Limits, SayThatLaunchesDoNotSuffice) {
+  std::vector<TrialRecord> trials = {trial("", {1}), trial("atomic:again", {}), trial("atomic:harmless", {})};
+  for (TrialRecord& each : trials) each.launches = 1;
+  const std::vector<KernelLimits> kernels = limits_of(trials, {});
+  EXPECT_THAT(limits_text(kernels[0], 200),
+              HasSubstr("Not tried: atomic: 1 launch does not suffice; --replay repeats them."));
+}
+
+TEST(Limits, NameVariantsThatChangeMore) {
+  std::vector<TrialRecord> trials = transpose();
+  trials[3].blocks_per_sm = 7;
+  trials[3].registers = 40;
+  trials[3].spill_bytes = 16;
+  trials[3].sites[0].note = "same address";
+  trials.back().blocks_per_sm = 7;  // occupancy: as intended
+  const KernelLimits kernel = limits_of(trials, {})[0];
+  EXPECT_THAT(kernel.limits[0].notes, ElementsAre("the variants add same address for 1 of 2 instructions",
+                                                  "variant 'again' has 7 blocks per SM instead of 8",
+                                                  "variant 'again' spills 16 more bytes per thread"));
+  EXPECT_THAT(kernel.limits[0].registers, ElementsAre(40u));
+  EXPECT_THAT(kernel.limits[0].left_out, IsEmpty());
+  trials[3].sites[0].is_left_out = true;
+  const Limit partial = limits_of(trials, {})[0].limits[0];
+  EXPECT_THAT(partial.left_out, ElementsAre("same address for 1 of 2 instructions"));
+  EXPECT_EQ(partial.locations.size(), 1u) << "only what was tried";
+  EXPECT_THAT(kernel.limits[1].notes, IsEmpty());
+}
+
+TEST(Limits, BelongToLaunchShapesAndProcesses) {
+  std::vector<TrialRecord> trials = transpose();
+  for (const double ms : {2.0, 4.0}) {  // another shape, then the first one in another process
+    std::vector<TrialRecord> others = {trial("", {ms, ms}), trial("fp32:again", {ms, ms}),
+                                       trial("fp32:harmless", {ms, ms})};
+    for (TrialRecord& each : others) each.grid[0] = ms == 2 ? 10 : 300;
+    trials.insert(trials.end(), others.begin(), others.end());
+  }
+  const std::vector<KernelLimits> kernels = limits_of(trials, {});
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0].native_ms, 4);
+  EXPECT_EQ(kernels[0].limits.size(), 1u);
+  EXPECT_EQ(kernels[1].grid[0], 10u);
+  EXPECT_EQ(kernels[2].limits.size(), 3u);
+}
+
+TEST(Limits, AreExactOnAModelledClock) {
+  std::vector<TrialRecord> trials = {trial("", {1}), trial("fp32:again", {1.5}),
+                                     trial("fp32:harmless", {1.25})};
+  for (TrialRecord& each : trials) each.is_modelled = true;
+  const Gain gain = limits_of(trials, {})[0].limits[0].gain;
+  EXPECT_EQ(gain.low, 0.25);
+  EXPECT_EQ(gain.high, 0.25);
+}
+
+TEST(Limits, CountWaves) {
+  DeviceRecord device{.device = "gpu", .multiprocessors = 25};
+  const KernelLimits::Waves waves = limits_of(transpose(), std::vector{device})[0].waves.value();
+  EXPECT_DOUBLE_EQ(waves.full(), 1.5);
+  EXPECT_DOUBLE_EQ(waves.idle(), 0.25);
+  device.multiprocessors = 500;
+  EXPECT_THAT(limits_text(limits_of(transpose(), std::vector{device})[0], 200),
+              HasSubstr("300 blocks occupy 300 of 500 multiprocessors"));
+}
+
+TEST(Limits, BoundTheGainOfMoreBlocksByThreads) {
+  DeviceRecord device{.device = "gpu", .multiprocessors = 25, .threads_per_sm = 2048};
+  std::vector<TrialRecord> trials = {trial("", {1, 1, 1}), trial("occupancy:again", {1.2, 1.2, 1.2})};
+  const auto gain = [&](std::uint64_t blocks_per_sm, double again) {
+    trials[0].blocks_per_sm = blocks_per_sm;
+    trials[1].ms = {again, again, again};
+    return limits_of(trials, std::vector{device})[0].limits[0].gain.at_most;
+  };
+  EXPECT_DOUBLE_EQ(gain(2, 1.3), 0.75) << "2 of 8 blocks";
+  EXPECT_DOUBLE_EQ(gain(2, 1.05), 0) << "time hardly goes with the blocks";
+  EXPECT_DOUBLE_EQ(gain(8, 1.3), 0) << "no more fit";
+}
+
+TEST(LimitsText, ShowsTheTable) {
+  DeviceRecord device{.device = "gpu", .multiprocessors = 25};
+  EXPECT_EQ(
+      limits_text(limits_of(transpose(), std::vector{device})[0], 100),
+      "== limits of transpose(float*, float const*) ==\n"
+      "On gpu, grid 300, block 256: 100 launches of 0.4000 ms (measured); 31 launches were timed.\n"
+      "  gain at      95 %  by another  limited by     where\n"
+      "     most  interval     pattern\n"
+      "     75 %      75 %        70 %  shared-access  70 %: transpose.cu:24 (ld.shared.f32); 5 %: "
+      "transpose.cu:20 (st.shared.f32)\n"
+      "     10 %      10 %              occupancy\n"
+      "  Not limited by, gain at most: barrier (0 %).\n"
+      "  Blocks: 300 blocks run in 1.50 waves on 25 multiprocessors with 8 blocks each: if all take equally\n"
+      "  long, the last wave leaves 25 % of the slots' time idle; choose a grid that fills its waves, or\n"
+      "  let blocks fetch work.\n"
+      "  Try for shared-access: pad or swizzle the shared array so that the lanes of a warp access\n"
+      "  different banks; access 8 or 16 bytes per lane; keep values in registers.\n"
+      "  Try for occupancy: use fewer registers or less shared memory per block so that more blocks are\n"
+      "  resident, or let each thread do more independent work.\n");
+}
+
+TEST(LimitsText, SaysThatNothingLimits) {
+  const std::vector<TrialRecord> trials = {trial("", {1, 1, 1}), trial("fp32:again", {1, 1, 1}),
+                                           trial("fp32:harmless", {1, 1, 1})};
+  const std::string text = limits_text(limits_of(trials, {})[0], 100);
+  EXPECT_THAT(text, HasSubstr("None of the classes of operations that were tried limits this kernel."));
+  EXPECT_THAT(text, Not(HasSubstr("-lineinfo")));
+}
+
+TEST(LimitsPage, HasABarWithWhiskersForEachClass) {
+  const std::string html = limits_html(limits_of(transpose(), {}));
+  EXPECT_THAT(html, HasSubstr("<title>shared-access: at most 75 %, 95 % interval 75 %</title>"));
+  EXPECT_THAT(html, HasSubstr("<title>barrier: at most 0 %"));
+  EXPECT_THAT(html, HasSubstr("not limited by them"));
+}
+
+TEST(Advice, ExistsForEveryOperation) {
+  for (const char* const operation :
+       {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64",
+        "integer", "special-function", "tensor", "fetch", "local-memory", "occupancy"}) {
+    EXPECT_NE(advice_on(operation), "") << operation;
+  }
+  EXPECT_EQ(advice_on("unknown"), "");
+}
+
+}  // namespace
+}  // namespace lynxpp::report
