@@ -100,6 +100,17 @@ Result<Instrumented> without_shared_counters(const Request& request, const std::
   return made;
 }
 
+/// The cpu device has no register limit.
+bool is_for_ptxas(const Request& request) { return !request.variable_address || request.assembler_contracts; }
+
+/// Replaces calls of handlers by copies because of `refusal`, if that is possible.
+Result<Instrumented> without_calls(const Request& request, const Failure& refusal) {
+  Request other = request;
+  other.limits = without_functions(request.limits);
+  if (other.limits.outline.sites == request.limits.outline.sites) return refusal;
+  return instrument(other);
+}
+
 // ---- probes
 
 ptx::ProbePoint point_of(cod::TargetKind target) {
@@ -316,7 +327,7 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       if (!probe) return probe.error();
       unit.spliced.probes.push_back(std::move(*probe));
     }
-    if (request.counting.lane_values) {
+    if (request.counting.lane_values && !unit.options.has_few_registers) {
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
     for (const cod::StateVariable& variable : specification.state()) {
@@ -548,6 +559,7 @@ Result<Instrumented> instrument(const Request& request) {
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
   if (Status reached = reach(request, *module, unit); !reached) return reached.error();
+  unit.options.has_few_registers = is_for_ptxas(request) && has_few_registers(*module, unit.reached.kernel());
   result.spent.parse_ms = watch.lap();
 
   const int sm = set_target(request, unit);
@@ -568,12 +580,10 @@ Result<Instrumented> instrument(const Request& request) {
 
   result.ptx = ptx::emit(*module, unit.edits);
   result.spent.emit_ms = watch.lap();
-  // The cpu device has no register limit.
-  const bool is_for_ptxas = !request.variable_address || request.assembler_contracts;
-  if (Status fits = is_for_ptxas ? check_register_budget(*module, *unit.reached.kernel().function, result.ptx)
-                                 : success();
-      !fits)
-    return fits.error();
+  const Status fits = is_for_ptxas(request)
+                          ? check_register_budget(*module, *unit.reached.kernel().function, result.ptx)
+                          : success();
+  if (!fits) return without_calls(request, fits.error());
   describe(request, unit, result);
   return result;
 }

@@ -10,6 +10,7 @@
 #include "ptx/analysis/analyses.h"
 #include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
+#include "ptx/passes/cost_model.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -24,12 +25,10 @@ struct Need {
 /// By register count.
 using Needs = std::map<std::uint32_t, Need>;
 
-/// Returns the maximum number of live registers. Without calls, ptxas 13.0 reorders and rematerializes: with
-/// 44 live registers of 40 it spills nothing. With calls and no spare register, its search does not
-/// terminate.
-std::uint32_t most_live(std::uint32_t registers, bool has_calls) {
+/// Returns the maximum number of registers that may be live across calls. Without a spare register, the
+/// search of ptxas 13.0 does not terminate. Without calls it spills even 131 of 40.
+std::uint32_t most_live(std::uint32_t registers) {
   constexpr std::uint32_t spare = 2;
-  if (!has_calls) return registers + registers / 4;
   return registers > spare ? registers - spare : 0;
 }
 
@@ -118,7 +117,25 @@ Needs needs_of(ptx::Module& module, ptx::Function& kernel) {
   return needs;
 }
 
+bool sets_registers(const ptx::Function& kernel) {
+  return std::ranges::any_of(kernel.body->instructions,
+                             [](const ptx::Instruction& each) { return registers_set(each).has_value(); });
+}
+
 }  // namespace
+
+bool has_few_registers(const ptx::Module& module, const ptx::FunctionUnit& kernel) {
+  if (!sets_registers(*kernel.function)) return false;
+  ptx::FunctionAnalyses& analyses = *kernel.analyses;
+  const std::vector<std::uint32_t> live =
+      ptx::live_registers(analyses.graph(), analyses.registers(), analyses.liveness());
+  const std::vector<std::uint32_t> had =
+      registers_had(*kernel.function, analyses.graph(), registers_at_entry(module, *kernel.function));
+  for (std::size_t at = 0; at < live.size(); ++at) {
+    if (live[at] + ptx::cost::registers_of_counters > had[at]) return true;
+  }
+  return false;
+}
 
 Status check_register_budget(const ptx::Module& module, const ptx::Function& kernel,
                              const std::string& variant) {
@@ -131,17 +148,15 @@ Status check_register_budget(const ptx::Module& module, const ptx::Function& ker
   if (was == nullptr || is == nullptr || !ptx::parse_body(*before, *was, "<original>").ok() ||
       !ptx::parse_body(*after, *is, "<instrumented>").ok())
     return success();
-  if (std::ranges::none_of(was->body->instructions,
-                           [](const ptx::Instruction& each) { return registers_set(each).has_value(); }))
-    return success();
+  if (!sets_registers(*was)) return success();
   Needs needed_before = needs_of(*before, *was);
   for (const auto& [registers, need] : needs_of(*after, *is)) {
-    if (need.registers <= most_live(registers, need.has_calls) ||
+    if (!need.has_calls || need.registers <= most_live(registers) ||
         need.registers <= needed_before[registers].registers)
       continue;
     return failure("setmaxnreg leaves the kernel " + std::to_string(registers) +
                    " registers, and in the variant about " + std::to_string(need.registers) +
-                   " values would be live at once" + (need.has_calls ? ", across calls" : ""));
+                   " values would be live at once, across calls");
   }
   return success();
 }

@@ -1,17 +1,23 @@
-// Checks register use in kernels that redistribute registers with setmaxnreg: their register counts are
-// fixed, whatever a variant needs.
+// Register use of kernels that redistribute registers with setmaxnreg: their register counts are fixed,
+// whatever a variant needs.
 #pragma once
 
 #include <string>
 
 #include "ptx/ir/module.h"
+#include "ptx/passes/reached.h"
 #include "support/result.h"
 
 namespace lynxpp::engine {
 
+/// True if the kernel contains setmaxnreg, and at some program point it leaves too few registers to keep the
+/// counters of a variant in some of them.
+bool has_few_registers(const ptx::Module& module, const ptx::FunctionUnit& kernel);
+
 /// Fails if, at some program point of the kernel, the variant has more live values than setmaxnreg leaves
-/// registers. In this case ptxas would take minutes and gigabytes inside the program before it fails.
-/// Succeeds for kernels without setmaxnreg, whose register count ptxas chooses.
+/// registers, some of them across calls. In this case ptxas would take minutes and gigabytes inside the
+/// program before it fails. Succeeds for kernels without setmaxnreg, whose register count ptxas chooses, and
+/// without calls: ptxas then spills what does not fit.
 Status check_register_budget(const ptx::Module& module, const ptx::Function& kernel,
                              const std::string& variant);
 

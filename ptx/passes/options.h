@@ -25,6 +25,9 @@ struct VariantOptions {
   /// True if ptxas assembles the variant: ptxas contracts a multiplication and an addition without rounding
   /// modifiers into one fma. The cpu device does not.
   bool assembler_contracts = true;
+  /// True if setmaxnreg fixes the kernel's register counts and they leave no room for counters: no inserted
+  /// value is live across the program's code. Counters are in memory, and an elected lane adds to them.
+  bool has_few_registers = false;
 };
 
 }  // namespace lynxpp::ptx

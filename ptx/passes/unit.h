@@ -29,7 +29,7 @@ struct ThreadRegisters {
 /// engine, by the planning passes, by the passes that add code.
 struct InstrumentationUnit {
   explicit InstrumentationUnit(const Module& m, const LaunchShape& launch = {})
-      : module(m), options{launch, {}, {}, true} {}
+      : module(m), options{launch, {}, {}, true, false} {}
 
   const Module& module;
   VariantOptions options;

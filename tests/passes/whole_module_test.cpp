@@ -320,32 +320,48 @@ std::string sharing_registers(int of_producer) {
          "CONSUME:\n  setmaxnreg.inc.sync.aligned.u32 232;\n  st.global.u32 [%rd1], %r1;\n  ret;\n}\n";
 }
 
-/// Keeps `values` values of each thread live from one instruction to the next.
-Result<engine::Instrumented> with_values(int values, int of_producer) {
-  std::string handler;
-  for (int i = 0; i < values; ++i)
-    handler += "unsigned int v" + std::to_string(i) + " = (unsigned int)clockCounter();\n";
-  handler += "unsigned long all = 0;\n";
-  for (int i = 0; i < values; ++i) handler += "all = all * 31 + v" + std::to_string(i) + ";\n";
+Result<engine::Instrumented> with_handler(const std::string& specification, int of_producer,
+                                          ptx::OutlineRule outline = {}) {
   const std::string text =
       ".version 8.0\n.target sm_90a\n.address_size 64\n" + sharing_registers(of_producer);
   engine::Request request;
   request.ptx = &text;
   request.kernel = "k";
-  request.specifications = {*cod::compile(
-      "global unsigned long sum[1];\nON_INSTRUCTION: {\n" + handler + "atomicMax(&sum[0], all);\n}\n",
-      "values.cod")};
+  request.specifications = {*cod::compile(specification, "values.cod")};
   request.device_sm = 90;
+  request.launch = {true, true};
+  request.limits.outline = outline;
   return engine::instrument(request);
+}
+
+/// Returns a handler that keeps 60 values of each thread live while it computes `initial`.
+std::string with_values(const std::string& initial) {
+  std::string handler;
+  for (int i = 0; i < 60; ++i)
+    handler += "unsigned int v" + std::to_string(i) + " = (unsigned int)clockCounter();\n";
+  handler += "unsigned long all = " + initial + ";\n";
+  for (int i = 0; i < 60; ++i) handler += "all = all * 31 + v" + std::to_string(i) + ";\n";
+  return "global unsigned long sum[1];\nON_INSTRUCTION: {\n" + handler + "atomicMax(&sum[0], all);\n}\n";
 }
 
 }  // namespace
 
 TEST(WholeModule, VariantsRespectTheRegistersOfSetmaxnreg) {
-  EXPECT_TRUE(with_values(4, 40).ok());
-  EXPECT_THAT(refusal(with_values(60, 40)),
+  const std::string of_warp = with_values("warpMax((unsigned long)clockCounter())");
+  EXPECT_THAT(refusal(with_handler(of_warp, 40)),
               HasSubstr("setmaxnreg leaves the kernel 40 registers, and in the variant about"));
-  EXPECT_TRUE(with_values(60, 152).ok()) << "they are available";
+  EXPECT_TRUE(with_handler(of_warp, 152).ok()) << "they are available";
+  EXPECT_TRUE(with_handler(with_values("0"), 40).ok()) << "ptxas spills what does not fit";
+  EXPECT_THAT(accepted(with_handler(with_values("0"), 40, {0, 0})), Not(HasSubstr("call")));
+  EXPECT_THAT(accepted(with_handler(with_values("0"), 152, {0, 0})), HasSubstr("call"));
+}
+
+TEST(WholeModule, CountersAreInMemoryIfSetmaxnregLeavesFewRegisters) {
+  const std::string counts =
+      "global unsigned long lanes[BASIC_BLOCKS];\n"
+      "ON_BASIC_BLOCK_ENTRY: atomicAdd(&lanes[basicBlockId()], 1);\n";
+  EXPECT_THAT(accepted(with_handler(counts, 24)), Not(HasSubstr("redux.sync")));
+  EXPECT_THAT(accepted(with_handler(counts, 152)), HasSubstr("redux.sync"));
 }
 
 TEST(WholeModule, RejectsDuplicateFunctionDefinitions) {

@@ -52,6 +52,10 @@ struct PlanDraft {
   LinearSystem system;                  ///< becomes CountPlan::system
   const std::shared_ptr<CountPlan> plan;
 
+  /// True if counters of the function may be kept in registers.
+  bool keeps_registers(const CountedFunction& function) const {
+    return !function.loses_registers && !inputs.has_few_registers;
+  }
   bool has(Refinement refinement) const { return !inputs.without.contains(refinement); }
   /// Returns the variable of a quantity, by id in the unit. It is measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {

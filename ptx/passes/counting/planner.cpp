@@ -33,7 +33,7 @@ class FunctionPlanner {
 
  private:
   void find_facts() {
-    const bool keeps_registers = !plan_.plan->is_wide && !draft_.function.loses_registers;
+    const bool keeps_registers = !plan_.plan->is_wide && plan_.keeps_registers(draft_.function);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
     if (!keeps_registers || !plan_.plan->sums_lanes) return;
     if (plan_.has(Refinement::lane_maxima)) draft_.facts.divergent_loops = draft_.regions.divergent_loops();

@@ -26,7 +26,9 @@ const EntryValues::Kept* EntryValues::find(const Code& computation) const {
 }
 
 void EntryValues::bind(const ProbeRoutine& routine, std::uint32_t block, SiteBinding& binding) {
-  if (routine.invariants().empty() || unit_.options.without.contains(Refinement::entry_values)) return;
+  if (routine.invariants().empty() || unit_.options.has_few_registers ||
+      unit_.options.without.contains(Refinement::entry_values))
+    return;
   if (function_.analyses->loops().loop_of(block) == no_loop) return;
   std::vector<Code> computations;
   std::uint32_t more = 0;

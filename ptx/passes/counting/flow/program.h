@@ -24,6 +24,7 @@ struct CountInputs {
   const std::set<Refinement>& without;  ///< disabled refinements
   int sm = 0;                           ///< compute capability × 10 of the variant
   bool is_wide = false;                 ///< 64-bit registers
+  bool has_few_registers = false;       ///< VariantOptions::has_few_registers
 };
 
 /// A function of the unit, for planning. Refers to the unit.

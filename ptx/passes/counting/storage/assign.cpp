@@ -38,9 +38,9 @@ class FunctionStorage {
         result_(draft_.result),
         position_(position) {
     result_.unit = draft_.function.index;
-    limit_ = draft_.function.loses_registers ? 0
-             : plan.plan->is_wide            ? cost::wide_registers_of_counters
-                                             : cost::registers_of_counters;
+    limit_ = !plan.keeps_registers(draft_.function) ? 0
+             : plan.plan->is_wide                   ? cost::wide_registers_of_counters
+                                                    : cost::registers_of_counters;
   }
 
   void run() {
