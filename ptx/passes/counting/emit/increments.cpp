@@ -75,6 +75,15 @@ void append_to_memory(CodeBuilder& code, const CountContext& context, const Incr
     code.emit_if(all, "red.global.add.u64", {at_slot(slots, counter->slot), get_one()});
 }
 
+/// Returns the lanes for which the guard holds, in these lanes. In a loop, a register that only a guarded
+/// instruction writes is live in all iterations, so it is cleared if registers are few.
+VirtualRegister lanes_with(CodeBuilder& code, const CountContext& context, const CodePredicate& guard) {
+  const VirtualRegister mask = code.fresh(RegisterType::b32);
+  if (context.unit.options.has_few_registers) code.mov(mask, 0);
+  code.emit_if(guard, "activemask.b32", {mask});
+  return mask;
+}
+
 /// Lets the lane for which `leads` holds count for all lanes of `mask`.
 void append_elected(CodeBuilder& code, const CountContext& context, const Group& group,
                     const CodePredicate& leads, VirtualRegister mask) {
@@ -115,8 +124,7 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
   if (!group.elects() && converged.counters.empty()) return;
   if (group.memory.empty() && converged.counters.empty()) {
     // Under the guard, activemask yields the lanes for which it holds; a vote would also wait for the others.
-    const VirtualRegister mask = code.fresh(RegisterType::b32);
-    code.emit_if(guard, "activemask.b32", {mask});
+    const VirtualRegister mask = lanes_with(code, context, guard);
     append_kept(code, context, group.elected, 1, code.elect_leader(mask, guard));
     return;
   }
@@ -144,8 +152,7 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
   if (!group.elects()) return;
   // The first lane for which the guard holds counts, if the guard fails for other lanes.
   const VirtualRegister here = code.active_mask();
-  const VirtualRegister holds = code.fresh(RegisterType::b32);
-  code.emit_if(guard, "activemask.b32", {holds});
+  const VirtualRegister holds = lanes_with(code, context, guard);
   const VirtualRegister leads = code.elect_leader(holds, guard);
   code.emit("setp.ne.and.b32", {leads, holds, here, leads});
   append_elected(code, context, group, leads, holds);
