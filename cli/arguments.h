@@ -26,12 +26,11 @@ struct Finished {
   int exit_code = exit_success;
 };
 
-using Arguments =
-    std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments, LimitsArguments,
-                 CharacterizeArguments, ReportArguments, MergeArguments, TraceArguments, DiffArguments,
-                 CheckArguments, InstrumentArguments, PtxArguments, AdviseArguments, QualityArguments,
-                 CalibrateArguments, BandArguments, ListArguments, LspArguments, TritonArguments,
-                 ControlArguments>;
+using Arguments = std::variant<Finished, RunArguments, RecordArguments, CheckRunArguments, BenchArguments,
+                               LimitsArguments, CharacterizeArguments, ReportArguments, MergeArguments,
+                               TraceArguments, DiffArguments, CheckArguments, InstrumentArguments,
+                               PtxArguments, AdviseArguments, QualityArguments, CalibrateArguments,
+                               BandArguments, ListArguments, LspArguments, TritonArguments, ControlArguments>;
 
 /// Prints help and version on stdout, errors on stderr.
 Arguments parse_arguments(int count, char** values);

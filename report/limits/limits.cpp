@@ -127,8 +127,8 @@ class Computation {
     if (has_harmless(operation) && pair.harmless->ms.empty()) return std::nullopt;
     // The harmless form of an access is an access, too; that of other operations is only what else is added.
     const bool is_compared = has_harmless(operation) && !has_pattern(operation);
-    return models::limits::gain_of(
-        {native_.ms, pair.again->ms, is_compared ? pair.harmless->ms : native_.ms}, noise_);
+    return models::limits::gain_of({native_.ms, pair.again->ms, is_compared ? pair.harmless->ms : native_.ms},
+                                   noise_);
   }
 
   std::optional<Gain> pattern_of(const std::string& operation, const Pair& pair) const {

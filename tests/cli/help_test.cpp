@@ -15,10 +15,9 @@ namespace lynxpp::cli {
 namespace {
 
 const std::vector<std::string> subcommands{
-    "run",    "record", "bench", "limits",    "characterize", "report", "merge",   "trace",
-    "diff",   "check",  "check-run", "instrument", "ptx",     "advise", "quality", "calibrate",
-    "band",   "list",   "attach",    "detach",     "status",  "why",    "top",     "lsp",
-    "triton"};
+    "run",    "record",    "bench",      "limits", "characterize", "report",  "merge",     "trace", "diff",
+    "check",  "check-run", "instrument", "ptx",    "advise",       "quality", "calibrate", "band",  "list",
+    "attach", "detach",    "status",     "why",    "top",          "lsp",     "triton"};
 
 std::string help_of(const std::string& subcommand) {
   const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});
