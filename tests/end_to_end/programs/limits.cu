@@ -2,7 +2,7 @@
 //
 //   conflicts    lanes read a column of a tile of shared memory: 32-way bank conflicts; mended: padded rows
 //   strided      lanes read members of an array of structures; mended: a structure of arrays
-//   barriers     a barrier per iteration that no access needs; mended: one barrier
+//   barriers     two barriers per iteration that no access needs; mended: none there
 //   contended    lanes add to one word; mended: each block adds once
 #include <cstdio>
 #include <cstdlib>
@@ -51,9 +51,9 @@ __device__ void iterate(const float* in, float* out) {
   __syncthreads();
   float value = tile[threads - 1 - threadIdx.x];
 #pragma unroll 16
-  for (int i = 0; i < 64; ++i) {
+  for (int i = 0; i < 512; ++i) {
     value = value * 0.5f + 1;
-    if (has_needless) __syncthreads();
+    if (has_needless) __syncthreads(), __syncthreads();
   }
   out[blockIdx.x * threads + threadIdx.x] = value;
 }
