@@ -41,7 +41,7 @@ CLI::App* add_limits(CLI::App& app, LimitsArguments& arguments) {
   limits->footer(
       "The program runs once. Its launches take turns: the original kernel, a variant in which a class of\n"
       "operations happens twice, and one in which harmless operations of the same kind are added. The\n"
-      "difference is an upper bound of what removing the operations' cost gains. Results do not change.\n"
+      "differences show what the operations cost, and what their pattern does. Results do not change.\n"
       "Classes that cost at least 3 % are followed to source lines; compile with -lineinfo to see them.\n"
       "Without a GPU, times are modelled. The tables are printed on standard error when the program has\n"
       "ended (with --from: on standard output). The exit code is the program's, or 3 if no launch was\n"

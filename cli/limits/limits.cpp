@@ -48,12 +48,13 @@ std::string text_of(const std::vector<report::KernelLimits>& kernels, std::size_
             " more kernels and shapes with less time: --json and --html have them; -k selects kernels\n";
   }
   if (kernels.empty()) return text;
-  return text + report::wrapped(
-                    "\"Gain at most\" is an upper bound of the kernel's time that is saved without these "
-                    "operations; "
-                    "\"by another pattern\", if other addresses make them cheap. Removing one limit reveals "
-                    "the next.",
-                    0, width);
+  return text +
+         report::wrapped(
+             "\"Gain at most\" is what repeating the operations costs, \"by another pattern\" what it costs "
+             "more "
+             "than harmless ones. Removing one limit reveals the next, so less is gained; more can be gained "
+             "where a kernel waits for latency, stores or other warps (docs/limits.md).",
+             0, width);
 }
 
 /// Writes the files and prints the tables; returns an exit code.

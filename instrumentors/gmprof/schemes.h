@@ -1,5 +1,5 @@
 // The schemes of GMProf (Zheng et al., 2012, section 4) by which memory words can be counted, by name. Code
-// generation and the engine know only the properties that a name stands for (cod/word_scheme.h).
+// generation and the engine know only the properties of a name (cod/word_scheme.h).
 #pragma once
 
 #include <string>

@@ -142,6 +142,7 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
   std::vector<CounterPage> pages;
   const Status arrived = bytes ? take_pages(pending, pages) : Status(bytes.error());
   if (pending.trial) {
+    if (pending.plan->device_record != nullptr) tell(*pending.plan->device_record);
     trials_->add(*pending.trial, bytes ? pending.readback.get() : nullptr);
   } else if (arrived) {
     report(pending, *bytes, pages);

@@ -19,6 +19,7 @@ bool Session::launch_trials(Seen& seen, device::Device& device, const device::La
       auto plan = std::make_shared<Plan>();
       plan->seen = &seen;
       plan->device = device.info();
+      plan->device_record = std::make_shared<const report::DeviceRecord>(record_of(device));
       plan->variant = std::move(made.variant);
       report::ActivityRecord own = activity;
       PendingPtr pending = pending_with(std::move(plan), device, launch, own);

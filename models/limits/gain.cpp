@@ -49,8 +49,8 @@ struct Interval {
   double high = 0;
 };
 
-/// The expanded percentile interval (Hesterberg, "What Teachers Should Know About the Bootstrap", 2015), which
-/// corrects the bootstrap's narrowness for few values.
+/// The expanded percentile interval (Hesterberg, "What Teachers Should Know About the Bootstrap", 2015),
+/// which corrects the bootstrap's narrowness for few values.
 Interval bootstrap(const std::vector<double>& differences, const std::vector<double>& native) {
   const auto count = static_cast<double>(differences.size());
   const boost::math::students_t student(count - 1);

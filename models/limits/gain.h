@@ -37,10 +37,10 @@ struct Times {
 /// and slow drifts. nullopt if no variant has two times.
 std::optional<double> noise_of(std::span<const std::vector<double>> variants);
 
-/// Returns (again - harmless) / native from medians. Launches are paired in their order, so that drifts cancel
-/// if the order of `again` and `harmless` alternates. The interval combines a bootstrap over the pairs with
-/// `noise`, since few pairs may agree by chance; a deterministic clock has noise 0. nullopt if a variant has
-/// no time. Same arguments, same result.
+/// Returns (again - harmless) / native from medians. Launches are paired in their order, so that drifts
+/// cancel if the order of `again` and `harmless` alternates. The interval combines a bootstrap over the pairs
+/// with `noise`, since few pairs may agree by chance; a deterministic clock has noise 0. nullopt if a variant
+/// has no time. Same arguments, same result.
 std::optional<Gain> gain_of(const Times& times, std::optional<double> noise);
 
 }  // namespace lynxpp::models::limits

@@ -8,9 +8,9 @@
 //   }
 //
 // Rounds launch the original, then the variants of every class that is not decided yet; the order alternates
-// so that drifts cancel. A class is decided if it surely costs less than `Budget::relevant` or its interval is
-// narrow. Then lines: the groups of lines of the most expensive class are halved while a half explains a cost
-// above `Budget::relevant`.
+// so that drifts cancel. A class is decided if it surely costs less than `Budget::relevant` or its interval
+// is narrow. Then lines: the groups of lines of the most expensive class are halved while a half explains a
+// cost above `Budget::relevant`.
 #pragma once
 
 #include <cstddef>

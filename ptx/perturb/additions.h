@@ -65,6 +65,8 @@ class Additions {
   VirtualRegister lane_offset(std::uint32_t bytes);
   /// The thread's offset in an array of elements of this size, modulo `size`, a power of two.
   VirtualRegister thread_offset(std::uint32_t bytes, std::uint32_t size);
+  /// The lane's number.
+  VirtualRegister lane();
   /// One of several accumulators, with any value.
   VirtualRegister accumulator(RegisterType type, std::uint32_t index);
 
@@ -93,7 +95,6 @@ class Additions {
 
  private:
   std::uint32_t slot(HiddenSlot::Kind kind, std::uint32_t index);
-  VirtualRegister lane();
   VirtualRegister zero_offset();
   VirtualRegister thread_of_grid();
   void add_sink();

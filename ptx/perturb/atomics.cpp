@@ -1,11 +1,12 @@
 // Atomic operations. On global memory, `again` performs the same operation at the same address, where others
-// contend for it, with an operand that preserves every value, such as 0 for sums. `harmless` performs it at an address of the thread's own in the scratch buffer.
+// contend for it, with an operand that preserves every value, such as 0 for sums. `harmless` performs it at
+// an address of the thread's own in the scratch buffer.
 //
 //   red.global.add.u32 [%rd2], %r1;   ▶   red.global.add.u32 [%rd2], zero;
 //                                         red.global.add.u32 [%rd2], %r1;
-// The assembler does not know that `zero` is 0. Other operations, and those on shared memory, are performed on
-// a copy: in the scratch buffer, or in an additional shared array, at the address's low bits, so that lanes
-// and warps contend for it like for the original.
+// The assembler does not know that `zero` is 0. Other operations, and those on shared memory, are performed
+// on a copy: in the scratch buffer, or in an additional shared array, at the address's low bits, so that
+// lanes and warps contend for it like for the original.
 //
 //   atom.shared.add.u32 %r3, [%r2], 1;   ▶   mov.b32 low, %r2;  and low, low, 4095;  add low, low, own;
 //                                            add.u32 address, __lynxpp_copy, low;
@@ -62,7 +63,7 @@ class Atomics : public OperationCode {
     return is_emitted ? Outcome{true, std::move(note)} : left_out("its size is unknown");
   }
 
-  /// Returns the operand with which the operation preserves every value; nullopt if there is none.
+  /// Returns the operand with which the operation preserves every value; nullopt without such an operand.
   static std::optional<CodeOperand> preserving_operand(Additions& to) {
     const Instruction& site = to.site();
     const DataType type = site.traits.type;
@@ -89,7 +90,8 @@ class Atomics : public OperationCode {
   static CodeOperand number(Additions& to, std::uint32_t bytes, std::uint32_t high, std::uint32_t low) {
     CodeBuilder& code = to.code();
     const auto word = [&](std::uint32_t value) {
-      const VirtualRegister zero = to.word(HiddenSlot::Kind::zero);
+      // It differs between lanes: otherwise the assembler would let one lane add for all.
+      const VirtualRegister zero = code.b32("and.b32", {to.lane(), to.word(HiddenSlot::Kind::zero)});
       return value == 0 ? zero : code.b32("or.b32", {zero, value});
     };
     const VirtualRegister upper = word(high);

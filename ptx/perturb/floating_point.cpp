@@ -1,5 +1,6 @@
-// Single- and double-precision sums and products, and conversions to and from double precision. `again` performs one operation of the same kind on
-// accumulators, several in turn so that none waits for the one before. `harmless` adds nothing.
+// Single- and double-precision sums and products, and conversions to and from double precision. `again`
+// performs one operation of the same kind on accumulators, several in turn so that none waits for the one
+// before. `harmless` adds nothing.
 //
 //   fma.rn.f32 %f3, %f1, %f2, %f4;   ▶   fma.rn.f32 sink1, sink1, sink1, sink1;
 //                                        fma.rn.f32 %f3, %f1, %f2, %f4;
@@ -60,7 +61,7 @@ class FloatingPoint : public OperationCode {
   }
 
  private:
-  /// Conversions share a slow pipe; those between numbers of 32 and 64 bits stand for all.
+  /// Conversions share a slow pipe: those between numbers of 32 and 64 bits are added for all.
   bool converts(const Instruction& instruction) const {
     return type_ == DataType::f64 && instruction.op() == Op::cvt &&
            (instruction.traits.type == DataType::f64 || instruction.traits.first_type == DataType::f64);

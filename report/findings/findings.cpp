@@ -87,15 +87,15 @@ bool is_at(const SiteLabel& label, const LimitLocation& location) {
                             : label.ptx_line == location.ptx_line;
 }
 
-/// Returns what the operations of the finding's line cost at most. Lines that were not found to be costly share
-/// what the costly ones leave.
+/// Returns what the operations of the finding's line cost at most. Lines that were not found to be costly
+/// share what the costly ones leave.
 double gain_at(const std::optional<SiteLabel>& label, const Limit& limit) {
-  if (limit.lines.empty() || !label) return limit.gain.at_most;
-  double rest = limit.gain.at_most;
+  if (limit.lines.empty() || !label) return limit.of_remedy().at_most;
+  double rest = limit.of_remedy().at_most;
   for (const LineLimit& each : limit.lines) {
     if (std::ranges::any_of(each.locations, [&](const auto& location) { return is_at(*label, location); }))
-      return each.gain.at_most;
-    rest -= each.gain.at_most;
+      return each.of_remedy().at_most;
+    rest -= each.of_remedy().at_most;
   }
   return std::max(rest, 0.0);
 }
@@ -108,7 +108,7 @@ void apply_limits(KernelFinding& finding, const LocationFacts* location,
   for (const KernelLimits& kernel : limits) {
     if (kernel.kernel != finding.kernel) continue;
     const auto limit = std::ranges::find(kernel.limits, operation, &Limit::operation);
-    if (limit == kernel.limits.end() || verdict_of(limit->gain) == Verdict::unclear) continue;
+    if (limit == kernel.limits.end() || verdict_of(limit->of_remedy()) == Verdict::unclear) continue;
     finding.benefit = finding.weight * gain_at(finding.location, *limit);
     finding.basis = kernel.is_modelled ? Basis::modelled : Basis::measured;
     return;

@@ -38,8 +38,8 @@ struct KernelFinding {
   std::string what_to_try;
 };
 
-/// Returns findings by decreasing benefit, then those without an estimate by the kernel's share. Measured limits
-/// of the facts replace estimates.
+/// Returns findings by decreasing benefit, then those without an estimate by the kernel's share. Measured
+/// limits of the facts replace estimates.
 std::vector<KernelFinding> findings_of(const RunFacts& facts,
                                        std::span<const FindingRule> rules = finding_rules());
 

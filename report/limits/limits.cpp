@@ -136,8 +136,8 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.again->ms, pair.harmless->ms}, noise_);
   }
 
-  /// The variant has one block per SM fewer. Its slowdown does not bound what more blocks gain: if the time goes
-  /// with the blocks at all, it is taken to fall in proportion to them, up to the limit of threads.
+  /// The variant has one block per SM fewer. Its slowdown does not bound what more blocks gain: if the time
+  /// goes with the blocks at all, it is taken to fall in proportion to them, up to the limit of threads.
   static void bound_by_occupancy(Gain& gain, const KernelLimits& kernel) {
     if (!kernel.waves || kernel.waves->most_blocks_per_sm == 0 || kernel.blocks_per_sm < 2) return;
     const auto blocks = static_cast<double>(kernel.blocks_per_sm);
@@ -161,7 +161,7 @@ class Computation {
   }
 
   Limit limit_of(const std::string& operation, const Gain& gain, const Pair& pair) const {
-    Limit limit{operation, gain, pattern_of(operation, pair), locations_of(*pair.again), {}, {}, {}, {}};
+    Limit limit{{gain, pattern_of(operation, pair)}, operation, locations_of(*pair.again), {}, {}, {}, {}};
     limit.left_out = notes_of(pair.again->sites, true);
     for (const TrialRecord* const each : {pair.again, pair.harmless}) {
       if (each != nullptr && each->registers != native_.registers && each->registers != 0)
@@ -194,7 +194,9 @@ class Computation {
       const bool has_smaller = std::ranges::any_of(costly, [&](const auto& other) {
         return other.first.size() < lines.size() && std::ranges::includes(lines, other.first);
       });
-      if (!has_smaller) smallest.push_back({locations_of(*pairs.at(lines).again), gain});
+      if (!has_smaller)
+        smallest.push_back(
+            {{gain, pattern_of(operation, pairs.at(lines))}, locations_of(*pairs.at(lines).again)});
     }
     std::ranges::stable_sort(smallest, std::greater<>(),
                              [](const LineLimit& line) { return line.gain.at_most; });

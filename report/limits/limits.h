@@ -1,5 +1,4 @@
-// Limits of a kernel, computed from the records of its trials: for each class of operations an upper bound of
-// what removing its cost gains.
+// Limits of a kernel, computed from the records of its trials: what each class of operations costs it.
 //
 //   for (const KernelLimits& kernel : limits_of(trials, devices)) text += limits_text(kernel, width);
 #pragma once
@@ -31,10 +30,18 @@ struct LimitLocation {
   bool operator==(const LimitLocation&) const = default;
 };
 
+/// The gain at most of changing a class of operations.
+struct Gains {
+  Gain gain;                    ///< if the operations go
+  std::optional<Gain> pattern;  ///< of memory accesses and atomics: if their pattern becomes harmless
+
+  /// The gain of the remedies of findings, which change patterns where operations have one.
+  const Gain& of_remedy() const { return pattern ? *pattern : gain; }
+};
+
 /// Some lines whose operations were tried together.
-struct LineLimit {
+struct LineLimit : Gains {
   std::vector<LimitLocation> locations;
-  Gain gain;
 };
 
 enum class Verdict {
@@ -47,10 +54,8 @@ inline constexpr double least_gain = 0.03;
 Verdict verdict_of(const Gain& gain);
 
 /// A class of operations of a kernel that was tried.
-struct Limit {
-  std::string operation;        ///< "shared-access"
-  Gain gain;                    ///< if the operations go
-  std::optional<Gain> pattern;  ///< of memory accesses and atomics: if their pattern becomes harmless
+struct Limit : Gains {
+  std::string operation;                 ///< "shared-access"
   std::vector<LimitLocation> locations;  ///< of all its instructions
   std::vector<LineLimit> lines;          ///< that explain the gain, most expensive first; empty: not tried
   std::vector<std::uint64_t> registers;  ///< of variants that have others than the original

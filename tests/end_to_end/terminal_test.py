@@ -70,10 +70,12 @@ class TerminalTest(unittest.TestCase):
     def test_reports(self):
         path = self.records()
         for arguments in (["report", path], ["report", path, "--all"], ["report", path, "-f", "summary"], ["report", path, "-f", "csv"],
-                          ["report", path, "-f", "json"], ["report", path, "--by", "device"], ["diff", path, path], ["diff", path, path, "--json"]):
+                          ["report", path, "-f", "json"], ["report", path, "--by", "device"], ["diff", path, path, "--json"]):
             with self.subTest(arguments=arguments):
                 _, shown = on_terminal(BUILD.command, *arguments)
                 self.expect_clean(shown, "kernel")
+        _, shown = on_terminal(BUILD.command, "diff", path, path)
+        self.expect_clean(shown, "nothing changed")
 
     def test_untrusted_texts(self):
         specification = self.folder / f"spec{HOSTILE}.cod"

@@ -261,7 +261,7 @@ class Budgets(Case):
         )
         self.assertEqual(
             measured,
-            "instruction_count.thread_instructions of 2 launches is 96, more than the budget of 1 (+9500.0 %)",
+            "instruction_count.thread_instructions of third in 1 launch is 32, more than the budget of 1 (+3100.0 %)",
         )
 
 
