@@ -1,7 +1,7 @@
 // Chooses which variant of a kernel each of its launches runs, so that a few tens of launches show what each
 // class of operations costs and which source lines cause it.
 //
-//   Schedule schedule({{.groups = {{120}, {131, 132}}}, {.groups = {{140}}, .has_harmless = false}}, Budget{});
+//   Schedule schedule({{.groups = {{120}, {131, 132}}}, {.groups = {{140}}, .has_harmless = false}}, {});
 //   while (const std::optional<TrialId> id = schedule.next()) {
 //     const Variant& variant = schedule.variant(*id);   // what to launch
 //     schedule.add(*id, launch(variant));               // may also come several launches later
