@@ -35,6 +35,7 @@ COMMANDS = {
               f"bench -s instruction_count -c bad.jsonl -- {VECADD}", "bench -s instruction_count -- ./no_such_program", "bench"],
     "characterize": [f"characterize {VECADD} {{examples}}/divergence --csv kernels.csv --svg kernels.svg", f"characterize -k nothing -- {VECADD}",
                      "characterize ./no_such_program /bin/false", "characterize './a | ./b'", "characterize"],
+    "limits": [f"limits -k nothing -- {VECADD}", "limits --from no_such_file.jsonl", "limits"],
     "report": ["report a.jsonl", "report a.jsonl --format csv", "report a.jsonl --format summary", "report a.jsonl --format json",
                "report a.jsonl --format perfetto", "report a.jsonl b.jsonl --by process", "report no_such_file.jsonl", "report bad.jsonl",
                "report a.jsonl --format nothing"],
@@ -54,7 +55,8 @@ COMMANDS = {
     "band": ["calibrate --machine compute_1_3 --iterations 16 -o kept.json", f"band -c kept.json -l 3 -- {VECADD}",
              f"band -c kept.json -- {VECADD}", "band no_such_file.jsonl", "band"],
     "list": ["list", "list instruction_count", "list no_such_name"],
-    "control": ["attach 999999999 -s instruction_count", "detach 999999999", "status 999999999", "top 999999999", "attach", "detach", "status", "top"],
+    "control": ["attach 999999999 -s instruction_count", "detach 999999999", "status 999999999", "top 999999999", "why 999999999", "attach", "detach", "status", "top", "why"],
+    "triton": ["triton"],
     "other": ["--version", "no_such_command", "help no_such_command", "--no-such-option"],
 }
 
