@@ -1,6 +1,7 @@
 // Entry points of the preload library: its constructor, the functions called by dlsym and dlopen, and the
 // exits of a process.
 #include <dlfcn.h>
+#include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,9 +60,19 @@ void finish_run(int status, void*) {
   if (real_exit_now != nullptr) real_exit_now(changed);
 }
 
+/// A library that is opened before the C library's constructor has run makes it run without arguments: then
+/// it sets neither of these names, which error() and assert() print.
+void keep_program_name(int count, char** arguments) {
+  if (count < 1 || arguments[0] == nullptr) return;
+  program_invocation_name = arguments[0];
+  char* const slash = std::strrchr(arguments[0], '/');
+  program_invocation_short_name = slash != nullptr ? slash + 1 : arguments[0];
+}
+
 /// Linked with -z initfirst: runs before every other constructor of the process, including the C library's
 /// own.
 [[gnu::constructor]] void start(int count, char** arguments, char** environment) {
+  keep_program_name(count, arguments);
   lynxpp_resolve_real_functions();
   real_exit_now = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_exit"));
   real_exit_now_c99 = reinterpret_cast<Leave>(real_dlsym(RTLD_NEXT, "_Exit"));
