@@ -20,8 +20,8 @@ namespace lynxpp::models::limits {
 
 /// A fraction of the original kernel's time. Invariant: 0 <= low <= at_most <= high <= 1.
 struct Gain {
-  double at_most = 0;  ///< upper bound of what removing the operations' cost gains: removing it may reveal
-                       ///< another limit, so that less is gained
+  double at_most = 0;  ///< the operations' cost. Without it another limit may appear, so that less is gained;
+                       ///< more may be gained where a warp waits for latency (docs/limits.md)
   double low = 0;      ///< 95 % confidence interval of `at_most`
   double high = 1;
 };

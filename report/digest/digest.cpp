@@ -169,7 +169,8 @@ Json json_of(const KernelFinding& finding, Weight weight) {
   object["remedy"] = finding.what_to_try;
   object["gain"] = nullptr;
   if (finding.benefit) {
-    object["gain"] = {{"at_most", share(*finding.benefit)}, {"of", text_of(weight)}, {"basis", "estimated"}};
+    object["gain"] = {
+        {"at_most", share(*finding.benefit)}, {"of", text_of(weight)}, {"basis", text_of(finding.basis)}};
   }
   return object;
 }

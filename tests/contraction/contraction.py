@@ -25,7 +25,7 @@ SPECIFICATIONS = {name: f"global unsigned int seen[INSTRUCTIONS];\n{labels}: {{ 
                   for name, labels in {"arithmetic": "ON_INSTRUCTION: ARITHMETIC", "accesses": "ON_INSTRUCTION: MEM_READ: MEM_WRITE: GLOBAL",
                                        "everything": "ON_INSTRUCTION"}.items()}
 
-# Perturbations, of which only the first adds floating-point arithmetic: one operation per operation.
+# Perturbations. Only the first adds floating-point arithmetic: one operation per operation.
 PERTURBATIONS = ("fp32:again", "global-access:again", "atomic:again", "barrier:again", "branch:again", "integer:again", "fetch:again")
 
 PRODUCT = "mul.f32 %f6, %f1, %f2;"

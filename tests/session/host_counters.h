@@ -1,4 +1,4 @@
-// Stands in for counters that stay in device memory.
+// Replaces counters that stay in device memory.
 #pragma once
 
 #include <cstdint>
