@@ -126,6 +126,8 @@ class CudaDevice final : public Device {
     };
     const auto threads = static_cast<int>(launch.threads_per_block());
     int blocks = 0;
+    // With more dynamic shared memory than the function is allowed, no block fits.
+    if (variant != nullptr) (void)static_cast<const CudaVariant*>(variant)->allow_shared(launch.shared_bytes);
     if (driver_.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads,
                                                             launch.shared_bytes) != CUDA_SUCCESS) {
       return std::nullopt;

@@ -44,7 +44,7 @@ Status CudaVariant::admit(const Launch& launch) {
   return allow_shared(launch.shared_bytes);
 }
 
-Status CudaVariant::allow_shared(std::uint32_t bytes) {
+Status CudaVariant::allow_shared(std::uint32_t bytes) const {
   if (bytes <= static_cast<std::uint32_t>(dynamic_shared_limit)) return success();
   const CaptureRelaxed relaxed(driver_);
   const CUresult result = driver_.cuFuncSetAttribute(

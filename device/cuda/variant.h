@@ -60,11 +60,11 @@ class CudaVariant final : public Variant {
   /// Fails if the variant cannot run with the launch's threads or dynamic shared memory.
   Status admit(const Launch& launch);
   /// Raises the variant's limit: the program may have raised the original's after the variant was loaded.
-  Status allow_shared(std::uint32_t bytes);
+  Status allow_shared(std::uint32_t bytes) const;
 
   int max_threads = 1024;
-  bool wants_time_bound = false;  ///< VariantTraits::wants_time_bound
-  std::atomic<int> dynamic_shared_limit = 48 << 10;
+  bool wants_time_bound = false;                             ///< VariantTraits::wants_time_bound
+  mutable std::atomic<int> dynamic_shared_limit = 48 << 10;  ///< as the driver knows it
   Residency residency;
   std::atomic<std::uint64_t> followed_changes = never;
   std::atomic<int> cache_config = -1;

@@ -356,12 +356,17 @@ TEST(WholeModule, VariantsRespectTheRegistersOfSetmaxnreg) {
   EXPECT_THAT(accepted(with_handler(with_values("0"), 152, {0, 0})), HasSubstr("call"));
 }
 
-TEST(WholeModule, CountersAreInMemoryIfSetmaxnregLeavesFewRegisters) {
+TEST(WholeModule, CountersAreInSharedMemoryIfSetmaxnregLeavesFewRegisters) {
   const std::string counts =
       "global unsigned long lanes[BASIC_BLOCKS];\n"
       "ON_BASIC_BLOCK_ENTRY: atomicAdd(&lanes[basicBlockId()], 1);\n";
-  EXPECT_THAT(accepted(with_handler(counts, 24)), Not(HasSubstr("redux.sync")));
-  EXPECT_THAT(accepted(with_handler(counts, 152)), HasSubstr("redux.sync"));
+  const std::string few = accepted(with_handler(counts, 24));
+  EXPECT_THAT(few, Not(HasSubstr("redux.sync")));
+  EXPECT_THAT(few, HasSubstr(".shared .align 1024 .b8 __lynxpp_variable_0[1024];"));
+  EXPECT_THAT(few, HasSubstr("red.shared.add.u32 [__lynxpp_variable_0"));
+  const std::string enough = accepted(with_handler(counts, 152));
+  EXPECT_THAT(enough, HasSubstr("redux.sync"));
+  EXPECT_THAT(enough, Not(HasSubstr("red.shared")));
 }
 
 TEST(WholeModule, RejectsDuplicateFunctionDefinitions) {
