@@ -391,6 +391,12 @@ void visit_members(Is<TrialRecord::Site> auto& site, auto&& visit) {
   visit.if_any("is_left_out", site.is_left_out);
 }
 
+void visit_members(Is<TrialRecord::Count> auto& each, auto&& visit) {
+  visit("operation", each.operation);
+  visit("count", each.count);
+  visit("of", each.of);
+}
+
 void visit_members(Is<TrialRecord> auto& record, auto&& visit) {
   visit_kernel(record, visit);
   visit.if_any("module", record.module);
@@ -407,6 +413,8 @@ void visit_members(Is<TrialRecord> auto& record, auto&& visit) {
   visit("blocks_per_sm", record.blocks_per_sm);
   visit("launches", record.launches);
   visit("replays", record.replays);
+  visit.if_any("counts", record.counts);
+  visit.if_any("results", record.results);
   visit("note", record.note);
 }
 

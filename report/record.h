@@ -367,6 +367,14 @@ struct TrialRecord {
     bool operator==(const Site&) const = default;
   };
 
+  /// A part of a count, by a variant that counts (ptx::result_words).
+  struct Count {
+    std::string operation;    ///< "integer"
+    std::uint64_t count = 0;  ///< `lanes`: threads that execute them; `waits`: cycles that threads wait
+    std::uint64_t of = 0;     ///< `lanes`: lanes of the warps that issue them; `waits`: all cycles
+    bool operator==(const Count&) const = default;
+  };
+
   std::string kernel;
   std::string module = {};  ///< LaunchPlace::module
   std::string device = {};
@@ -383,7 +391,11 @@ struct TrialRecord {
   std::uint64_t blocks_per_sm = 0;  ///< resident at a time
   std::uint64_t launches = 0;       ///< the program's launches of the kernel with this shape
   std::uint64_t replays = 0;        ///< additional launches of this variant
-  std::string note = {};            ///< why times are missing or not comparable; empty: they are
+  std::vector<Count> counts = {};   ///< of the last launch, if the variant counts
+  /// Of a remedy whose results were compared with the original's: "identical", "different", "varying" if the
+  /// original's launches differ, or why they were not compared. Empty: not requested.
+  std::string results = {};
+  std::string note = {};  ///< why times are missing or not comparable; empty: they are
 };
 
 /// Output of a specification's ON_END about all launches, after the last one.

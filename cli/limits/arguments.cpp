@@ -18,6 +18,7 @@ CLI::App* add_limits(CLI::App& app, LimitsArguments& arguments) {
       ->check(CLI::Range(1, 100000).description(""));
   limits->add_flag("--replay", arguments.replay,
                    "Repeat launches of kernels that the program launches too rarely");
+  limits->add_flag("--try", arguments.tries, "Also try remedies that keep the results, and compare these");
   limits
       ->add_option("-p,--perturbation", arguments.perturbations,
                    "Try only this, e.g. atomic:again or atomic:again@31; may be repeated")

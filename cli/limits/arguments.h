@@ -18,6 +18,7 @@ struct LimitsArguments {
   std::vector<std::string> perturbations;  ///< tried instead of all classes; empty: all classes, then lines
   int launches = 60;                       ///< trials of classes per kernel and shape
   bool replay = false;                     ///< launches are repeated if there are too few
+  bool tries = false;                      ///< remedies are tried, too
   std::string output;                      ///< a file for the records; empty: none is kept
   std::string json;                        ///< a file for JSON; empty: none
   std::string html;                        ///< a file for a page; empty: none

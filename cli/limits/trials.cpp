@@ -34,7 +34,9 @@ Result<std::string> trials_of(const LimitsArguments& arguments) {
       list += (list.empty() ? "" : ",") + ptx::to_text(*known);
     }
   }
-  return list.empty() ? std::string("classes") : list;
+  if (!list.empty() && arguments.tries) return failure("--try tries all classes; it excludes -p");
+  if (!list.empty()) return list;
+  return std::string(arguments.tries ? "remedies" : "classes");
 }
 
 }  // namespace

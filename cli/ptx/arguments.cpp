@@ -26,8 +26,7 @@ void add_passes(CLI::App& command, const char* option, const char* description,
 std::string operation_names() {
   std::string names;
   for (const ptx::OperationDescription& each : ptx::operation_table()) {
-    if (each.operation != ptx::Operation::occupancy)
-      names += (names.empty() ? "" : ", ") + std::string(each.name);
+    if (ptx::adds_code(each.operation)) names += (names.empty() ? "" : ", ") + std::string(each.name);
   }
   return names;
 }

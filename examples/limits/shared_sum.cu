@@ -1,5 +1,5 @@
 // A block's sums of four kinds of values by atomic operations of all lanes on four words of shared memory.
-// Mended: the lanes of a warp add up their values first.
+// Mended: each thread adds up its values first, then the lanes of a warp theirs.
 #include "examples/limits/pair.h"
 
 constexpr int threads = 256, values_per_thread = 16, kinds = 4;
@@ -9,15 +9,21 @@ __device__ void sum_up(const unsigned* in, unsigned* sums) {
   __shared__ unsigned of_block[kinds];
   if (threadIdx.x < kinds) of_block[threadIdx.x] = 0;
   __syncthreads();
+  unsigned of_thread[kinds] = {};
   for (int k = 0; k < values_per_thread; ++k) {
     const unsigned value = in[(blockIdx.x * values_per_thread + k) * threads + threadIdx.x];
     if (is_aggregated) {
-      for (unsigned kind = 0; kind < kinds; ++kind) {
-        const unsigned of_warp = __reduce_add_sync(~0u, value % kinds == kind ? value : 0);
-        if (threadIdx.x % 32 == kind) atomicAdd(&of_block[kind], of_warp);
-      }
+#pragma unroll
+      for (unsigned kind = 0; kind < kinds; ++kind) of_thread[kind] += value % kinds == kind ? value : 0;
     } else {
       atomicAdd(&of_block[value % kinds], value);  // fault
+    }
+  }
+  if (is_aggregated) {
+#pragma unroll
+    for (unsigned kind = 0; kind < kinds; ++kind) {
+      const unsigned of_warp = __reduce_add_sync(~0u, of_thread[kind]);
+      if (threadIdx.x % 32 == kind) atomicAdd(&of_block[kind], of_warp);
     }
   }
   __syncthreads();

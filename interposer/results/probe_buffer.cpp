@@ -143,7 +143,9 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
     case Kind::allocation_mask:
     case Kind::allocation_rotation:
     case Kind::zero:
-    case Kind::scratch: LYNXPP_CHECK(false, "the variant of a perturbation has no probes"); return 0;
+    case Kind::scratch:
+    case Kind::scratch_mask:
+    case Kind::results: LYNXPP_CHECK(false, "the variant of a perturbation has no probes"); return 0;
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];
   switch (word.word.kind) {

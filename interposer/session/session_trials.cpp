@@ -14,6 +14,11 @@ bool Session::launch_trials(Seen& seen, device::Device& device, const device::La
   Trials::Launched launched = trials_->launch(seen.coverage.module, device, launch, source);
   // The launches have been made, whatever fails from here on.
   try {
+    {
+      const report::DeviceRecord record = record_of(device);
+      const std::lock_guard records(records_);
+      if (!finished_) tell(record);
+    }
     for (Trials::Made& made : launched.outstanding) {
       Outstanding outstanding(seen);
       auto plan = std::make_shared<Plan>();

@@ -11,7 +11,8 @@ namespace lynxpp::interposer {
 Result<TrialChoices> parse_trial_choices(const std::string& trials, const std::string& launches,
                                          const std::string& replay) {
   TrialChoices choices;
-  if (trials != "classes") {
+  choices.tries_remedies = trials == "remedies";
+  if (trials != "classes" && trials != "remedies") {
     for (const std::string& text : split(trials, ',')) {
       Result<ptx::Perturbation> perturbation = ptx::parse_perturbation(trim(text));
       if (!perturbation) {

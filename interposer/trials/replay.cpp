@@ -169,11 +169,13 @@ Repeatability repeatability_of(const MemoryEffects& effects, device::Device& dev
   } else if (!writes->ranges.empty() && writes->overlaps(*reads)) {
     obstacle = "it may write what it reads";
   }
-  if (obstacle.empty() || choice != ReplayChoice::always) return {std::move(obstacle), {}};
+  if (obstacle.empty()) return {{}, {}, merged(std::move(writes->ranges)), reads.has_value()};
+  if (choice != ReplayChoice::always) return {std::move(obstacle), {}};
   if (!writes) writes = resolver.everything();
   if (!writes) return {"it is unknown what it writes", {}};
   if (writes->is_shared_with_host) return {"it may write memory that the host can access", {}};
-  return {{}, merged(std::move(writes->ranges))};
+  std::vector<MemoryRange> written = merged(std::move(writes->ranges));
+  return {{}, written, written};
 }
 
 Result<std::unique_ptr<SavedMemory>> SavedMemory::save(device::Device& device, const device::Launch& launch,

@@ -27,8 +27,11 @@ struct MemoryRange {
 };
 
 struct Repeatability {
-  std::string obstacle;            ///< why the launch cannot be repeated; empty: it can
-  std::vector<MemoryRange> saved;  ///< memory to restore after each repetition; empty: nothing
+  std::string obstacle;                   ///< why the launch cannot be repeated; empty: it can
+  std::vector<MemoryRange> saved;         ///< memory to restore after each repetition; empty: nothing
+  std::vector<MemoryRange> written = {};  ///< memory that the kernel may write, without overlaps
+  /// True if nothing that the kernel may read is written while it runs.
+  bool is_read_only = false;
 };
 
 /// Returns whether a launch of the kernel with these effects can be repeated. Precondition: `choice` is not

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "interposer/trials/register_setting.h"
 #include "support/own_stack.h"
 
 namespace lynxpp::interposer {
@@ -22,6 +23,17 @@ Status contained(const std::function<Status()>& work) {
     return failure(std::string("internal failure: ") + error.what());
   }
   return result;
+}
+
+/// Changes the limits of registers if that is what the variant does.
+Status set_registers(engine::Instrumented& variant, device::Device& device, const device::Launch& launch,
+                     const std::optional<ptx::Perturbation>& perturbation) {
+  if (!perturbation) return success();
+  if (perturbation->operation == ptx::Operation::more_registers)
+    return remove_register_limits(variant.ptx, variant.traits.directives);
+  if (perturbation->operation == ptx::Operation::fewer_registers)
+    return limit_registers(variant.ptx, variant.traits.directives, device, launch);
+  return success();
 }
 
 }  // namespace
@@ -48,13 +60,14 @@ void TrialVariants::make(Entry& entry, device::Device& device, const device::Lau
     engine::Request request;
     request.ptx = &found->text;
     request.kernel = std::string(source.name);
-    request.perturbation = perturbation;
+    if (perturbation && ptx::adds_code(perturbation->operation)) request.perturbation = perturbation;
     request.launch = entry.key.shape;
     request.device_sm = device.info().compute_capability;
     request.assembler_contracts = device.info().contracts;
     request.variable_address = [&](const std::string& name) { return device.variable_address(launch, name); };
     Result<engine::Instrumented> instrumented = engine::instrument(request);
     if (!instrumented) return instrumented.error();
+    if (Status set = set_registers(*instrumented, device, launch, perturbation); !set) return set.error();
     entry.variant = std::make_shared<TrialVariant>(TrialVariant{std::move(*instrumented), nullptr});
     return success();
   });

@@ -18,7 +18,8 @@
 
 namespace lynxpp::interposer {
 
-/// A kernel of one image on one device for launches of one block shape: perturbed, or an unchanged copy.
+/// A kernel of one image on one device for launches of one block shape: perturbed, an unchanged copy, or a
+/// copy with other limits of registers.
 struct TrialVariant {
   engine::Instrumented instrumented;  ///< without its text once it is loaded
   std::shared_ptr<device::Variant> loaded;
@@ -32,8 +33,8 @@ class TrialVariants {
                                                 const KernelSource& source,
                                                 const ptx::Perturbation& perturbation);
 
-  /// Returns the loaded variant; of an unchanged copy of the kernel without a perturbation. Fails, always for
-  /// the same reason, if it cannot be made or the device refuses it.
+  /// Returns the loaded variant: an unchanged copy of the kernel without a perturbation. Fails, always for the
+  /// same reason, if it cannot be made or the device refuses it.
   Result<std::shared_ptr<const TrialVariant>> loaded(device::Device& device, const device::Launch& launch,
                                                      const KernelSource& source,
                                                      const std::optional<ptx::Perturbation>& perturbation);

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "engine/memory_effects.h"
+#include "interposer/trials/equal_results.h"
 #include "interposer/trials/one_block_fewer.h"
-#include "ptx/perturb/memory_regions.h"
 #include "support/log.h"
 #include "support/own_stack.h"
 #include "support/text.h"
@@ -76,6 +76,17 @@ std::vector<report::TrialRecord::Site> recorded(const std::vector<ptx::Perturbed
   return all;
 }
 
+/// Returns the words of a variant that counts as pairs that a record names.
+std::vector<report::TrialRecord::Count> counts_of(const std::vector<std::uint64_t>& results) {
+  std::vector<report::TrialRecord::Count> counts;
+  for (const ptx::OperationDescription& each : ptx::operation_table()) {
+    const std::size_t word = 2 * static_cast<std::size_t>(each.operation);
+    if (word + 1 < results.size() && results[word + 1] != 0)
+      counts.push_back({std::string(each.name), results[word], results[word + 1]});
+  }
+  return counts;
+}
+
 }  // namespace
 
 /// A launch of the program.
@@ -95,7 +106,9 @@ struct Trials::Variant {
   std::uint64_t local_bytes = 0;
   std::uint32_t blocks = 0;
   std::uint64_t repetitions = 0;
-  std::uint64_t unmeasured = 0;  ///< launches without a time
+  std::uint64_t unmeasured = 0;             ///< launches without a time
+  std::vector<std::uint64_t> results = {};  ///< ptx::result_words of a variant that counts
+  std::string comparison = {};              ///< TrialRecord::results
   std::vector<std::string> notes = {};
 };
 
@@ -218,10 +231,16 @@ void Trials::prepare(Subject& subject, const Call& call) {
         classes.push_back({each.operation, {}});
       continue;
     }
+    // Without branches, no lanes are idle.
+    if (each.operation == ptx::Operation::lanes && found->text.find("bra") == std::string::npos) continue;
+    if (each.operation == ptx::Operation::read_only_loads && !choices_.tries_remedies) continue;
     const ptx::Perturbation perturbation{each.operation, ptx::Form::again, {}};
     Result<std::vector<ptx::PerturbedSite>> sites =
         variants_.sites(call.device, call.launch, call.source, perturbation);
-    if (!sites) {
+    const bool has_sites = ptx::adds_code(each.operation) && each.operation != ptx::Operation::lanes;
+    if (!has_sites) {
+      if (sites) classes.push_back({each.operation, {}});
+    } else if (!sites) {
       refused.push_back({.perturbation = perturbation, .notes = {message_of(sites.error())}});
     } else if (std::ranges::any_of(*sites, &ptx::PerturbedSite::is_perturbed)) {
       classes.push_back({each.operation, std::move(*sites)});
@@ -264,6 +283,12 @@ std::optional<Trials::Made> Trials::make_next(Subject& subject, const Call& call
   return std::nullopt;
 }
 
+bool Trials::is_read_only(const Subject& subject, const Call& call) {
+  return subject.effects &&
+         repeatability_of(*subject.effects, call.device, call.launch, ReplayChoice::if_repeatable)
+             .is_read_only;
+}
+
 Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call& call, const Run& run) {
   const std::unique_ptr<device::CallGroup> group = call.device.call_group();
   if (!variant.perturbation) {
@@ -272,12 +297,16 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     if (!readback) return readback.error();
     return Made{run, std::move(*readback), nullptr};
   }
-  const bool is_occupancy = variant.perturbation->operation == ptx::Operation::occupancy;
-  const Result<std::shared_ptr<const TrialVariant>> made = variants_.loaded(
-      call.device, call.launch, call.source, is_occupancy ? std::nullopt : variant.perturbation);
+  const ptx::Operation operation = variant.perturbation->operation;
+  const bool is_occupancy = operation == ptx::Operation::occupancy;
+  const bool is_copy = is_occupancy || operation == ptx::Operation::copy;
+  const Result<std::shared_ptr<const TrialVariant>> made =
+      variants_.loaded(call.device, call.launch, call.source, is_copy ? std::nullopt : variant.perturbation);
   if (!made) return made.error();
   const std::vector<ptx::PerturbedSite>& sites = (*made)->instrumented.perturbed;
-  if (!is_occupancy && std::ranges::none_of(sites, &ptx::PerturbedSite::is_perturbed))
+  if (operation == ptx::Operation::read_only_loads && !is_read_only(subject, call))
+    return failure("the kernel may write what it reads");
+  if (ptx::is_class(operation) && std::ranges::none_of(sites, &ptx::PerturbedSite::is_perturbed))
     return failure("nothing in the kernel can be repeated");
   device::Launch launch = call.launch;
   if (is_occupancy) {
@@ -288,11 +317,12 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     if (!bytes) return bytes.error();
     launch.shared_bytes = *bytes;
   }
-  const Result<std::vector<std::uint64_t>> words = words_of(**made, call);
-  if (!words) return words.error();
   constexpr std::size_t unused_bytes = 8;
-  Result<std::unique_ptr<device::Buffer>> buffer = call.device.allocate_zeroed(unused_bytes, launch);
+  const std::size_t bytes = ptx::counts(operation) ? ptx::result_words * sizeof(std::uint64_t) : unused_bytes;
+  Result<std::unique_ptr<device::Buffer>> buffer = call.device.allocate_zeroed(bytes, launch);
   if (!buffer) return buffer.error();
+  const Result<std::vector<std::uint64_t>> words = words_of(**made, call, (*buffer)->address());
+  if (!words) return words.error();
   if (Status launched =
           call.device.launch(*(*made)->loaded, launch, (*made)->instrumented.parameters, *words, **buffer);
       !launched)
@@ -309,26 +339,36 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
   return result;
 }
 
-Result<std::uint64_t> Trials::scratch_of(const Call& call) {
+Result<ptx::Scratch> Trials::scratch_of(const Call& call, const device::LiveAllocations& live) {
+  const auto largest = std::ranges::max_element(live.sorted, {}, &device::LiveAllocation::bytes);
+  const std::uint32_t wanted = ptx::scratch_bytes_for(largest == live.sorted.end() ? 0 : largest->bytes);
   const Lock lock(mutex_);
-  std::unique_ptr<device::Buffer>& scratch = scratch_[&call.device];
-  if (scratch == nullptr) {
-    Result<std::unique_ptr<device::Buffer>> made = call.device.allocate_kept(ptx::scratch_bytes, call.launch);
+  std::vector<ScratchBuffer>& buffers = scratch_[&call.device];
+  if (buffers.empty() || buffers.back().wanted < wanted) {
+    std::uint32_t bytes = wanted;
+    Result<std::unique_ptr<device::Buffer>> made = call.device.allocate_kept(bytes, call.launch);
+    while (!made && bytes > ptx::least_scratch_bytes) {
+      bytes /= 2;
+      made = call.device.allocate_kept(bytes, call.launch);
+    }
     if (!made) return made.error();
-    scratch = std::move(*made);
+    buffers.push_back({std::move(*made), bytes, wanted});
   }
-  return scratch->address();
+  return ptx::Scratch{buffers.back().buffer->address(), buffers.back().bytes};
 }
 
-Result<std::vector<std::uint64_t>> Trials::words_of(const TrialVariant& variant, const Call& call) {
+Result<std::vector<std::uint64_t>> Trials::words_of(const TrialVariant& variant, const Call& call,
+                                                    std::uint64_t results) {
   using Kind = engine::ProbeWord::Kind;
   const std::vector<engine::ProbeWord>& probe = variant.instrumented.probe;
   std::vector<std::uint64_t> words;
   if (probe.empty()) return words;
-  const Result<std::uint64_t> scratch = scratch_of(call);
+  const std::shared_ptr<const device::LiveAllocations> live = call.device.allocations();
+  const Result<ptx::Scratch> scratch = scratch_of(call, *live);
   if (!scratch) return scratch.error();
   const auto describes_pointer = [](const engine::ProbeWord& word) {
-    return word.kind != Kind::scratch && word.kind != Kind::zero;
+    return word.kind != Kind::scratch && word.kind != Kind::scratch_mask && word.kind != Kind::zero &&
+           word.kind != Kind::results;
   };
   std::vector<std::byte> parameters;
   if (std::ranges::any_of(probe, describes_pointer)) {
@@ -337,8 +377,11 @@ Result<std::vector<std::uint64_t>> Trials::words_of(const TrialVariant& variant,
     if (!read) return read.error();
     parameters = std::move(*read);
   }
-  const std::shared_ptr<const device::LiveAllocations> live = call.device.allocations();
   for (const engine::ProbeWord& word : probe) {
+    if (word.kind == Kind::results) {
+      words.push_back(results);
+      continue;
+    }
     std::uint64_t pointer = 0;
     if (describes_pointer(word) && word.parameter_offset + sizeof pointer <= parameters.size())
       std::memcpy(&pointer, parameters.data() + word.parameter_offset, sizeof pointer);
@@ -367,12 +410,13 @@ void Trials::describe(Subject& subject, Variant& variant, const Call& call, cons
   variant.sites = made->instrumented.perturbed;
   for (const std::string& note : made->instrumented.notes) add_note(variant.notes, note);
   const Variant& original = subject.original();
-  const bool is_occupancy = variant.perturbation->operation == ptx::Operation::occupancy;
-  if (!is_occupancy && original.is_described && variant.blocks != original.blocks) {
+  const ptx::Operation operation = variant.perturbation->operation;
+  if (ptx::is_class(operation) && original.is_described && variant.blocks != original.blocks) {
     add_note(variant.notes, std::to_string(variant.blocks) + " blocks per SM fit instead of " +
                                 std::to_string(original.blocks));
   }
-  if (is_occupancy && original.is_described && variant.registers != original.registers) {
+  const bool is_copy = operation == ptx::Operation::occupancy || operation == ptx::Operation::copy;
+  if (is_copy && original.is_described && variant.registers != original.registers) {
     add_note(variant.notes, "the driver compiled it with " + std::to_string(variant.registers) +
                                 " registers instead of " + std::to_string(original.registers));
   }
@@ -381,12 +425,11 @@ void Trials::describe(Subject& subject, Variant& variant, const Call& call, cons
 // ---------------------------------------------------------------- repetitions
 
 std::optional<std::string> Trials::obstacle_to_repetition(Subject& subject, const Call& call,
-                                                          std::vector<MemoryRange>& saved) {
+                                                          Repeatability& found) {
   if (!subject.effects) return subject.obstacle;
-  Repeatability repeatability = repeatability_of(*subject.effects, call.device, call.launch, choices_.replay);
-  if (!repeatability.obstacle.empty()) return std::move(repeatability.obstacle);
-  saved = std::move(repeatability.saved);
-  if (saved.empty()) return std::nullopt;
+  found = repeatability_of(*subject.effects, call.device, call.launch, choices_.replay);
+  if (!found.obstacle.empty()) return found.obstacle;
+  if (found.saved.empty()) return std::nullopt;
   // While memory is restored, nothing else may write it.
   {
     const Lock lock(mutex_);
@@ -399,15 +442,15 @@ std::optional<std::string> Trials::obstacle_to_repetition(Subject& subject, cons
 
 void Trials::repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding) {
   if (choices_.replay == ReplayChoice::never || subject.failed_repetitions == most_failed_repetitions) return;
-  std::vector<MemoryRange> ranges;
-  if (std::optional<std::string> obstacle = obstacle_to_repetition(subject, call, ranges)) {
+  Repeatability found;
+  if (std::optional<std::string> obstacle = obstacle_to_repetition(subject, call, found)) {
     const Lock lock(mutex_);
     subject.obstacle = std::move(*obstacle);
     return;
   }
   std::unique_ptr<SavedMemory> saved;
-  if (!ranges.empty()) {
-    Result<std::unique_ptr<SavedMemory>> copy = SavedMemory::save(call.device, call.launch, ranges);
+  if (!found.saved.empty()) {
+    Result<std::unique_ptr<SavedMemory>> copy = SavedMemory::save(call.device, call.launch, found.saved);
     if (!copy) {
       const Lock lock(mutex_);
       subject.obstacle = "its memory cannot be saved: " + message_of(copy.error());
@@ -432,9 +475,58 @@ void Trials::repeat(Subject& subject, const Call& call, std::vector<Made>& outst
       if (made->readback != nullptr) outstanding.push_back(std::move(*made));
     }
   }
-  if (saved == nullptr || call.device.is_idle_within(patience, call.launch)) return;
+  if (saved != nullptr && !call.device.is_idle_within(patience, call.launch)) {
+    const Lock lock(mutex_);
+    abandoned_.push_back(std::move(saved));
+    return;
+  }
+  if (goes_on && subject.is_done && choices_.tries_remedies) compare_remedies(subject, call, found);
+}
+
+void Trials::compare_remedies(Subject& subject, const Call& call, const Repeatability& found) {
+  bool is_alone = false;
+  std::vector<std::pair<TrialId, Variant*>> remedies;
+  {
+    const Lock lock(mutex_);
+    is_alone = is_alone_;
+    for (auto& [id, variant] : subject.variants) {
+      const bool is_remedy = variant.perturbation && ptx::is_remedy(variant.perturbation->operation);
+      if (is_remedy && !variant.ms.empty()) remedies.emplace_back(id, &variant);
+    }
+  }
+  if (remedies.empty()) return;
+  const auto conclude = [&](const std::string& result) {
+    const Lock lock(mutex_);
+    for (const auto& [id, variant] : remedies) variant->comparison = result;
+  };
+  if (found.written.empty()) return conclude("not compared: it is unknown what the kernel writes");
+  if (!is_alone || !call.device.is_idle_within(most_repetition_time, call.launch))
+    return conclude("not compared: other launches may run");
+  Result<std::unique_ptr<SavedMemory>> saved = SavedMemory::save(call.device, call.launch, found.written);
+  if (!saved) return conclude("not compared: " + message_of(saved.error()));
+  const auto over = [](Result<std::unique_ptr<device::Readback>> readback) -> Status {
+    if (!readback) return readback.error();
+    const Result<std::span<std::byte>> bytes = (*readback)->wait();
+    return bytes ? success() : Status(bytes.error());
+  };
+  for (const auto& [id, variant] : remedies) {
+    const auto remedy = [&, id = id, variant = variant]() -> Status {
+      Result<Made> made = make(subject, *variant, call, {&subject, id, true});
+      if (!made) return made.error();
+      if (made->readback == nullptr) return failure("the launch cannot be observed");
+      return over(std::move(made->readback));
+    };
+    const Result<std::string> compared = compare_results(
+        call.device, call.launch, found.written, **saved, found.saved.empty(),
+        [&] { return over(call.device.launch_original(call.launch)); }, remedy);
+    const Lock lock(mutex_);
+    variant->comparison = compared ? *compared : "not compared: " + message_of(compared.error());
+  }
+  const bool is_restored = (*saved)->restore(call.device, call.launch).ok();
+  if (!is_restored) log().error("{}: memory could not be restored", demangle(subject.kernel));
+  if (call.device.is_idle_within(patience, call.launch)) return;
   const Lock lock(mutex_);
-  abandoned_.push_back(std::move(saved));
+  abandoned_.push_back(std::move(*saved));
 }
 
 // ---------------------------------------------------------------- results
@@ -444,6 +536,12 @@ void Trials::add(const Run& run, device::Readback* readback) {
   const bool is_measured = ms && std::isfinite(*ms) && *ms > 0;
   const Lock lock(mutex_);
   Variant& variant = run.subject->variants[run.id];
+  if (variant.perturbation && ptx::counts(variant.perturbation->operation) && readback != nullptr) {
+    const Result<std::span<std::byte>> bytes = readback->wait();
+    variant.results.resize(bytes ? bytes->size() / sizeof(std::uint64_t) : 0);
+    if (bytes)
+      std::memcpy(variant.results.data(), bytes->data(), variant.results.size() * sizeof(std::uint64_t));
+  }
   if (is_measured) {
     variant.ms.push_back(*ms);
   } else {
@@ -470,6 +568,8 @@ std::vector<report::TrialRecord> Trials::records() {
     if (variant.perturbation) record.perturbation = ptx::to_text(*variant.perturbation);
     record.sites = recorded(variant.sites);
     record.ms = variant.ms;
+    record.counts = counts_of(variant.results);
+    record.results = variant.comparison;
     record.is_modelled = subject.models_times;
     record.registers = variant.registers;
     record.spill_bytes = variant.local_bytes;

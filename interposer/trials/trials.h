@@ -26,6 +26,7 @@
 #include "interposer/trials/replay.h"
 #include "interposer/trials/trial_variants.h"
 #include "interposer/trials/turns.h"
+#include "ptx/perturb/memory_regions.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
@@ -89,15 +90,20 @@ class Trials {
   void prepare(Subject& subject, const Call& call);
   /// Repeats the launch until nothing is left to try, or a repetition takes too long.
   void repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding);
-  /// Returns why the launch cannot be repeated now; nullopt: it can, if `saved` is restored after each
-  /// repetition.
-  std::optional<std::string> obstacle_to_repetition(Subject& subject, const Call& call,
-                                                    std::vector<MemoryRange>& saved);
+  /// Returns why the launch cannot be repeated now; nullopt: it can, as `found` says.
+  std::optional<std::string> obstacle_to_repetition(Subject& subject, const Call& call, Repeatability& found);
+  /// Compares the results of the remedies that were tried with the original's.
+  void compare_remedies(Subject& subject, const Call& call, const Repeatability& found);
   /// Makes the trial that is next; nullopt: nothing is left to try, or it was refused.
   std::optional<Made> make_next(Subject& subject, const Call& call, bool is_repetition);
+  /// True if nothing that the launch may read is written while it runs.
+  static bool is_read_only(const Subject& subject, const Call& call);
   Result<Made> make(Subject& subject, Variant& variant, const Call& call, const Run& run);
-  Result<std::uint64_t> scratch_of(const Call& call);
-  Result<std::vector<std::uint64_t>> words_of(const TrialVariant& variant, const Call& call);
+  /// Returns a buffer of the size that the live allocations need, or of a smaller one that memory allows.
+  Result<ptx::Scratch> scratch_of(const Call& call, const device::LiveAllocations& live);
+  /// `results`: address of the buffer that the variant counts in.
+  Result<std::vector<std::uint64_t>> words_of(const TrialVariant& variant, const Call& call,
+                                              std::uint64_t results);
   void describe(Subject& subject, Variant& variant, const Call& call, const device::Launch& launch,
                 const TrialVariant* made);
 
@@ -107,7 +113,13 @@ class Trials {
   using SubjectKey = std::tuple<std::string, std::string, int, std::array<std::uint32_t, 7>>;
   std::map<SubjectKey, std::unique_ptr<Subject>> subjects_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> shapes_;  // subjects by kernel and module
-  std::map<const device::Device*, std::unique_ptr<device::Buffer>> scratch_;
+  struct ScratchBuffer {
+    std::unique_ptr<device::Buffer> buffer;
+    std::uint32_t bytes = 0;
+    std::uint32_t wanted = 0;  ///< more than `bytes` if memory did not allow it
+  };
+  /// The last one is in use; launches that are not over may use the others.
+  std::map<const device::Device*, std::vector<ScratchBuffer>> scratch_;
   std::vector<std::unique_ptr<SavedMemory>> abandoned_;  // still in use by the device
   /// The first thread that launched, and the device.
   std::optional<std::pair<std::thread::id, const device::Device*>> first_launch_;

@@ -26,8 +26,13 @@ std::vector<std::vector<std::uint32_t>> groups_of(const std::vector<ptx::Perturb
 
 std::vector<limits::ClassOfOperations> described(const std::vector<ClassSites>& classes) {
   std::vector<limits::ClassOfOperations> all;
-  for (const ClassSites& each : classes)
-    all.push_back({groups_of(each.sites), each.operation != ptx::Operation::occupancy});
+  for (const ClassSites& each : classes) {
+    all.push_back({.groups = groups_of(each.sites),
+                   .has_harmless = ptx::is_class(each.operation),
+                   .has_pattern = ptx::has_pattern(each.operation),
+                   .is_timed = !ptx::counts(each.operation),
+                   .is_baseline = each.operation == ptx::Operation::copy});
+  }
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -31,6 +32,7 @@ TrialId Schedule::add_variant(Variant variant) {
 
 void Schedule::add_part(Part part, const std::vector<std::uint32_t>& lines) {
   part.again = add_variant({TrialForm::again, part.class_index, lines});
+  if (classes_[part.class_index].is_baseline) part.state = State::decided;
   if (classes_[part.class_index].has_harmless)
     part.harmless = add_variant({TrialForm::harmless, part.class_index, lines});
   parts_.push_back(part);
@@ -86,7 +88,7 @@ bool Schedule::waits(const Part& part) const {
 /// True if further launches may help to decide about the part.
 bool Schedule::wants_launches(const Part& part) const {
   if (part.state != State::active) return false;
-  if (budget_.is_deterministic) return chosen_[part.again] == 0;
+  if (budget_.is_deterministic || !classes_[part.class_index].is_timed) return chosen_[part.again] == 0;
   return !part.parent || chosen_[part.again] <= line_rounds;
 }
 
@@ -106,6 +108,11 @@ void Schedule::append(TrialId id, std::deque<TrialId>& round) const {
 /// false without launches.
 bool Schedule::plan_round() {
   append(native_trial, round_);
+  for (const Part& part : parts_) {
+    const bool is_launched = budget_.is_deterministic && chosen_[part.again] != 0;
+    if (classes_[part.class_index].is_baseline && part.state != State::dropped && !is_launched)
+      append(part.again, round_);
+  }
   const std::size_t native_launches = round_.size();
   std::vector<const Part*> active;
   for (const Part& part : parts_) {
@@ -113,10 +120,18 @@ bool Schedule::plan_round() {
   }
   const bool is_reversed = rounds_ % 2 != 0;
   if (is_reversed) std::ranges::reverse(active);
+  // If launches become scarce, the most expensive classes are worth them.
+  if (remaining_ < native_launches + 2 * active.size())
+    std::ranges::stable_sort(active, std::greater<>(),
+                             [](const Part* part) { return part->gain ? part->gain->at_most : 1.0; });
   for (const Part* const part : active) {
     std::deque<TrialId> launches;
     if (is_reversed && part->harmless != native_trial) append(part->harmless, launches);
-    append(part->again, launches);
+    if (classes_[part->class_index].is_timed) {
+      append(part->again, launches);
+    } else {
+      launches.push_back(part->again);
+    }
     if (!is_reversed && part->harmless != native_trial) append(part->harmless, launches);
     if (round_.size() + launches.size() <= remaining_)
       std::ranges::copy(launches, std::back_inserter(round_));
@@ -133,8 +148,14 @@ std::optional<double> Schedule::noise() const { return budget_.is_deterministic 
 void Schedule::decide() {
   const std::optional<double> known_noise = noise();
   for (Part& part : parts_) {
+    const ClassOfOperations& tried = classes_[part.class_index];
     if (part.state != State::active) continue;
-    part.gain = gain_of({times_[native_trial], times_[part.again], times_[part.harmless]}, known_noise);
+    if (!tried.is_timed) {
+      if (chosen_[part.again] != 0 && outstanding_[part.again] == 0) part.state = State::decided;
+      continue;
+    }
+    const TrialId baseline = tried.has_pattern ? native_trial : part.harmless;
+    part.gain = gain_of({times_[native_trial], times_[part.again], times_[baseline]}, known_noise);
   }
   for (Part& part : parts_) {
     if (part.state == State::active && part.gain && is_decided(part)) part.state = State::decided;

@@ -33,6 +33,9 @@ struct ClassOfOperations {
   /// source are neighbours here. With fewer than two groups, lines are not tried.
   std::vector<std::vector<std::uint32_t>> groups;
   bool has_harmless = true;  ///< false: `again` is compared with the original
+  bool has_pattern = false;  ///< true: `again` is compared with the original, although it has `harmless`
+  bool is_timed = true;      ///< false: the variant counts; one launch suffices
+  bool is_baseline = false;  ///< true: `again` is launched whenever the original is
 };
 
 enum class TrialForm : std::uint8_t { native, again, harmless };

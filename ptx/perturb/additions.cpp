@@ -34,12 +34,6 @@ VirtualRegister Additions::word(HiddenSlot::Kind kind, std::uint32_t index) {
   return code_.b32("ld.param.b32", {ParameterSlots().address(slot(kind, index))});
 }
 
-VirtualRegister Additions::upper_word(HiddenSlot::Kind kind, std::uint32_t index) {
-  CodeAddress address = ParameterSlots().address(slot(kind, index));
-  address.offset += 4;
-  return code_.b32("ld.param.b32", {std::move(address)});
-}
-
 VirtualRegister Additions::long_word(HiddenSlot::Kind kind, std::uint32_t index) {
   return ParameterSlots().load(slot(kind, index), code_);
 }
@@ -104,6 +98,30 @@ VirtualRegister Additions::accumulator(RegisterType type, std::uint32_t index) {
   return known->second;
 }
 
+VirtualRegister Additions::unknown(std::uint32_t value) {
+  if (value == 0) return zero_offset();
+  const auto [known, is_new] = unknown_.try_emplace({RegisterType::b32, value});
+  if (is_new) known->second = entry_.b32("or.b32", {zero_offset(), value});
+  return known->second;
+}
+
+VirtualRegister Additions::unknown_upper(std::uint32_t high) {
+  const auto [known, is_new] = unknown_.try_emplace({RegisterType::b64, high});
+  if (is_new)
+    known->second = entry_.b64("mov.b64", {CodeList{CodeList::Kind::vector, {zero_offset(), unknown(high)}}});
+  return known->second;
+}
+
+VirtualRegister Additions::aligned_zero() {
+  if (!aligned_zero_) aligned_zero_ = entry_.b32("shl.b32", {zero_offset(), 4});
+  return *aligned_zero_;
+}
+
+const OperandOrder& Additions::order() {
+  if (order_ == nullptr) order_ = std::make_unique<OperandOrder>(analyses());
+  return *order_;
+}
+
 VirtualRegister Additions::lane() {
   if (!lane_) lane_ = entry_.special("%laneid");
   return *lane_;
@@ -134,6 +152,13 @@ std::optional<VirtualRegister> Additions::low_address(const Operand& address) {
   return address.offset == 0 ? low : code_.b32("add.u32", {low, address.offset});
 }
 
+VirtualRegister Additions::address_of(const Variable& variable) {
+  const auto shared = unit_.variant.shared_variables.find(variable.name);
+  return shared == unit_.variant.shared_variables.end()
+             ? code_.b64("mov.b64", {Name{std::string(variable.name)}})
+             : code_.b64("mov.b64", {shared->second});
+}
+
 DataType Additions::type_of(const Operand& operand) const {
   if (operand.kind != OperandKind::identifier) return DataType::none;
   const RegisterDeclaration* const declared =
@@ -160,32 +185,47 @@ std::optional<std::vector<VirtualRegister>> Additions::results(std::uint32_t byt
   return made;
 }
 
-void Additions::keep(const std::vector<VirtualRegister>& values) {
-  const VirtualRegister sink = accumulator(RegisterType::b32, 0);
-  const auto combine = [&](VirtualRegister value) { code_.emit_if(guard(), "xor.b32", {sink, sink, value}); };
-  const auto halves = [&](VirtualRegister value) {
-    const VirtualRegister low = code_.fresh(RegisterType::b32);
-    const VirtualRegister high = code_.fresh(RegisterType::b32);
-    code_.emit("mov.b64", {CodeList{CodeList::Kind::vector, {low, high}}, value});
-    combine(low);
-    combine(high);
+std::vector<VirtualRegister> Additions::words_of(const std::vector<VirtualRegister>& values) {
+  std::vector<VirtualRegister> words;
+  const auto split = [&](VirtualRegister value, RegisterType type, const char* opcode) {
+    const VirtualRegister low = code_.fresh(type);
+    const VirtualRegister high = code_.fresh(type);
+    code_.emit(opcode, {CodeList{CodeList::Kind::vector, {low, high}}, value});
+    return std::pair(low, high);
+  };
+  const auto add_halves = [&](VirtualRegister value) {
+    const auto [low, high] = split(value, RegisterType::b32, "mov.b64");
+    words.insert(words.end(), {low, high});
   };
   for (const VirtualRegister value : values) {
     switch (value.type) {
-      case RegisterType::b16: combine(code_.b32("cvt.u32.u16", {value})); break;
-      case RegisterType::b32: combine(value); break;
-      case RegisterType::b64: halves(value); break;
+      case RegisterType::b16: words.push_back(code_.b32("cvt.u32.u16", {value})); break;
+      case RegisterType::b32: words.push_back(value); break;
+      case RegisterType::b64: add_halves(value); break;
       case RegisterType::b128: {
-        const VirtualRegister low = code_.fresh(RegisterType::b64);
-        const VirtualRegister high = code_.fresh(RegisterType::b64);
-        code_.emit("mov.b128", {CodeList{CodeList::Kind::vector, {low, high}}, value});
-        halves(low);
-        halves(high);
+        const auto [low, high] = split(value, RegisterType::b64, "mov.b128");
+        add_halves(low);
+        add_halves(high);
         break;
       }
       case RegisterType::pred: LYNXPP_CHECK(false, "a predicate cannot be kept");
     }
   }
+  return words;
+}
+
+VirtualRegister Additions::mixed(const std::vector<VirtualRegister>& values) {
+  const std::vector<VirtualRegister> words = words_of(values);
+  LYNXPP_CHECK(!words.empty(), "there is nothing to combine");
+  VirtualRegister all = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i) all = code_.b32("xor.b32", {all, words[i]});
+  return all;
+}
+
+void Additions::keep(const std::vector<VirtualRegister>& values) {
+  if (values.empty()) return;
+  const VirtualRegister sink = accumulator(RegisterType::b32, 0);
+  for (const VirtualRegister word : words_of(values)) code_.emit_if(guard(), "xor.b32", {sink, sink, word});
 }
 
 void Additions::insert() {
@@ -193,13 +233,15 @@ void Additions::insert() {
   if (code.has_label())
     code = carry_.preserve_before(site_, std::move(code), unit_.edits.names(*kernel().function));
   inserted_.emplace_back(site().text.begin, std::move(code));
+  for (auto& [range, operand] : replaced_) unit_.edits.replace(range, std::move(operand));
+  replaced_.clear();
 }
 
 /// Adds the comparison before each exit, and at the end of the body.
 void Additions::add_sink() {
   if (accumulators_.empty()) return;
   const std::uint32_t scratch = slot(HiddenSlot::Kind::scratch, 0);
-  const auto code = [&] {
+  add_at_exits([&](const std::optional<CodePredicate>& /*guard*/) {
     std::optional<VirtualRegister> all;
     const auto combine = [&](VirtualRegister value) {
       all = all ? code_.b32("xor.b32", {*all, value}) : value;
@@ -222,19 +264,41 @@ void Additions::add_sink() {
         code_.pred("setp.eq.u32", {*all, code_.b32("ld.param.b32", {std::move(upper)})});
     code_.emit_if(CodePredicate(chance), "st.global.b32", {CodeAddress{address, 0}, *all});
     return code_.take();
-  };
+  });
+}
+
+void Additions::add_results() {
+  if (results_.empty()) return;
+  const std::uint32_t results = slot(HiddenSlot::Kind::results, 0);
+  add_at_exits([&](const std::optional<CodePredicate>& guard) {
+    const Label done = code_.fresh_label();
+    if (selected_) code_.branch_if(CodePredicate(code_.pred("setp.eq.u64", {*selected_, 0})), done);
+    const VirtualRegister address = ParameterSlots().load(results, code_);
+    for (const ResultWord& each : results_) {
+      VirtualRegister value = each.value;
+      if (each.is_begin)
+        value = code_.b64("sub.u64", {code_.b64("mov.u64", {SpecialRegister{"%clock64"}}), value});
+      code_.emit_if(guard, "red.global.add.u64", {CodeAddress{address, 8 * each.word}, value});
+    }
+    if (selected_) code_.place(done);
+    return code_.take();
+  });
+}
+
+void Additions::add_at_exits(const std::function<Code(const std::optional<CodePredicate>&)>& code) {
   for (const Instruction& instruction : body().instructions) {
     if (instruction.traits.kind == OpcodeClass::exit && instruction.op() != Op::trap)
-      inserted_.emplace_back(instruction.text.begin, code());
+      inserted_.emplace_back(instruction.text.begin, code(predicate_of(instruction.guard)));
   }
   const ControlFlowGraph& graph = kernel().graph();
   if (std::ranges::any_of(graph.blocks,
                           [&](const BasicBlock& each) { return kernel().falls_off_after(each); }))
-    inserted_.emplace_back(kernel().function->body_text.end - 1, code());
+    inserted_.emplace_back(kernel().function->body_text.end - 1, code({}));
 }
 
 void Additions::finish() {
   add_sink();
+  add_results();
   unit_.edits.insert_before(entry_position(*kernel().function), entry_.take());
   for (auto& [position, code] : inserted_) unit_.edits.insert_before(position, std::move(code));
   inserted_.clear();

@@ -1,18 +1,24 @@
-// Integer arithmetic, logic and shifts. `again` performs one operation on accumulators, on the same pipe:
-// products as products, shifts as shifts, bit counts as bit counts, everything else as a sum and an exclusive
-// or in turn, because the assembler merges two equal ones into one with three operands. `harmless` adds
-// nothing.
+// Integer arithmetic, logic and shifts. `again` performs one more operation on the same pipe. If an operand of
+// 32 bits is known that the program's operation waits for, the added one preserves its value, and the
+// program's uses the result (dependence.h):
 //
-//   add.s32 %r3, %r1, %r2;          ▶   add.u32 sink, sink, seed;   (or xor.b32)
-//                                       add.s32 %r3, %r1, %r2;
-//   mul.wide.s32 %rd2, %r1, 4;      ▶   mad.wide.s32 wide_sink, sink, 4, wide_sink;
-//                                       mul.wide.s32 %rd2, %r1, 4;
-// The program's values take no part: a further use of a product would keep the assembler from computing it
-// and its sum at once.
+//   mad.lo.s32 %r3, %r3, 31, %r2;   ▶   mad.lo.s32 after, %r3, one, zero;
+//                                       mad.lo.s32 %r3, after, 31, %r2;
+//   add.s32 %r3, %r3, %r2;          ▶   shf.l.wrap.b32 after, %r3, %r3, zero;
+//                                       add.s32 %r3, after, %r2;
+// The assembler knows neither 1 nor 0. Sums, logic and shifts get a rotation, because it merges others with
+// the program's into operations of three operands. Divisions, bit counts and upper halves of products, of
+// which none preserves values, are repeated. Otherwise, and at comparisons, counters, addresses and sums that the
+// assembler computes together with a product, the added one works on accumulators, sums and exclusive or in turn:
+//
+//   add.s64 %rd3, %rd1, %rd2;       ▶   add.u32 sink1, sink1, seed;  xor.b32 sink2, sink2, seed;
+//                                       add.s64 %rd3, %rd1, %rd2;
+// `harmless` adds nothing but the wait for a copy of an operand, at repeated operations.
 #include <array>
 #include <optional>
 #include <string>
 
+#include "ptx/perturb/dependence.h"
 #include "ptx/perturb/operation_code.h"
 
 namespace lynxpp::ptx {
@@ -21,7 +27,7 @@ namespace {
 constexpr std::uint32_t integer_chains = 2;
 constexpr std::uint32_t seed = integer_chains;  ///< an accumulator that nothing changes
 
-enum class Kind : std::uint8_t { none, simple, shift, product, count };
+enum class Kind : std::uint8_t { none, simple, shift, product, count, division };
 
 Kind kind_of(Op op) {
   switch (op) {
@@ -56,6 +62,8 @@ Kind kind_of(Op op) {
     case Op::clz:
     case Op::bfind:
     case Op::brev: return Kind::count;
+    case Op::div:
+    case Op::rem: return Kind::division;
     default: return Kind::none;
   }
 }
@@ -85,20 +93,63 @@ class Integer : public OperationCode {
   Outcome add(Additions& to) override {
     const Instruction& site = to.site();
     const bool is_wide = size_of(site.traits.type) == 8;
-    switch (kind_of(site.op())) {
-      case Kind::product: add_product(to); break;
-      case Kind::count: add_count(to); break;
-      case Kind::shift:
-      case Kind::simple:
-        add_one(to);
-        if (is_wide) add_one(to);  // two machine operations
-        break;
-      case Kind::none: break;
+    const Kind kind = kind_of(site.op());
+    const bool is_upper_half = kind == Kind::product && site.has(Modifier::hi);
+    if (kind == Kind::division || kind == Kind::count || is_upper_half)
+      return repeat_and_wait(to) ? Outcome{} : left_out("an unknown form");
+    if (add_before_operand(to)) return {};
+    if (kind == Kind::product) {
+      add_product(to);
+    } else {
+      add_one(to);
+      if (is_wide) add_one(to);  // two machine operations
     }
-    return {};
+    return independent();
   }
 
  private:
+  /// Adds an operation to the operand that the site waits for. Returns false without such an operand.
+  static bool add_before_operand(Additions& to) {
+    const Instruction& site = to.site();
+    const bool is_comparison = site.op() == Op::setp || site.op() == Op::set;
+    if (size_of(site.traits.type) != 4 || site.has(Modifier::wide) || is_comparison ||
+        to.order().is_for_addresses(to.site_index()))
+      return false;
+    std::vector<std::size_t> sources;
+    for (std::size_t i = 1; i < site.operands.size(); ++i) {
+      if (size_of(to.type_of(site.operands[i])) == 4 && !is_counter(site, i) && !is_computed_together(to, i))
+        sources.push_back(i);
+    }
+    const std::optional<std::size_t> found = operand_to_precede(to, sources);
+    if (!found) return false;
+    if (!to.is_again()) return true;
+    const Operand& operand = site.operands[*found];
+    const Name name{std::string(operand.name)};
+    const VirtualRegister after = to.code().fresh(RegisterType::b32);
+    if (kind_of(site.op()) == Kind::product) {
+      to.code().emit_if(to.guard(), "mad.lo.s32", {after, name, to.unknown(1), to.unknown(0)});
+    } else {
+      to.code().emit_if(to.guard(), "shf.l.wrap.b32", {after, name, name, to.unknown(0)});
+    }
+    to.replace(operand, after);
+    return true;
+  }
+
+  /// True for `add.s32 %r1, %r1, 4`: the assembler unrolls loops whose counters it understands.
+  static bool is_counter(const Instruction& site, std::size_t operand) {
+    const bool is_sum = site.op() == Op::add || site.op() == Op::sub;
+    return is_sum && site.operands[operand].name == site.operands[0].name &&
+           site.operands.back().kind == OperandKind::integer;
+  }
+
+  /// True if the assembler may compute the site, a sum, and the instruction that yields the operand as one.
+  static bool is_computed_together(Additions& to, std::size_t operand) {
+    const Op op = to.site().op();
+    if (op != Op::add && op != Op::sub) return false;
+    const Instruction* const made = to.order().definition(to.site_index(), to.site().operands[operand]);
+    return made != nullptr && (made->op() == Op::mul || made->op() == Op::shl);
+  }
+
   VirtualRegister next(Additions& to) {
     chain_ = (chain_ + 1) % integer_chains;
     return to.accumulator(RegisterType::b32, chain_);
@@ -115,11 +166,6 @@ class Integer : public OperationCode {
     bool& adds = adds_.at(chain_);
     adds = !adds;
     to.code().emit_if(to.guard(), adds ? "add.u32" : "xor.b32", {sink, sink, operand});
-  }
-
-  void add_count(Additions& to) {
-    const VirtualRegister sink = next(to);
-    if (to.is_again()) to.code().emit_if(to.guard(), "popc.b32", {sink, sink});
   }
 
   void add_product(Additions& to) {
@@ -139,8 +185,7 @@ class Integer : public OperationCode {
       const VirtualRegister wide = to.accumulator(RegisterType::b64, 0);
       if (to.is_again()) to.code().emit_if(to.guard(), "mad.wide.s32", {wide, sink, other, wide});
     } else if (to.is_again()) {
-      to.code().emit_if(to.guard(), site.has(Modifier::hi) ? "mad.hi.s32" : "mad.lo.s32",
-                        {sink, sink, other, sink});
+      to.code().emit_if(to.guard(), "mad.lo.s32", {sink, sink, other, sink});
     }
   }
 

@@ -6,33 +6,32 @@
 #include "support/check.h"
 
 namespace lynxpp::ptx {
-namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
+std::uint32_t scratch_bytes_for(std::uint64_t largest_allocation) {
+  return std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      largest_allocation, std::uint64_t{least_scratch_bytes}, std::uint64_t{most_scratch_bytes})));
+}
 
-}  // namespace
-
-MemoryRegion region_of(std::uint64_t begin, std::uint64_t bytes, std::uint64_t scratch) {
-  if (bytes < page_bytes) return {scratch, scratch_bytes - 1, 0, scratch_bytes / 2};
+MemoryRegion region_of(std::uint64_t begin, std::uint64_t bytes, const Scratch& scratch) {
+  if (bytes < least_region_bytes) return {scratch.address, static_cast<std::uint32_t>(scratch.bytes - 1), 0};
   // An access offset has 32 bits.
   const std::uint64_t most = std::uint64_t{1} << 32;
   const std::uint64_t used = std::bit_floor(std::min(bytes, most));
-  const auto rotated_by = [&](std::uint64_t offset) {
-    return static_cast<std::uint32_t>(offset / page_bytes * page_bytes - begin);
-  };
-  return {begin, static_cast<std::uint32_t>(used - 1), rotated_by(used / 2), rotated_by(used / 4)};
+  const std::uint64_t half = used / 2 / least_region_bytes * least_region_bytes;
+  return {begin, static_cast<std::uint32_t>(used - 1), static_cast<std::uint32_t>(half - begin)};
 }
 
-std::uint64_t word_of(HiddenSlot::Kind kind, const MemoryRegion& region, std::uint64_t scratch) {
+std::uint64_t word_of(HiddenSlot::Kind kind, const MemoryRegion& region, const Scratch& scratch) {
   switch (kind) {
     case HiddenSlot::Kind::allocation_begin: return region.begin;
     case HiddenSlot::Kind::allocation_mask: return region.mask;
-    case HiddenSlot::Kind::allocation_rotation:
-      return region.rotation | std::uint64_t{region.store_rotation} << 32;
+    case HiddenSlot::Kind::allocation_rotation: return region.rotation;
     case HiddenSlot::Kind::zero: return 0;
-    case HiddenSlot::Kind::scratch: return scratch;
+    case HiddenSlot::Kind::scratch: return scratch.address;
+    case HiddenSlot::Kind::scratch_mask: return scratch.bytes - 1;
     case HiddenSlot::Kind::specification:
     case HiddenSlot::Kind::counters:
+    case HiddenSlot::Kind::results:
     case HiddenSlot::Kind::shared_addresses: break;
   }
   LYNXPP_CHECK(false, "not a slot of a perturbation");

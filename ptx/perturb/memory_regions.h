@@ -11,26 +11,39 @@
 
 namespace lynxpp::ptx {
 
-/// Size of the buffer whose address HiddenSlot::Kind::scratch passes: device memory of no particular content,
-/// at a multiple of 256 bytes. A power of two.
-inline constexpr std::uint32_t scratch_bytes = 4U << 20;
+/// Device memory of no particular content that nothing else uses, at a multiple of 256 bytes. Its size is a
+/// power of two between the two below.
+struct Scratch {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
 
-/// A region that an added access stays in, whatever address the program uses: it accesses
+inline constexpr std::uint32_t least_scratch_bytes = 4U << 20;
+inline constexpr std::uint32_t most_scratch_bytes = 256U << 20;
+
+/// Returns the size of a buffer in which added stores meet in a sector only where the program's do: that of
+/// the largest allocation, rounded up to a power of two, within the limits above.
+std::uint32_t scratch_bytes_for(std::uint64_t largest_allocation);
+
+/// A region that an added load stays in, whatever address the program uses: it accesses
 ///   begin + ((address + rotation) & mask)
 /// which is as far from other lanes' addresses as the program's access is, in another part of the allocation.
 struct MemoryRegion {
   std::uint64_t begin = 0;
   std::uint32_t mask = 0;
   std::uint32_t rotation = 0;
-  std::uint32_t store_rotation = 0;  ///< for a load that repeats a store, which may be to a loaded address
 };
 
+/// Allocations and variables below this size are not worth another part.
+inline constexpr std::uint64_t least_region_bytes = 4096;
+
 /// Returns the region in the allocation: its largest leading part that is a power of two, rotated by half.
-/// Uses the scratch buffer instead if the allocation is smaller than a page of 4 KiB, or unknown (0 bytes).
-MemoryRegion region_of(std::uint64_t begin, std::uint64_t bytes, std::uint64_t scratch);
+/// Uses the scratch buffer instead if the allocation is smaller than `least_region_bytes`, or unknown (0
+/// bytes).
+MemoryRegion region_of(std::uint64_t begin, std::uint64_t bytes, const Scratch& scratch);
 
 /// Returns the value of a slot. `region` is that of the slot's pointer (HiddenSlot::index); it is unused for
-/// `scratch` and `zero`. Precondition: a kind that a perturbation adds.
-std::uint64_t word_of(HiddenSlot::Kind kind, const MemoryRegion& region, std::uint64_t scratch);
+/// other slots. Precondition: a kind that a perturbation adds.
+std::uint64_t word_of(HiddenSlot::Kind kind, const MemoryRegion& region, const Scratch& scratch);
 
 }  // namespace lynxpp::ptx

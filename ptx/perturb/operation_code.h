@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ptx/ir/module.h"
 #include "ptx/perturb/additions.h"
@@ -15,6 +16,9 @@ struct Outcome {
   bool is_perturbed = true;
   std::string note;  ///< PerturbedSite::note
 };
+
+/// The outcome where the program's operation does not wait for the added one.
+inline Outcome independent() { return {true, "an independent operation"}; }
 
 inline Outcome left_out(std::string why) { return {false, std::move(why)}; }
 
@@ -31,6 +35,9 @@ class OperationCode {
   virtual Outcome add(Additions& additions) = 0;
 };
 
+/// Returns null unless the operation is a class.
+std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation);
+
 std::unique_ptr<OperationCode> shared_access_code();
 std::unique_ptr<OperationCode> global_access_code();
 std::unique_ptr<OperationCode> atomic_code();
@@ -45,5 +52,16 @@ std::unique_ptr<OperationCode> special_function_code();
 std::unique_ptr<OperationCode> tensor_code();
 std::unique_ptr<OperationCode> fetch_code();
 std::unique_ptr<OperationCode> local_memory_code();
+
+/// Adds the code of Operation::lanes to the kernel.
+void count_lanes(Additions& additions);
+/// Adds the code of Operation::waits. Appends each wait, and why it is left out if it is.
+void time_waits(Additions& additions, std::vector<PerturbedSite>& sites);
+
+/// Changes the kernel's plain loads of global memory to ld.global.nc. The caller guarantees that nothing
+/// writes what the kernel reads while it runs.
+void use_read_only_loads(InstrumentationUnit& unit, std::vector<PerturbedSite>& sites);
+
+PerturbedSite describe(const Module& module, const Instruction& instruction, Outcome outcome);
 
 }  // namespace lynxpp::ptx

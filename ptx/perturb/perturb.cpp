@@ -9,7 +9,10 @@
 #include "ptx/perturb/operation_code.h"
 
 namespace lynxpp::ptx {
-namespace {
+
+/// In a long unrolled kernel, one in several sites is perturbed: the assembler's time grows with the text, and
+/// there are two dozen variants.
+constexpr std::size_t most_sites = 2048;
 
 std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation) {
   switch (perturbation.operation) {
@@ -26,7 +29,13 @@ std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation) {
     case Operation::tensor: return tensor_code();
     case Operation::fetch: return fetch_code();
     case Operation::local_memory: return local_memory_code();
-    case Operation::occupancy: break;
+    case Operation::occupancy:
+    case Operation::copy:
+    case Operation::more_registers:
+    case Operation::fewer_registers:
+    case Operation::read_only_loads:
+    case Operation::lanes:
+    case Operation::waits: break;
   }
   return nullptr;
 }
@@ -37,6 +46,8 @@ PerturbedSite describe(const Module& module, const Instruction& instruction, Out
           instruction.source_line, std::string(instruction.opcode),
           outcome.is_perturbed,    std::move(outcome.note)};
 }
+
+namespace {
 
 bool is_selected(const Perturbation& perturbation, const Instruction& instruction) {
   return perturbation.lines.empty() || std::ranges::binary_search(perturbation.lines, instruction.line);
@@ -59,18 +70,47 @@ void leave_out_callees(const OperationCode& operation, const Perturbation& pertu
 Status perturb(const Perturbation& perturbation, InstrumentationUnit& unit,
                std::vector<PerturbedSite>& sites) {
   const std::unique_ptr<OperationCode> operation = code_of(perturbation);
+  if (operation == nullptr) {
+    // Functions that the kernel calls run as they are.
+    for (std::size_t i = 1; i < unit.reached.functions.size(); ++i)
+      unit.reached.functions[i].instrumented = false;
+  }
+  if (perturbation.operation == Operation::read_only_loads) {
+    use_read_only_loads(unit, sites);
+    return success();
+  }
+  if (counts(perturbation.operation)) {
+    Additions additions(unit, Form::again);
+    if (perturbation.operation == Operation::lanes) {
+      count_lanes(additions);
+    } else {
+      time_waits(additions, sites);
+    }
+    additions.finish();
+    return success();
+  }
   if (operation == nullptr) return failure("'" + to_text(perturbation) + "' adds no code");
   leave_out_callees(*operation, perturbation, unit, sites);
   Additions additions(unit, perturbation.form);
   const auto& instructions = additions.body().instructions;
+  std::vector<std::uint32_t> selected;
   for (std::uint32_t i = 0; i < instructions.size(); ++i) {
-    if (!operation->selects(additions.kernel(), instructions[i]) ||
-        !is_selected(perturbation, instructions[i]))
+    if (operation->selects(additions.kernel(), instructions[i]) && is_selected(perturbation, instructions[i]))
+      selected.push_back(i);
+  }
+  // Barriers that are not repeated everywhere may not be repeated at all.
+  const bool is_bounded = perturbation.operation != Operation::barrier;
+  const std::size_t stride = is_bounded ? (selected.size() + most_sites - 1) / most_sites : 1;
+  for (std::size_t i = 0; i < selected.size(); ++i) {
+    const Instruction& instruction = instructions[selected[i]];
+    if (i % stride != 0) {
+      sites.push_back(describe(unit.module, instruction, left_out("bounds the variant's text")));
       continue;
-    additions.begin(i);
+    }
+    additions.begin(selected[i]);
     Outcome outcome = operation->add(additions);
     outcome.is_perturbed ? additions.insert() : additions.discard();
-    sites.push_back(describe(unit.module, instructions[i], std::move(outcome)));
+    sites.push_back(describe(unit.module, instruction, std::move(outcome)));
   }
   additions.finish();
   std::ranges::stable_sort(sites, {}, &PerturbedSite::ptx_line);

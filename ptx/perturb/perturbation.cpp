@@ -44,6 +44,35 @@ std::string known_operations() {
 
 std::span<const OperationDescription> operation_table() { return operations; }
 
+bool has_pattern(Operation operation) {
+  return operation == Operation::shared_access || operation == Operation::global_access ||
+         operation == Operation::atomic || operation == Operation::local_memory;
+}
+
+bool adds_code(Operation operation) {
+  return is_class(operation) || counts(operation) || operation == Operation::read_only_loads;
+}
+
+bool is_remedy(Operation operation) {
+  return operation == Operation::more_registers || operation == Operation::fewer_registers ||
+         operation == Operation::read_only_loads || operation == Operation::occupancy;
+}
+
+bool counts(Operation operation) { return operation == Operation::lanes || operation == Operation::waits; }
+
+bool is_class(Operation operation) {
+  switch (operation) {
+    case Operation::occupancy:
+    case Operation::copy:
+    case Operation::more_registers:
+    case Operation::fewer_registers:
+    case Operation::read_only_loads:
+    case Operation::lanes:
+    case Operation::waits: return false;
+    default: return true;
+  }
+}
+
 std::string to_text(const Perturbation& perturbation) {
   std::string text(operations[static_cast<std::size_t>(perturbation.operation)].name);
   text += perturbation.form == Form::again ? ":again" : ":harmless";
@@ -78,8 +107,8 @@ Result<Perturbation> parse_perturbation(std::string_view text) {
   std::ranges::sort(perturbation.lines);
   const auto repeated = std::ranges::unique(perturbation.lines);
   perturbation.lines.erase(repeated.begin(), repeated.end());
-  if (*operation == Operation::occupancy && (*form == Form::harmless || !perturbation.lines.empty()))
-    return refuse("occupancy has only the form 'again', for the entire kernel");
+  if (!is_class(*operation) && (*form == Form::harmless || !perturbation.lines.empty()))
+    return refuse("it has only the form 'again', for the entire kernel");
   return perturbation;
 }
 

@@ -10,6 +10,7 @@
 // removing the pattern can gain.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -45,11 +46,32 @@ struct OperationDescription {
 /// In the order of operations.def.
 std::span<const OperationDescription> operation_table();
 
+/// True if the operation is a class whose instructions can be repeated.
+bool is_class(Operation operation);
+/// True for classes whose cost depends on the addresses that they access: their `harmless` form is an access.
+bool has_pattern(Operation operation);
+/// True if a variant for the operation differs from the kernel's text.
+bool adds_code(Operation operation);
+/// True if the variant may be faster than the kernel, and a change of the program can do the same.
+bool is_remedy(Operation operation);
+/// True if the variant counts (result_words): its times are of no interest.
+bool counts(Operation operation);
+
+/// 64-bit words that a variant that counts adds to the buffer of HiddenSlot::Kind::results, which is zeroed:
+/// two for each operation, in the order of operations.def.
+///   lanes   threads that executed operations of the class, and lanes of the warps that issued them; `fetch`:
+///           of all instructions
+///   waits   cycles that threads wait for the operation (barrier, async_copy), and their cycles in all
+inline constexpr std::size_t result_words = 2 * (0
+#define PTX_OPERATION(id, name, summary) +1
+#include "ptx/perturb/operations.def"
+                                                );
+
 /// Returns "shared-access:again", or "shared-access:again@120+131" for two lines.
 std::string to_text(const Perturbation& perturbation);
 
 /// The inverse of to_text(); sorts the lines. Fails if the operation or the form is unknown, the operation
-/// lacks the form (occupancy has no `harmless` and no lines), or a line is not a positive number.
+/// lacks the form (only classes have `harmless` and lines), or a line is not a positive number.
 Result<Perturbation> parse_perturbation(std::string_view text);
 
 /// An instruction that a perturbation selects.

@@ -27,37 +27,62 @@ VirtualRegister sum(Additions& to, VirtualRegister low, VirtualRegister mask, Vi
   return to.code().b64("add.u64", {begin, to.code().b64("cvt.u64.u32", {offset})});
 }
 
+/// The module's variable that a root names; null for other roots, and for variables of the kernel.
+const Variable* global_variable(const Additions& to, const AddressRoot& root) {
+  if (root.kind != AddressRoot::Kind::variable) return nullptr;
+  const Variable* const variable = to.module().find_variable(root.name);
+  return variable != nullptr && variable->space == StateSpace::global ? variable : nullptr;
+}
+
+VirtualRegister in_variable(Additions& to, const Variable& variable, VirtualRegister low,
+                            std::uint32_t bytes) {
+  CodeBuilder& code = to.code();
+  const MemoryRegion region = region_of(0, variable.size_bytes(), {});
+  const VirtualRegister begin = to.address_of(variable);
+  const VirtualRegister offset = code.b32("sub.u32", {low, code.b32("cvt.u32.u64", {begin})});
+  const VirtualRegister rotated = code.b32("add.u32", {offset, region.rotation});
+  const VirtualRegister mask =
+      to.is_again() ? code.b32("mov.b32", {region.mask}) : to.word(HiddenSlot::Kind::zero);
+  return sum(to, rotated, mask, to.lane_offset(bytes), begin);
+}
+
 }  // namespace
 
-std::optional<RegionAddress> region_address(Additions& to, const Operand& address, std::uint32_t bytes,
-                                            bool is_store) {
-  const AddressRoot root = to.roots().of_address(to.site_index(), address);
-  std::optional<VirtualRegister> low = to.low_address(address);
-  if (!low) return std::nullopt;
+std::optional<RegionAddress> region_address(Additions& to, const Operand& address, std::uint32_t bytes) {
   using Kind = HiddenSlot::Kind;
+  const std::optional<VirtualRegister> low = to.low_address(address);
+  if (!low) return std::nullopt;
+  const AddressRoot root = to.roots().of_address(to.site_index(), address);
+  const Variable* const variable = global_variable(to, root);
+  if (variable != nullptr && variable->size_bytes() >= least_region_bytes && variable->alignment >= bytes)
+    return RegionAddress{in_variable(to, *variable, *low, bytes), ""};
+  const auto mask = [&](Kind kind, std::uint32_t index) {
+    return to.is_again() ? to.word(kind, index) : to.word(Kind::zero);
+  };
   if (root.kind != AddressRoot::Kind::parameter) {
-    if (is_store) low = to.code().b32("add.u32", {*low, scratch_bytes / 2});
-    const VirtualRegister mask =
-        to.is_again() ? to.code().b32("mov.b32", {scratch_bytes - 1}) : to.word(Kind::zero);
-    return RegionAddress{sum(to, *low, mask, to.lane_offset(bytes), to.long_word(Kind::scratch)),
-                         "the allocation is unknown: accesses a buffer of 4 MiB instead"};
+    return RegionAddress{
+        sum(to, *low, mask(Kind::scratch_mask, 0), to.lane_offset(bytes), to.long_word(Kind::scratch)),
+        variable != nullptr ? "an access to another buffer (the variable is small or unaligned)"
+                            : "an access to another buffer (the allocation is unknown)"};
   }
   const std::uint32_t at = offset_of(*to.kernel().function, root);
-  const VirtualRegister rotation =
-      is_store ? to.upper_word(Kind::allocation_rotation, at) : to.word(Kind::allocation_rotation, at);
-  const VirtualRegister rotated = to.code().b32("add.u32", {*low, rotation});
-  const VirtualRegister mask = to.is_again() ? to.word(Kind::allocation_mask, at) : to.word(Kind::zero);
+  const VirtualRegister rotated = to.code().b32("add.u32", {*low, to.word(Kind::allocation_rotation, at)});
   const VirtualRegister begin = to.long_word(Kind::allocation_begin, at);
-  return RegionAddress{sum(to, rotated, mask, to.lane_offset(bytes), begin), ""};
+  return RegionAddress{sum(to, rotated, mask(Kind::allocation_mask, at), to.lane_offset(bytes), begin), ""};
 }
 
 std::optional<VirtualRegister> scratch_address(Additions& to, const Operand& address, std::uint32_t bytes) {
-  const std::optional<VirtualRegister> low = to.low_address(address);
+  using Kind = HiddenSlot::Kind;
+  std::optional<VirtualRegister> low = to.low_address(address);
   if (!low) return std::nullopt;
-  const VirtualRegister mask =
-      to.is_again() ? to.code().b32("mov.b32", {scratch_bytes - 1}) : to.word(HiddenSlot::Kind::zero);
-  const VirtualRegister own = to.thread_offset(bytes, scratch_bytes);
-  return sum(to, *low, mask, own, to.long_word(HiddenSlot::Kind::scratch));
+  const AddressRoot root = to.roots().of_address(to.site_index(), address);
+  if (root.kind == AddressRoot::Kind::parameter) {
+    const std::uint32_t at = offset_of(*to.kernel().function, root);
+    low = to.code().b32("sub.u32", {*low, to.word(Kind::allocation_begin, at)});
+  }
+  const VirtualRegister mask = to.word(to.is_again() ? Kind::scratch_mask : Kind::zero);
+  const VirtualRegister own = to.thread_offset(bytes, least_scratch_bytes);
+  return sum(to, *low, mask, own, to.long_word(Kind::scratch));
 }
 
 }  // namespace lynxpp::ptx

@@ -13,16 +13,15 @@ struct RegionAddress {
   std::string note;
 };
 
-/// Computes the address of an added access to the allocation that the site's address operand points into
-/// (memory_regions.h): in another part of it at the same offset, or in the form `harmless` at
-/// Additions::lane_offset(). Uses the scratch buffer, and says so, if the object is unknown. `bytes` is the
-/// access's size; `is_store`: the access repeats a store, at other lines than a load. nullopt if
-/// Additions::low_address() has no result.
-std::optional<RegionAddress> region_address(Additions& to, const Operand& address, std::uint32_t bytes,
-                                            bool is_store);
+/// Computes the address of an added load from the allocation, or the module's variable, that the site's
+/// address operand points into (memory_regions.h): in another part of it at the same offset, or in the form
+/// `harmless` at Additions::lane_offset(). Uses the scratch buffer, and says so, if the object is unknown or a
+/// small or unaligned variable. `bytes` is the access's size. nullopt if Additions::low_address() has no result.
+std::optional<RegionAddress> region_address(Additions& to, const Operand& address, std::uint32_t bytes);
 
-/// The same in the scratch buffer; in the form `harmless` at an address that no other thread uses, except
-/// modulo the buffer's size.
+/// Computes the address of an added access in the scratch buffer: at the same offset from the allocation's
+/// begin, or with the same low bits if that is unknown; in the form `harmless` at an address that no other
+/// thread uses, except modulo `least_scratch_bytes`. nullopt as above.
 std::optional<VirtualRegister> scratch_address(Additions& to, const Operand& address, std::uint32_t bytes);
 
 }  // namespace lynxpp::ptx

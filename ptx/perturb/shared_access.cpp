@@ -1,17 +1,27 @@
 // Shared accesses. `again` loads from the same address, so from the same banks; a store is repeated as a
 // load, because another thread may have written in between. `harmless` loads from consecutive addresses,
-// without conflicts, in a shared array of the kernel. The loads are volatile: nothing else keeps them, so no
-// lane waits for their results.
+// without conflicts, in a shared array of the kernel. The program's load waits for the added one, in both
+// forms (dependence.h):
 //
-//   st.shared.f32 [%r4], %f1;   ▶   ld.volatile.shared.b32 %lynxpp_r0, [%r4];
-//                                   st.shared.f32 [%r4], %f1;
+//   ld.shared.f32 %f1, [%r4];     ▶   ld.shared.b32 result, [%r4];
+//                                     and.b32 none, result, zero;  xor.b32 after, %r4, none;
+//                                     ld.shared.f32 %f1, [after];
+//   ld.shared.f32 %f2, [%r4+4];   ▶   ld.shared.b32 result2, [%r4+4];  xor.b32 sink, sink, result2;
+//                                     ld.shared.f32 %f2, [after+4];
+// Loads of one basic block from one register wait once, so that the assembler can combine them, and the added
+// ones, into wider loads as it does in the original. Nothing waits for an added load that repeats a store; it
+// is volatile, which keeps it, as are all of the form `harmless`, which have one address.
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/shared_addresses.h"
+#include "ptx/perturb/dependence.h"
 #include "ptx/perturb/operation_code.h"
 
 namespace lynxpp::ptx {
@@ -52,7 +62,7 @@ class SharedAccess : public OperationCode {
     return CodeAddress{own_address(to, access.bytes), 0};
   }
 
-  static Outcome add_load(Additions& to, const MemoryAccess& access, const CodeAddress& address) {
+  Outcome add_load(Additions& to, const MemoryAccess& access, const CodeAddress& address) {
     const Instruction& site = to.site();
     const std::uint32_t elements = site.traits.vector;
     const std::uint32_t bytes = access.bytes / elements;
@@ -60,10 +70,27 @@ class SharedAccess : public OperationCode {
     if (!results) return left_out("its size is unknown");
     const std::size_t count = results->size();
     const std::string vector = count == 1 ? "" : ".v" + std::to_string(count);
+    const bool waits = !access.writes && size_of(to.type_of(access.address->elements[0])) == 4;
     to.code().emit_if(to.guard(),
-                      "ld.volatile.shared" + vector + ".b" + std::to_string(8 * access.bytes / count),
+                      (waits && to.is_again() ? "ld.shared" : "ld.volatile.shared") + vector + ".b" +
+                          std::to_string(8 * access.bytes / count),
                       {vector_of(*results), address});
+    if (waits) wait(to, *access.address, *results);
     return {true, access.writes ? "a load of the same banks" : ""};
+  }
+
+  /// Makes the site wait, or, if an earlier one of its block with the same register does, use its copy.
+  void wait(Additions& to, const Operand& address, const std::vector<VirtualRegister>& results) {
+    const std::uint32_t site = to.site_index();
+    const RegisterId base = to.analyses().registers().find(address.elements[0].name, site);
+    const ValueId value = to.analyses().ssa().read_of(site, base);
+    const auto [known, is_new] = copies_.try_emplace({to.analyses().graph().block_of[site], value});
+    if (is_new) {
+      known->second = *wait_at_address(to, address, results);
+    } else {
+      to.replace(address, CodeAddress{known->second, address.offset});
+      to.keep(results);
+    }
   }
 
   /// An added load of a matrix is not volatile: the sink keeps it, and an unknown 0 in its address.
@@ -86,7 +113,8 @@ class SharedAccess : public OperationCode {
     const std::string opcode = is_load ? std::string(site.opcode) : "ld" + std::string(site.opcode.substr(2));
     const CodeList list{CodeList::Kind::vector, {results->begin(), results->end()}};
     code.emit_if(to.guard(), opcode, {list, CodeAddress{at, 0}});
-    to.keep(*results);
+    if (!is_load || !wait_at_address(to, *memory_accesses(site).access[0].address, *results))
+      to.keep(*results);
     return {true, is_load ? "" : "a load of the same banks"};
   }
 
@@ -144,6 +172,7 @@ class SharedAccess : public OperationCode {
   }
 
   std::map<std::uint32_t, VirtualRegister> own_;
+  std::map<std::pair<std::uint32_t, ValueId>, VirtualRegister> copies_;  ///< of addresses, by block and value
 };
 
 }  // namespace

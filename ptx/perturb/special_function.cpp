@@ -1,16 +1,31 @@
-// Approximations by the special function unit, and divisions and roots that are computed from them. `again`
-// repeats the operation; an unknown 0 in its operand keeps the assembler from using the program's result.
-// `harmless` only reads the operand.
+// Approximations by the special function unit, conversions by it, and divisions and roots that are computed
+// from approximations. `again` repeats the operation, and the program's waits for it; `harmless` only makes
+// the program's operation wait for the copy of an operand (dependence.h).
 //
-//   ex2.approx.f32 %f2, %f1;   ▶   xor.b32 copy, %f1, zero;  ex2.approx.f32 result, copy;
-//                                  xor.b32 sink, sink, result;
-//                                  ex2.approx.f32 %f2, %f1;
-#include <string>
+//   ex2.approx.f32 %f2, %f1;   ▶   ex2.approx.f32 result, %f1;
+//                                  and.b32 none, result, zero;  xor.b32 after, %f1, none;
+//                                  ex2.approx.f32 %f2, after;
+#include <algorithm>
+#include <array>
+#include <string_view>
 
+#include "ptx/perturb/dependence.h"
 #include "ptx/perturb/operation_code.h"
 
 namespace lynxpp::ptx {
 namespace {
+
+/// Conversions between integers and single precision, and to integral values. Those of double precision
+/// belong to fp64, and those of half precision take other pipes.
+bool converts(const Instruction& instruction) {
+  const DataType from = instruction.traits.type, to = instruction.traits.first_type;
+  if (instruction.op() != Op::cvt || size_of(from) < 4 || size_of(to) < 4) return false;
+  if (from == DataType::f64 || to == DataType::f64) return false;
+  const bool is_integral =
+      std::ranges::any_of(std::to_array({".rni", ".rzi", ".rmi", ".rpi"}),
+                          [&](auto mode) { return instruction.opcode.find(mode) != std::string_view::npos; });
+  return (from == DataType::f32) != (to == DataType::f32) || (from == DataType::f32 && is_integral);
+}
 
 class SpecialFunction : public OperationCode {
  public:
@@ -25,27 +40,12 @@ class SpecialFunction : public OperationCode {
       case Op::sqrt:
       case Op::rsqrt:
       case Op::div: return instruction.traits.is_floating;
-      default: return false;
+      default: return converts(instruction);
     }
   }
 
   Outcome add(Additions& to) override {
-    const Instruction& site = to.site();
-    const Operand& source = site.operands.back();
-    const std::uint32_t bytes = size_of(site.traits.type);
-    if (bytes != 4 || size_of(to.type_of(source)) != 4) return left_out("not of a register of 32 bits");
-    const VirtualRegister copy = to.code().b32("xor.b32", {to.text(source), to.word(HiddenSlot::Kind::zero)});
-    if (!to.is_again()) {
-      to.keep({copy});
-      return {};
-    }
-    const VirtualRegister result = to.code().fresh(RegisterType::b32);
-    std::vector<CodeOperand> operands{result};
-    for (std::size_t i = 1; i + 1 < site.operands.size(); ++i)
-      operands.emplace_back(to.text(site.operands[i]));
-    operands.emplace_back(copy);
-    to.code().emit_if(to.guard(), std::string(site.opcode), std::move(operands));
-    to.keep({result});
+    if (size_of(to.site().traits.type) < 4 || !repeat_and_wait(to)) return left_out("not of 4 or 8 bytes");
     return {};
   }
 };

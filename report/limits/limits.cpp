@@ -38,6 +38,9 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// Returns "38 %".
+std::string rounded(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+
 /// The trials of one kernel and shape: the original's and those of its variants.
 using Group = std::vector<const TrialRecord*>;
 
@@ -86,6 +89,12 @@ class Computation {
       times.push_back(each->ms);
       if (each == &native_) continue;
       const PerturbationText text = parse(each->perturbation);
+      if (text.operation == "copy" && !each->ms.empty()) copy_ = each;
+      if (text.operation == "lanes") lanes_ = each->counts;
+      if (text.operation == "waits") waits_ = each->counts;
+      if (text.operation.ends_with("-registers") && !each->ms.empty()) register_settings_.push_back(each);
+      if (!each->results.empty() && !each->ms.empty()) remedies_.push_back(each);
+      if (!is_tried_class(text.operation)) continue;
       if (std::ranges::count(order_, text.operation) == 0) order_.push_back(text.operation);
       Pair& pair = classes_[text.operation][text.lines];
       (text.form == "harmless" ? pair.harmless : pair.again) = each;
@@ -110,11 +119,45 @@ class Computation {
       Limit& limit = kernel.limits.emplace_back(limit_of(operation, *gain, whole->second));
       limit.lines = lines_of(operation, pairs);
     }
-    std::ranges::stable_sort(kernel.limits, std::greater<>(),
-                             [](const Limit& limit) { return limit.gain.at_most; });
+    if (copy_ != nullptr) add_derived(kernel);
+    std::ranges::stable_sort(kernel.limits, std::greater<>(), [](const Limit& limit) {
+      return limit.operation == "waiting" ? 0 : limit.gain.at_most;  // a rest: last
+    });
+    add_sums_of_lines(kernel);
+    for (const TrialRecord* const each : remedies_) add_remedy(*each, kernel);
   }
 
  private:
+  void add_remedy(const TrialRecord& trial, KernelLimits& kernel) const {
+    constexpr std::pair<std::string_view, std::string_view> predictions[] = {
+        {"more-registers", "waiting"},
+        {"fewer-registers", "occupancy"},
+        {"read-only-loads", "global-access"}};
+    Remedy remedy;
+    remedy.operation = parse(trial.perturbation).operation;
+    remedy.results = trial.results;
+    const auto gain = models::limits::gain_of({native_.ms, baseline(), trial.ms}, noise_);
+    if (!gain) return;
+    remedy.gain = *gain;
+    for (const auto& [operation, limit] : predictions) {
+      const auto known = std::ranges::find(kernel.limits, limit, &Limit::operation);
+      if (operation != remedy.operation || known == kernel.limits.end()) continue;
+      remedy.predicted_by = limit;
+      remedy.predicted = known->gain;
+    }
+    kernel.remedies.push_back(std::move(remedy));
+  }
+
+  /// True for classes of operations and occupancy, which have a limit of their own.
+  static bool is_tried_class(const std::string& operation) {
+    constexpr std::string_view others[] = {"copy",           "lanes",           "waits",
+                                           "more-registers", "fewer-registers", "read-only-loads"};
+    return std::ranges::count(others, operation) == 0;
+  }
+
+  /// Times without any change except that the driver compiled the kernel, if they are known.
+  const std::vector<double>& baseline() const { return copy_ != nullptr ? copy_->ms : native_.ms; }
+
   static bool has_harmless(const std::string& operation) { return operation != "occupancy"; }
 
   /// Classes whose cost depends on which addresses they access.
@@ -127,8 +170,119 @@ class Computation {
     if (has_harmless(operation) && pair.harmless->ms.empty()) return std::nullopt;
     // The harmless form of an access is an access, too; that of other operations is only what else is added.
     const bool is_compared = has_harmless(operation) && !has_pattern(operation);
-    return models::limits::gain_of({native_.ms, pair.again->ms, is_compared ? pair.harmless->ms : native_.ms},
+    return models::limits::gain_of({native_.ms, pair.again->ms, is_compared ? pair.harmless->ms : baseline()},
                                    noise_);
+  }
+
+  std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
+    if (operation != "global-access") return std::nullopt;
+    return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
+  }
+
+  /// Adds limits that follow from those of all classes.
+  void add_derived(KernelLimits& kernel) const {
+    for (const TrialRecord* const each : register_settings_) {
+      if (const auto gain = models::limits::gain_of({native_.ms, copy_->ms, each->ms}, noise_)) {
+        Limit limit;
+        limit.gain = *gain;
+        limit.operation = parse(each->perturbation).operation;
+        limit.registers = {each->registers};
+        kernel.limits.push_back(std::move(limit));
+      }
+    }
+    const Limit* greatest = nullptr;
+    for (const Limit& each : kernel.limits) {
+      const bool is_greater = greatest == nullptr || each.gain.at_most > greatest->gain.at_most;
+      if (is_class(each) && is_greater) greatest = &each;
+    }
+    if (greatest == nullptr) return;
+    Limit waiting;
+    waiting.operation = "waiting";
+    waiting.gain = {1 - greatest->gain.at_most, 1 - greatest->gain.high, 1 - greatest->gain.low};
+    const auto traffic = std::ranges::find(kernel.limits, "global-access", &Limit::operation);
+    const Gain explained = traffic != kernel.limits.end() ? traffic->gain : Gain{0, 0, 0};
+    for (Limit& each : kernel.limits) bound_by_waits(each, explained);
+    add_divergence(kernel);
+    kernel.limits.push_back(std::move(waiting));
+  }
+
+  static bool is_class(const Limit& limit) {
+    return limit.operation != "occupancy" && limit.operation != "divergence" &&
+           is_tried_class(limit.operation);
+  }
+
+  static const TrialRecord::Count* find(const std::vector<TrialRecord::Count>& counts,
+                                        const std::string& operation) {
+    const auto found = std::ranges::find(counts, operation, &TrialRecord::Count::operation);
+    return found != counts.end() && found->of != 0 ? &*found : nullptr;
+  }
+
+  /// Repeating a barrier does not show how long warps wait for others at it, but clocks do. That time is
+  /// gained at most, as far as the traffic of global memory does not explain it: all warps share that, while
+  /// other classes may be expensive only in the warps that the others wait for.
+  void bound_by_waits(Limit& limit, const Gain& traffic) const {
+    const TrialRecord::Count* const waits = find(waits_, limit.operation);
+    if (waits == nullptr) return;
+    const double share = std::min(1.0, static_cast<double>(waits->count) / static_cast<double>(waits->of));
+    limit.notes.push_back("by the clocks, threads wait for " + rounded(share) + " of their time");
+    const double bound = std::min(share, 1 - traffic.at_most);
+    if (bound <= limit.gain.at_most) return;
+    limit.gain = {bound, std::min(share, 1 - traffic.high), std::min(share, 1 - traffic.low)};
+  }
+
+  /// Lanes that are idle cost their share of each class, and of the time that no class explains.
+  void add_divergence(KernelLimits& kernel) const {
+    const TrialRecord::Count* const all = find(lanes_, "fetch");
+    if (all == nullptr) return;
+    const auto idle = [](const TrialRecord::Count& lanes) {
+      return std::max(0.0, 1 - static_cast<double>(lanes.count) / static_cast<double>(lanes.of));
+    };
+    Gain gain{0, 0, 0};
+    double explained = 0, surely_explained = 0, perhaps_explained = 0;
+    for (const Limit& each : kernel.limits) {
+      const TrialRecord::Count* const lanes = find(lanes_, each.operation);
+      if (!is_class(each) || lanes == nullptr) continue;
+      gain.at_most += each.gain.at_most * idle(*lanes);
+      gain.low += each.gain.low * idle(*lanes);
+      gain.high += each.gain.high * idle(*lanes);
+      explained += each.gain.at_most;
+      surely_explained += each.gain.low;
+      perhaps_explained += each.gain.high;
+    }
+    gain.at_most += std::max(0.0, 1 - explained) * idle(*all);
+    gain.low += std::max(0.0, 1 - perhaps_explained) * idle(*all);
+    gain.high += std::max(0.0, 1 - surely_explained) * idle(*all);
+    Limit limit;
+    limit.operation = "divergence";
+    limit.gain.at_most = std::min(1.0, gain.at_most);
+    limit.gain.low = std::min(limit.gain.at_most, gain.low);
+    limit.gain.high = std::clamp(gain.high, limit.gain.at_most, 1.0);
+    limit.notes.push_back(rounded(idle(*all)) + " of the lanes that instructions are issued for are idle");
+    const auto branches = classes_.find("branch");
+    if (branches != classes_.end() && branches->second.begin()->second.again != nullptr)
+      limit.locations = locations_of(*branches->second.begin()->second.again);
+    kernel.limits.push_back(std::move(limit));
+  }
+
+  /// Sums the gains of the lines that classes were narrowed down to.
+  static void add_sums_of_lines(KernelLimits& kernel) {
+    const auto add = [&](const LimitLocation& location, const Limit& limit, double at_most) {
+      const auto known = std::ranges::find_if(
+          kernel.lines, [&](const LineSum& each) { return each.location.text() == location.text(); });
+      LineSum& sum = known != kernel.lines.end() ? *known : kernel.lines.emplace_back();
+      sum.location = {location.file, location.line, location.ptx_line, {}};
+      sum.at_most = std::min(1.0, sum.at_most + at_most);
+      sum.operations.push_back(limit.operation);
+    };
+    for (const Limit& limit : kernel.limits) {
+      if (!is_class(limit) || verdict_of(limit.gain) != Verdict::limited) continue;
+      if (limit.lines.empty() && limit.locations.size() == 1)
+        add(limit.locations[0], limit, limit.gain.at_most);
+      for (const LineLimit& line : limit.lines) {
+        if (line.locations.size() == 1) add(line.locations[0], limit, line.gain.at_most);
+      }
+    }
+    std::ranges::stable_sort(kernel.lines, std::greater<>(), &LineSum::at_most);
   }
 
   std::optional<Gain> pattern_of(const std::string& operation, const Pair& pair) const {
@@ -161,7 +315,12 @@ class Computation {
   }
 
   Limit limit_of(const std::string& operation, const Gain& gain, const Pair& pair) const {
-    Limit limit{{gain, pattern_of(operation, pair)}, operation, locations_of(*pair.again), {}, {}, {}, {}};
+    Limit limit;
+    limit.gain = gain;
+    limit.pattern = pattern_of(operation, pair);
+    limit.reuse = reuse_of(operation, pair);
+    limit.operation = operation;
+    limit.locations = locations_of(*pair.again);
     limit.left_out = notes_of(pair.again->sites, true);
     for (const TrialRecord* const each : {pair.again, pair.harmless}) {
       if (each != nullptr && each->registers != native_.registers && each->registers != 0)
@@ -196,7 +355,8 @@ class Computation {
       });
       if (!has_smaller)
         smallest.push_back(
-            {{gain, pattern_of(operation, pairs.at(lines))}, locations_of(*pairs.at(lines).again)});
+            {{gain, pattern_of(operation, pairs.at(lines)), reuse_of(operation, pairs.at(lines))},
+             locations_of(*pairs.at(lines).again)});
     }
     std::ranges::stable_sort(smallest, std::greater<>(),
                              [](const LineLimit& line) { return line.gain.at_most; });
@@ -227,6 +387,9 @@ class Computation {
   }
 
   const TrialRecord& native_;
+  const TrialRecord* copy_ = nullptr;  ///< null: not tried
+  std::vector<TrialRecord::Count> lanes_, waits_;
+  std::vector<const TrialRecord*> register_settings_, remedies_;
   std::map<std::string, Pairs> classes_;
   std::vector<std::string> order_;  ///< operations in order of appearance
   std::optional<double> noise_;

@@ -30,10 +30,12 @@ struct LimitLocation {
   bool operator==(const LimitLocation&) const = default;
 };
 
-/// The gain at most of changing a class of operations.
+/// The gain at most of changing a class of operations, as a share of the kernel's time.
 struct Gains {
   Gain gain;                    ///< if the operations go
   std::optional<Gain> pattern;  ///< of memory accesses and atomics: if their pattern becomes harmless
+  /// Of global accesses: if values come from registers or shared memory, while the traffic stays.
+  std::optional<Gain> reuse = {};
 
   /// The gain of the remedies of findings, which change patterns where operations have one.
   const Gain& of_remedy() const { return pattern ? *pattern : gain; }
@@ -53,7 +55,10 @@ enum class Verdict {
 inline constexpr double least_gain = 0.03;
 Verdict verdict_of(const Gain& gain);
 
-/// A class of operations of a kernel that was tried.
+/// A limit of a kernel: a class of operations that was tried, or
+///   waiting       time that the most expensive class does not explain
+///   divergence    idle lanes: the costs of the classes, each times the share of its lanes that are idle
+///   more-registers, fewer-registers   what another limit of registers gains, measured
 struct Limit : Gains {
   std::string operation;                 ///< "shared-access"
   std::vector<LimitLocation> locations;  ///< of all its instructions
@@ -67,6 +72,22 @@ struct Limit : Gains {
 struct Untried {
   std::string operation;
   std::string reason;
+};
+
+/// A source line that several classes of operations appear in.
+struct LineSum {
+  LimitLocation location;               ///< without opcodes
+  double at_most = 0;                   ///< the sum of their gains, up to 1
+  std::vector<std::string> operations;  ///< most expensive first
+};
+
+/// A change of the program that keeps its results and was tried (`--try`).
+struct Remedy {
+  std::string operation;          ///< "more-registers", "fewer-registers", "read-only-loads", or "occupancy"
+  Gain gain;                      ///< measured, or modelled
+  std::string predicted_by;       ///< the limit that predicts it
+  std::optional<Gain> predicted;  ///< nullopt: nothing does
+  std::string results;            ///< TrialRecord::results
 };
 
 /// The trials of a kernel's launches with one shape.
@@ -85,8 +106,10 @@ struct KernelLimits {
   double share = 0;                ///< of the time of all kernels and shapes
   std::uint64_t registers = 0;     ///< per thread; 0: unknown
   std::uint64_t blocks_per_sm = 0;
-  std::vector<Limit> limits;  ///< by decreasing gain
+  std::vector<Limit> limits;   ///< by decreasing gain, then `waiting`
+  std::vector<LineSum> lines;  ///< that a class was narrowed down to, by decreasing gain
   std::vector<Untried> untried;
+  std::vector<Remedy> remedies;  ///< in the order of the records
   /// Blocks in waves over the multiprocessors; nullopt: unknown.
   struct Waves {
     std::uint64_t blocks = 0;

@@ -1,5 +1,6 @@
 // Limits as JSON (docs/schema/limits.schema.json).
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "report/limits/limits.h"
 #include "support/text.h"
@@ -40,6 +41,11 @@ Json json_of(const Limit& limit) {
     object["pattern"] = Json::object();
     add(object["pattern"], *limit.pattern);
   }
+  object["reuse"] = nullptr;
+  if (limit.reuse) {
+    object["reuse"] = Json::object();
+    add(object["reuse"], *limit.reuse);
+  }
   object["verdict"] = name_of(verdict_of(limit.gain));
   object["advice"] = advice_on(limit.operation);
   object["locations"] = json_of(limit.locations);
@@ -47,6 +53,12 @@ Json json_of(const Limit& limit) {
   for (const LineLimit& each : limit.lines) {
     Json line = Json::object();
     add(line, each.gain);
+    for (const auto& [name, gain] : {std::pair("pattern", &each.pattern), std::pair("reuse", &each.reuse)}) {
+      line[name] = nullptr;
+      if (!*gain) continue;
+      line[name] = Json::object();
+      add(line[name], **gain);
+    }
     line["locations"] = json_of(each.locations);
     object["lines"].push_back(std::move(line));
   }
@@ -73,11 +85,32 @@ Json json_of(const KernelLimits& kernel) {
               {"registers", kernel.registers},
               {"blocks_per_sm", kernel.blocks_per_sm},
               {"limits", Json::array()},
+              {"lines", Json::array()},
               {"untried", Json::array()},
+              {"remedies", Json::array()},
               {"waves", nullptr}};
   for (const Limit& each : kernel.limits) object["limits"].push_back(json_of(each));
+  for (const LineSum& each : kernel.lines) {
+    object["lines"].push_back({{"file", each.location.file},
+                               {"line", each.location.line},
+                               {"ptx_line", each.location.ptx_line},
+                               {"at_most", each.at_most},
+                               {"operations", each.operations}});
+  }
   for (const Untried& each : kernel.untried)
     object["untried"].push_back({{"operation", each.operation}, {"reason", each.reason}});
+  for (const Remedy& each : kernel.remedies) {
+    Json remedy{{"operation", each.operation}};
+    add(remedy["gain"], each.gain);
+    remedy["predicted_by"] = each.predicted_by;
+    remedy["predicted"] = nullptr;
+    if (each.predicted) {
+      remedy["predicted"] = Json::object();
+      add(remedy["predicted"], *each.predicted);
+    }
+    remedy["results"] = each.results;
+    object["remedies"].push_back(std::move(remedy));
+  }
   if (kernel.waves) {
     object["waves"] = {{"blocks", kernel.waves->blocks},
                        {"multiprocessors", kernel.waves->multiprocessors},

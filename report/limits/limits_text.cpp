@@ -50,6 +50,14 @@ constexpr Advice advice_table[] = {
      "index local arrays by constants (unroll the loop) so that they stay in registers, or keep them in "
      "shared "
      "memory"},
+    {"waiting",
+     "let each thread do more independent work (several elements, loads long before their use), keep more "
+     "warps resident, and launch fewer and longer blocks; look for spilled registers"},
+    {"divergence",
+     "give the lanes of a warp equal work: sort or compact the elements, or let lanes fetch work when they "
+     "are done"},
+    {"more-registers", "relax the blocks of __launch_bounds__, or --maxrregcount"},
+    {"fewer-registers", "limit registers with __launch_bounds__ so that more blocks are resident"},
     {"occupancy",
      "use fewer registers or less shared memory per block so that more blocks are resident, or let each "
      "thread do more independent work"},
@@ -153,6 +161,38 @@ std::string not_limited_text(const KernelLimits& kernel) {
   return joined(texts, ", ");
 }
 
+/// Returns "a.cu:12 74 % (fp32, integer)" for the lines at which several classes have a cost.
+std::string lines_text(const KernelLimits& kernel) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> texts;
+  for (const LineSum& each : kernel.lines) {
+    if (each.operations.size() > 1 && texts.size() < most)
+      texts.push_back(each.location.text() + " " + share_text(each.at_most) + " (" +
+                      joined(each.operations, ", ") + ")");
+  }
+  return joined(texts, ", ");
+}
+
+std::string_view summary_of_remedy(std::string_view operation) {
+  if (operation == "more-registers") return "no limit of registers";
+  if (operation == "fewer-registers") return "registers for one more block per multiprocessor";
+  if (operation == "read-only-loads") return "loads by ld.global.nc (const __restrict__ or __ldg)";
+  return "one block fewer per multiprocessor (more dynamic shared memory)";
+}
+
+std::string remedy_text(const Remedy& remedy) {
+  std::string text = "Tried " + std::string(summary_of_remedy(remedy.operation)) + ": ";
+  if (verdict_of(remedy.gain) == Verdict::not_limited) {
+    text += "gains nothing";
+  } else {
+    text += "gains " + share_text(remedy.gain.at_most) + " (" + interval_text(remedy.gain) + ")";
+  }
+  if (remedy.predicted)
+    text += "; at most " + share_text(remedy.predicted->at_most) + " predicted by " + remedy.predicted_by;
+  const bool is_compared = !remedy.results.starts_with("not compared");
+  return text + "; " + (is_compared ? "results are " : "results ") + remedy.results + ".";
+}
+
 /// Groups the classes by reason, in order of appearance.
 std::vector<std::string> untried_texts(const KernelLimits& kernel) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
@@ -169,6 +209,8 @@ std::vector<std::string> untried_texts(const KernelLimits& kernel) {
 /// Lines below the table, without the advice.
 std::vector<std::string> remarks(const KernelLimits& kernel) {
   std::vector<std::string> lines;
+  if (const std::string text = lines_text(kernel); !text.empty())
+    lines.push_back("All classes of a line, gain at most: " + text + ".");
   if (const std::string text = not_limited_text(kernel); !text.empty())
     lines.push_back("Not limited by, gain at most: " + text + ".");
   for (const std::string& each : untried_texts(kernel)) lines.push_back("Not tried: " + each + ".");
@@ -179,6 +221,9 @@ std::vector<std::string> remarks(const KernelLimits& kernel) {
     for (const std::string& note : each.notes)
       lines.push_back("Note on " + each.operation + ": " + note + ".");
   }
+  for (const Remedy& each : kernel.remedies) lines.push_back(remedy_text(each));
+  if (!kernel.remedies.empty())
+    lines.push_back("Not tried: padding of arrays, other blocks, grids, layouts and algorithms.");
   std::vector<std::string> registers;
   for (const Limit& each : kernel.limits) {
     if (!each.registers.empty())
@@ -198,19 +243,24 @@ std::string title_of(const KernelLimits& kernel, std::size_t width) {
 
 std::string table_text(const std::vector<const Limit*>& limits, bool is_modelled) {
   TextColumn most{{"gain at", "most"}, {}}, interval{{"95 %", "interval"}, {}},
-      pattern{{"by another", "pattern"}, {}}, operation{{"limited by"}, {}, false},
-      where{{"where"}, {}, false};
+      pattern{{"by another", "pattern"}, {}}, reuse{{"by", "reuse"}, {}},
+      operation{{"limited by"}, {}, false}, where{{"where"}, {}, false};
   for (const Limit* const each : limits) {
     most.cells.push_back(share_text(each->gain.at_most));
     interval.cells.push_back(interval_text(each->gain));
     pattern.cells.push_back(each->pattern ? share_text(each->pattern->at_most) : "");
+    reuse.cells.push_back(each->reuse ? share_text(each->reuse->at_most) : "");
     operation.cells.push_back(each->operation +
                               (verdict_of(each->gain) == Verdict::unclear ? " (unclear)" : ""));
     where.cells.push_back(printable(where_of(*each)));
   }
-  if (is_modelled)
-    return render_columns({most, pattern, operation, where}, 2);  // the modelled clock is exact
-  return render_columns({most, interval, pattern, operation, where}, 2);
+  std::vector<TextColumn> columns{most};
+  if (!is_modelled) columns.push_back(interval);  // the modelled clock is exact
+  columns.push_back(pattern);
+  if (std::ranges::any_of(limits, [](const Limit* each) { return each->reuse.has_value(); }))
+    columns.push_back(reuse);
+  columns.insert(columns.end(), {operation, where});
+  return render_columns(columns, 2);
 }
 
 // ---------------------------------------------------------------- page
@@ -250,13 +300,16 @@ std::string bars_of(const KernelLimits& kernel) {
 
 std::string rows_of(const KernelLimits& kernel) {
   std::string html =
-      "<table><tr><th>gain at most</th><th>95 % interval</th><th class=\"text\">operations</th>"
+      "<table><tr><th>gain at most</th><th>95 % interval</th><th>by another pattern</th><th>by reuse</th>"
+      "<th class=\"text\">operations</th>"
       "<th class=\"text\">where</th><th class=\"text\">try</th></tr>\n";
   for (const Limit& each : kernel.limits) {
     const bool is_limited = verdict_of(each.gain) != Verdict::not_limited;
+    const auto share = [](const std::optional<Gain>& gain) { return gain ? share_text(gain->at_most) : ""; };
     html += "<tr><td>" + percent_text(each.gain.at_most) + "</td><td>" + interval_text(each.gain) +
-            "</td><td class=\"text\">" + escaped(each.operation) + "</td><td class=\"text\">" +
-            escaped(where_of(each)) + "</td><td class=\"text\">" +
+            "</td><td>" + share(each.pattern) + "</td><td>" + share(each.reuse) + "</td><td class=\"text\">" +
+            escaped(each.operation) + "</td><td class=\"text\">" + escaped(where_of(each)) +
+            "</td><td class=\"text\">" +
             escaped(is_limited ? advice_on(each.operation) : "not limited by them") + "</td></tr>\n";
   }
   return html + "</table>\n";

@@ -4,7 +4,7 @@
 usage: limits_pairs.py prepare --build build/release --out build/limits-package
        limits_pairs.py measure FOLDER_OR_ARCHIVE [--out FOLDER] [--device cuda|cpu] [--gpus N] [--budget SECONDS] [--resume]
                [--only PAIR,PAIR…]
-       limits_pairs.py summary FOLDER
+       limits_pairs.py summary FOLDER [--table FILE] [--build FOLDER]
 
 `prepare` writes FOLDER/package.tar.gz with the command, its libraries, the pairs and the CUDA runtime, and copies this
 script to FOLDER; it needs the targets lynxpp_cli, lynxpp_preload, lynxpp_engine_so and limits_pairs. Then
@@ -13,12 +13,13 @@ compiler. `measure` also takes a build folder. For each pair it measures
 
 - the true gain, 1 - mended / slow: launches of both kernels in turn, native, between events, before and after
   everything else; medians;
-- the prediction of `lynxpp limits` for the slow kernel: the pair's class of operations, its most expensive line,
-  and the class with the greatest gain; for pairs of launch shapes, the idle share of the waves;
+- the prediction of `lynxpp limits` for the slow kernel: the figure for the kind of mending that the table of pairs
+  declares (MENDINGS), of the pair's classes of operations; its most expensive line, and the class with the greatest gain;
 - the estimate of `lynxpp record`: the greatest one among the findings about the same class.
 
 After each pair it rewrites OUT/limits_pairs.csv and OUT/limits_pairs.md (tables and summary); the answers of the
-command are in OUT/answers. A pair that fails does not stop the others. On the cpu device, time is modelled and
+command are in OUT/answers. A pair that fails does not stop the others. `summary` reads these answers again with
+another table of pairs, and with --build lets `lynxpp limits` of a build folder read the times again. On the cpu device, time is modelled and
 sizes are small: that tests the machinery, not the predictions. Exit status: 0, 1 if a pair failed, 3 without a GPU.
 """
 import argparse
@@ -46,30 +47,52 @@ from common import LIBRARY_FOLDERS, Build, Findings, TestFailure, gpu  # noqa: E
 from cumapz import shown, spearman  # noqa: E402
 
 OPERATIONS = {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64", "integer", "special-function",
-              "tensor", "fetch", "local-memory", "occupancy", "launch"}  # launch: grid size and tail, which have no trials
+              "tensor", "fetch", "local-memory", "occupancy", "registers", "divergence", "arithmetic",
+              "launch"}  # launch: grid size and tail, which have no trials
+ARITHMETIC = ("fp32", "fp64", "integer", "special-function", "fetch")  # "arithmetic" in the table: expressions that become cheaper
+# The kinds of mending, and the figures of `lynxpp limits` that promise it, a function of the limits by operation and the classes.
+MENDINGS = {
+    # The operations go, or become fewer and cheaper: "gain at most" of the classes.
+    "removed": lambda limits, classes: total(limits, classes, lambda limit: limit["at_most"]),
+    # Other addresses of the same operations: "by another pattern".
+    "pattern": lambda limits, classes: total(limits, classes, lambda limit: (limit["pattern"] or limit)["at_most"]),
+    # Values come from registers or shared memory: "by reuse".
+    "reuse": lambda limits, classes: total(limits, classes, lambda limit: (limit.get("reuse") or limit)["at_most"]),
+    # A thread has more independent work, so that it waits less: "gain at most", and "waiting".
+    "independent": lambda limits, classes: total(limits, [*classes, "waiting"], lambda limit: limit["at_most"]),
+    # The lanes of a warp get equal work: "divergence".
+    "divergence": lambda limits, classes: total(limits, ["divergence"], lambda limit: limit["at_most"]),
+    # Another limit of registers, whose gain is measured.
+    "registers": lambda limits, classes: max((limits[each]["at_most"] for each in ("more-registers", "fewer-registers") if each in limits),
+                                             default=None),
+    # More blocks are resident: "occupancy".
+    "occupancy": lambda limits, classes: total(limits, ["occupancy"], lambda limit: limit["at_most"]),
+    "launch": None,  # another grid: the idle share of the waves
+}
 # The class of operations that a rule of `lynxpp record` is about.
 CLASS_OF_RULE = {"uncoalesced access": "global-access", "scattered access": "global-access", "bank conflicts": "shared-access",
                  "scattered bank conflicts": "shared-access", "shared atomics on one word": "atomic", "contended atomics": "atomic",
-                 "divergent branch": "branch", "uneven loop": "branch", "idle lanes": "branch", "uneven warps": "branch",
+                 "divergent branch": "divergence", "uneven loop": "divergence", "idle lanes": "divergence", "uneven warps": "divergence",
                  "partial warps": "launch", "small blocks": "launch", "small grid": "launch", "tail of the grid": "launch",
                  "uneven blocks": "launch", "uneven multiprocessors": "launch", "local memory": "local-memory", "low occupancy": "occupancy"}
 TIMED = {"cuda": 40, "cpu": 1}       # launches of each kernel of a pair, before and after the trials
 TRIALS = {"cuda": 140, "cpu": 40}    # launches for `lynxpp limits`: its usual 60 for classes and 60 for lines
 RECORDED = 3                         # launches for `lynxpp record`
 MOST_SECONDS = 150                   # of one command
-MOST_RECORDS = 1 << 20               # bytes of a file of trials that is kept
+MOST_RECORDS = 4 << 20               # bytes of a file of trials that is kept
 NO_GAIN, WORTHWHILE = 0.01, 0.03     # true gains below count as none; predictions from here on as a promise
 BOUND = 0.9                          # of the true gain that a prediction must reach
+LEAST_CORRELATION = 0.9              # of ranks of predicted and true gains
 FASTEST, SLOWEST = 50, 500           # microseconds that a launch should take
 MACHINE = "compute_9_0"              # of modelled time
 
-Pair = collections.namedtuple("Pair", "program problem operation lines gains cpu_size")
+Pair = collections.namedtuple("Pair", "program problem mending operation lines gains cpu_size")
 
 
 def read_table(path):
     with open(path, newline="") as file:
-        return [Pair(row["program"], row["problem"], row["operation"], [int(line) for line in row["lines"].split()], row["gains"] == "yes",
-                     int(row["cpu_size"])) for row in csv.DictReader(file)]
+        return [Pair(row["program"], row["problem"], row["mending"], row["operation"], [int(line) for line in row["lines"].split()],
+                     row["gains"] == "yes", int(row["cpu_size"])) for row in csv.DictReader(file)]
 
 
 def in_percent(fraction):
@@ -91,36 +114,58 @@ def is_fault(pair, location):
     return location.get("file", "").split("/")[-1] == f"{pair.program}.cu" and location.get("line") in pair.lines
 
 
+def total(limits, classes, figure):
+    """Returns the sum of the figures of the classes that were tried, at most 1."""
+    return min(1.0, sum(figure(limits[each]) for each in classes if each in limits))
+
+
+def classes_of(pair):
+    return [one for each in pair.operation.split() for one in (ARITHMETIC if each == "arithmetic" else (each,))]
+
+
+def line_of(pair, limit):
+    """Returns columns about the most expensive line of a limit."""
+    places = limit["lines"][0]["locations"] if limit["lines"] else limit["locations"]
+    if not places:
+        return {"line_right": None}
+    # Lines are not tried if the class is in a single one.
+    right = (any if limit["lines"] or pair.mending == "divergence" else all)(is_fault(pair, place) for place in places)
+    return {"line_right": right, "line": " ".join(dict.fromkeys(f"{place['file'].split('/')[-1]}:{place['line']}" for place in places[:4]))}
+
+
 def prediction_of(pair, answer):
     """Returns columns of the table from the JSON of `lynxpp limits`."""
     kernels = [kernel for kernel in answer["kernels"] if kernel["timed"]]
     if not kernels:
         raise TestFailure("no launch was timed")
     kernel = max(kernels, key=lambda each: each["native_ms"] * each["launches"])
-    limits = kernel["limits"]
-    greatest = max(limits, key=lambda each: each["at_most"], default=None)
+    limits = {each["operation"]: each for each in kernel["limits"]}
+    greatest = max((each for each in kernel["limits"] if each["operation"] != "waiting"), key=lambda each: each["at_most"], default=None)
     found = {"native_us": 1000 * kernel["native_ms"], "top": greatest["operation"] if greatest else "",
-             "top_gain": greatest["at_most"] if greatest else None, "trials": kernel["timed"]}
-    if pair.operation == "launch":
+             "top_gain": greatest["at_most"] if greatest else None, "trials": kernel["timed"],
+             **{f"of_{name}": limits[name]["at_most"] for name in ("waiting", "divergence") if name in limits}}
+    if pair.mending == "launch":
         waves = kernel["waves"]
         return {**found, "predicted": waves["idle"] if waves else None}
-    own = [each for each in limits if each["operation"] == pair.operation]
+    classes = classes_of(pair)
+    own = [limits[each] for each in classes if each in limits]
+    predicted = MENDINGS[pair.mending](limits, classes)
     if not own:
-        reasons = [each["reason"] for each in kernel["untried"] if each["operation"] == pair.operation]
-        return {**found, "predicted": 0.0, "note": f"{pair.operation} was not tried: {'; '.join(reasons) or 'none in the kernel'}"}
-    limit = own[0]
-    places = limit["lines"][0]["locations"] if limit["lines"] else limit["locations"]
-    # Lines are not tried if the class is in a single one.
-    right = any(is_fault(pair, place) for place in places) if limit["lines"] else all(is_fault(pair, place) for place in places)
-    return {**found, "predicted": limit["at_most"], "low": limit["low"], "high": limit["high"], "line_right": right if places else None,
-            "line": " ".join(dict.fromkeys(f"{place['file'].split('/')[-1]}:{place['line']}" for place in places[:4])),
+        reasons = [each["reason"] for each in kernel["untried"] if each["operation"] in classes]
+        note = "" if predicted else f"{pair.operation} was not tried: {'; '.join(reasons) or 'none in the kernel'}"
+        return {**found, "predicted": predicted or 0.0, "note": note}
+    limit = max(own, key=lambda each: each["at_most"])
+    interval = {"low": limit["low"], "high": limit["high"]} if len(own) == 1 and pair.mending == "removed" else {}
+    return {**found, "predicted": predicted, **interval, "gone": total(limits, classes, lambda each: each["at_most"]),
+            "patterns": total(limits, classes, lambda each: (each.get("pattern") or {"at_most": 0})["at_most"]),
+            "reuse": total(limits, classes, lambda each: (each.get("reuse") or {"at_most": 0})["at_most"]), **line_of(pair, limit),
             "note": "; ".join([*limit["notes"], *(f"{count} registers" for count in limit["registers"])])}
 
 
 def estimate_of(pair, answer):
     """Returns columns of the table from the JSON of `lynxpp report` about a run of `lynxpp record`."""
     findings = [each for each in answer["findings"]["list"] if each.get("benefit") is not None]
-    own = max((each for each in findings if CLASS_OF_RULE.get(each["rule"]) == pair.operation), key=lambda each: each["benefit"], default=None)
+    own = max((each for each in findings if CLASS_OF_RULE.get(each["rule"]) in pair.operation.split()), key=lambda each: each["benefit"], default=None)
     first = max(findings, key=lambda each: each["benefit"], default=None)
     return {"estimated": own["benefit"] if own else 0.0, "estimate_rule": own["rule"] if own else "", "first_finding": first["rule"] if first else "",
             "estimate_line_right": is_fault(pair, own["place"]) if own and own.get("place") else None}
@@ -146,19 +191,24 @@ def judge(rows, prediction, line):
             "lines_wrong": names(row for row in located if row.get(line) is False)}
 
 
-def sentences(name, found):
-    def listed(names):
-        return f" ({', '.join(names)})" if names else ""
-    return [f"{name}: {found['pairs']} pairs, Spearman's rank correlation with the true gain {shown(found['spearman'])}",
-            f"{name}: at least {BOUND} of the true gain in {len(found['bounded'])} of {found['gaining']} pairs that gain {NO_GAIN:.0%} or more; "
-            f"less in {len(found['not_bounded'])}{listed(found['not_bounded'])}",
-            f"{name}: {WORTHWHILE:.0%} or more promised in {len(found['false_gains'])} of {len(found['without_gain'])} pairs that gain less than "
-            f"{NO_GAIN:.0%}{listed(found['false_gains'])}",
+def sentences(name, rows, found, prediction):
+    by_name = {row["program"]: row for row in rows}
+
+    def missed(names):
+        return "".join(f"; {each} (true {in_percent(by_name[each]['true'])} %, predicted {in_percent(by_name[each][prediction])} %)" for each in names)
+    met = found["spearman"] is not None and found["spearman"] >= LEAST_CORRELATION
+    return [f"{name}: {found['pairs']} pairs, Spearman's rank correlation with the true gain {shown(found['spearman'])}: "
+            f"{'met' if met else 'missed'}, the goal is at least {LEAST_CORRELATION}",
+            f"{name}: at least {BOUND} of the true gain in {len(found['bounded'])} of {found['gaining']} pairs that gain {NO_GAIN:.0%} or more"
+            f"{missed(found['not_bounded'])}",
+            f"{name}: below {WORTHWHILE:.0%} in {len(found['without_gain']) - len(found['false_gains'])} of {len(found['without_gain'])} pairs that gain "
+            f"less than {NO_GAIN:.0%}{missed(found['false_gains'])}",
             f"{name}: line right in {len(found['lines_right'])} of {len(found['lines_right']) + len(found['lines_wrong'])} pairs that gain "
-            f"{WORTHWHILE:.0%} or more; wrong{listed(found['lines_wrong']) or ' in none'}"]
+            f"{WORTHWHILE:.0%} or more; wrong: {', '.join(found['lines_wrong']) or 'none'}"]
 
 
-COLUMNS = ("program", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "top", "top_gain", "line",
+COLUMNS = ("program", "mending", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "gone", "patterns", "reuse", "of_waiting",
+           "of_divergence", "top", "top_gain", "line",
            "line_right", "estimated", "estimate_rule", "first_finding", "estimate_line_right", "native_us", "trials", "seconds", "note")
 
 
@@ -169,18 +219,19 @@ def findings_of(rows, failures):
     for name, prediction, line in (("limits", "predicted", "line_right"), ("record", "estimated", "estimate_line_right")):
         found = judge(rows, prediction, line)
         findings.data[name] = found
-        for sentence in sentences(name, found):
+        for sentence in sentences(name, rows, found, prediction):
             findings.say(sentence)
     timed = [row for row in rows if row.get("slow_us") is not None]
-    findings.say(f"top class as listed in {sum(row.get('top') == row['operation'] for row in rows if (row.get('true') or 0) >= WORTHWHILE)} of "
+    findings.say(f"top class as listed in {sum(row.get('top') in row['operation'].split() for row in rows if (row.get('true') or 0) >= WORTHWHILE)} of "
                  f"{sum((row.get('true') or 0) >= WORTHWHILE for row in rows)} pairs that gain {WORTHWHILE:.0%} or more")
     unexpected = [row["program"] for row in timed if (row["true"] >= WORTHWHILE) != row["expected"]]
     findings.say(f"gains other than the table expects: {', '.join(unexpected) or 'none'}")
     outside = [f"{row['program']} {row['slow_us']:.0f} µs" for row in timed if not FASTEST <= row["slow_us"] <= SLOWEST]
     findings.say(f"launches outside of {FASTEST} to {SLOWEST} µs: {', '.join(outside) or 'none'}")
     findings.table("Pairs: gains in percent of the slow kernel's time",
-                   ["program", "class", "slow µs", "mended µs", "true", "±", "limits", "interval", "line", "top class", "record", "finding"],
-                   [[row["program"], row["operation"], *(f"{row[key]:.1f}" if row.get(key) is not None else "" for key in ("slow_us", "mended_us")),
+                   ["program", "mending", "classes", "slow µs", "mended µs", "true", "±", "limits", "interval", "line", "top class", "record",
+                    "finding"],
+                   [[row["program"], row["mending"], row["operation"], *(f"{row[key]:.1f}" if row.get(key) is not None else "" for key in ("slow_us", "mended_us")),
                      in_percent(row.get("true")), in_percent(row.get("spread")), in_percent(row.get("predicted")),
                      f"{in_percent(row['low'])} to {in_percent(row['high'])}" if "low" in row else "",
                      {True: "right", False: "wrong"}.get(row.get("line_right"), ""),
@@ -252,9 +303,13 @@ class Runner:
         return json.loads(answer)
 
 
+def described(pair):
+    return {"program": pair.program, "mending": pair.mending, "operation": pair.operation, "expected": pair.gains}
+
+
 def measure_pair(runner, pair, failures):
     """Returns one row of the table; a part that fails leaves its columns out and adds to `failures`."""
-    row = {"program": pair.program, "operation": pair.operation, "expected": pair.gains}
+    row = described(pair)
     began = time.monotonic()
 
     def attempt(what, action):
@@ -345,9 +400,27 @@ def measure(arguments):
 
 
 def summarize(arguments):
-    """Prints the summary of an earlier measurement again, for rules that changed since."""
+    """Prints the summary of an earlier measurement again, for rules, a table or a model that changed since."""
     saved = json.loads((arguments.source / "limits_pairs.json").read_text())
-    print("\n".join(findings_of(saved["data"]["rows"], saved["failures"]).lines))
+    measured = {row["program"]: row for row in saved["data"]["rows"]}
+    rows = []
+    for pair in read_table(arguments.table or HERE.parents[1] / "examples" / "limits" / "pairs.csv"):
+        if pair.program not in measured:
+            continue
+        row = {**measured[pair.program], **described(pair)}
+        answer, records = (arguments.source / "answers" / f"{pair.program}.{kind}" for kind in ("limits.json", "trials.jsonl"))
+        if arguments.build and records.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                answer = pathlib.Path(folder, "limits.json")
+                subprocess.run([arguments.build / "bin" / "lynxpp", "limits", "--from", records, "--json", answer], check=True, capture_output=True)
+                row.update(prediction_of(pair, json.loads(answer.read_text())))
+        elif answer.exists():
+            row.update(prediction_of(pair, json.loads(answer.read_text())))
+        rows.append(row)
+    findings = findings_of(rows, saved["failures"])
+    print("\n".join(findings.lines))
+    if arguments.out:
+        write(rows, saved["failures"], arguments.out, saved["machine"])
     return 0
 
 
@@ -399,6 +472,9 @@ def main():
     two.add_argument("--budget", type=float, default=math.inf, help="seconds after which no further pair starts")
     three = commands.add_parser("summary")
     three.add_argument("source", type=pathlib.Path, metavar="FOLDER")
+    three.add_argument("--table", type=pathlib.Path, help="table of pairs (default: examples/limits/pairs.csv)")
+    three.add_argument("--build", type=pathlib.Path, help="build folder whose `lynxpp limits` computes the answers from the times again")
+    three.add_argument("--out", type=pathlib.Path, help="folder for the tables (default: only the summary is printed)")
     arguments = parser.parse_args()
     return {"prepare": prepare, "measure": measure, "summary": summarize}[arguments.command](arguments)
 

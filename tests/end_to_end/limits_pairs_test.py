@@ -32,7 +32,8 @@ class Table(unittest.TestCase):
 
     def test_every_source_is_listed_with_an_operation(self):
         self.assertEqual(sorted(pair.program for pair in PAIRS), sorted(path.stem for path in SOURCES.glob("*.cu")))
-        self.assertEqual({pair.operation for pair in PAIRS} - limits_pairs.OPERATIONS, set())
+        self.assertEqual({each for pair in PAIRS for each in pair.operation.split()} - limits_pairs.OPERATIONS, set())
+        self.assertEqual({pair.mending for pair in PAIRS}, set(limits_pairs.MENDINGS))
 
     def test_enough_pairs(self):
         self.assertGreaterEqual(len(PAIRS), 26)
@@ -75,22 +76,35 @@ def limit(operation, at_most, lines=(), locations=()):
     def where(number):
         return {"file": "row_sums.cu", "line": number, "ptx_line": 1, "opcodes": []}
     return {"operation": operation, "at_most": at_most, "low": at_most, "high": at_most, "registers": [], "notes": [],
+            "pattern": {"at_most": at_most / 2} if operation.endswith("-access") else None,
+            "reuse": {"at_most": at_most / 4} if operation == "global-access" else None,
             "locations": [where(number) for number in locations],
             "lines": [{"at_most": at_most, "locations": [where(number)]} for number in lines]}
 
 
 class Answers(unittest.TestCase):
-    pair = limits_pairs.Pair("row_sums", "", "shared-access", [18], True, 3)
+    pair = limits_pairs.Pair("row_sums", "", "removed", "shared-access", [18], True, 3)
 
-    def prediction(self, limits, operation="shared-access"):
+    def prediction(self, limits, operation="shared-access", mending="removed"):
         kernel = {"timed": 9, "native_ms": 0.1, "launches": 9, "limits": limits, "waves": {"idle": 0.25},
                   "untried": [{"operation": "barrier", "reason": "a variant fails"}]}
-        return limits_pairs.prediction_of(self.pair._replace(operation=operation), {"kernels": [kernel]})
+        return limits_pairs.prediction_of(self.pair._replace(operation=operation, mending=mending), {"kernels": [kernel]})
 
     def test_the_own_class_and_the_greatest(self):
         found = self.prediction([limit("global-access", 0.7), limit("shared-access", 0.4, lines=[18, 12])])
         self.assertEqual((found["predicted"], found["top"], found["top_gain"]), (0.4, "global-access", 0.7))
         self.assertEqual((found["line_right"], found["line"]), (True, "row_sums.cu:18"))
+
+    def test_the_figure_is_that_for_the_kind_of_mending(self):
+        limits = [limit("shared-access", 0.4), limit("global-access", 0.8), limit("waiting", 0.5), limit("divergence", 0.3), limit("fp32", 0.2),
+                  limit("fetch", 0.1), limit("occupancy", 0.7), limit("fewer-registers", 0.05), limit("more-registers", 0.6)]
+        for mending, operation, expected in (("pattern", "global-access shared-access", 0.6), ("removed", "global-access shared-access", 1),
+                                             ("removed", "arithmetic", 0.3), ("reuse", "global-access", 0.2),
+                                             ("independent", "fp32", 0.7), ("divergence", "divergence", 0.3), ("registers", "registers", 0.6),
+                                             ("occupancy", "occupancy", 0.7), ("launch", "launch", 0.25)):
+            self.assertAlmostEqual(self.prediction(limits, operation, mending)["predicted"], expected, msg=mending)
+        self.assertEqual(self.prediction(limits)["top"], "global-access")
+        self.assertEqual(self.prediction([limit("waiting", 0.9), limit("fp32", 0.2)])["top"], "fp32", "a rest is no class")
 
     def test_lines(self):
         self.assertIs(self.prediction([limit("shared-access", 0.4, lines=[12, 18])])["line_right"], False)
@@ -101,7 +115,7 @@ class Answers(unittest.TestCase):
     def test_classes_that_were_not_tried(self):
         found = self.prediction([], "barrier")
         self.assertEqual((found["predicted"], found["note"]), (0, "barrier was not tried: a variant fails"))
-        self.assertEqual(self.prediction([], "launch")["predicted"], 0.25)
+        self.assertEqual(self.prediction([], "launch", "launch")["predicted"], 0.25)
         with self.assertRaises(limits_pairs.TestFailure):
             limits_pairs.prediction_of(self.pair, {"kernels": []})
 
@@ -130,6 +144,10 @@ class Summary(unittest.TestCase):
         self.assertEqual(found["lines_right"], ["a"])
         self.assertEqual(found["lines_wrong"], ["b"])
         self.assertAlmostEqual(found["spearman"], 0.4)
+        text = limits_pairs.sentences("limits", rows, found, "predicted")
+        self.assertIn("correlation with the true gain 0.400: missed, the goal is at least 0.9", text[0])
+        self.assertIn("in 1 of 2 pairs that gain 1% or more; b (true 20.0 %, predicted 10.0 %)", text[1])
+        self.assertIn("below 3% in 1 of 2 pairs that gain less than 1%; c (true 0.0 %, predicted 20.0 %)", text[2])
 
 
 if __name__ == "__main__":

@@ -216,6 +216,28 @@ TEST(Schedule, ComparesWithTheOriginalIfNothingIsHarmless) {
   EXPECT_EQ(run.ids, (std::vector<TrialId>{0, 0, 1, 1, 0, 1}));
 }
 
+TEST(Schedule, LaunchesABaselineWithTheOriginalAndACountOnce) {
+  Launched launched({.costs = {{}, {}, {0.5}}, .noise = 0.05});
+  std::vector<ClassOfOperations> classes = launched.kernel.classes();
+  classes[0].has_harmless = classes[1].has_harmless = classes[1].is_timed = false;
+  classes[0].is_baseline = true;
+  Schedule schedule(classes, {});
+  launched.go(schedule);
+  const auto count = [&](TrialId id) { return std::ranges::count(launched.ids, id); };
+  EXPECT_GT(count(native_trial), 5);
+  EXPECT_EQ(count(1), count(native_trial)) << "the baseline is never decided";
+  EXPECT_EQ(count(2), 1) << "it counts";
+}
+
+TEST(Schedule, JudgesPatternsByTheirWholeCost) {
+  Launched launched({.costs = {{0.0, 0.0}}});  // its harmless form costs as much as it does: 0.2
+  std::vector<ClassOfOperations> classes = launched.kernel.classes();
+  classes[0].has_pattern = true;
+  Schedule schedule(classes, {});
+  launched.go(schedule);
+  EXPECT_GT(launched.line_launches, 0u);
+}
+
 TEST(Schedule, LaunchesEachVariantOnceOnADeterministicClock) {
   Launched run(Kernel{.costs = {{0.5}, {0.0}, {0.2}}});
   Schedule schedule(run.kernel.classes(), Budget{.is_deterministic = true});

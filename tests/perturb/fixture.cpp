@@ -12,8 +12,8 @@ namespace lynxpp::ptx::testing {
 std::vector<Perturbation> all_perturbations() {
   std::vector<Perturbation> all;
   for (const OperationDescription& each : operation_table()) {
-    if (each.operation == Operation::occupancy) continue;
-    for (const Form form : {Form::again, Form::harmless}) all.push_back({each.operation, form, {}});
+    if (adds_code(each.operation)) all.push_back({each.operation, Form::again, {}});
+    if (is_class(each.operation)) all.push_back({each.operation, Form::harmless, {}});
   }
   return all;
 }
@@ -34,14 +34,20 @@ engine::Instrumented perturbed(const std::string& ptx, const std::string& kernel
 }
 
 std::vector<std::vector<std::byte>> buffers_after(const KernelRun& run, const std::string& text,
-                                                  const std::vector<engine::ProbeWord>& words) {
+                                                  const std::vector<engine::ProbeWord>& words,
+                                                  std::vector<std::uint64_t>* results) {
   std::vector<std::vector<std::byte>> buffers = run.buffers;
-  alignas(256) static std::vector<std::byte> scratch_storage(scratch_bytes + 256);
-  const std::uint64_t scratch = (reinterpret_cast<std::uint64_t>(scratch_storage.data()) + 255) / 256 * 256;
-  std::vector<std::uint64_t> parameters;
+  static std::vector<std::byte> storage(least_scratch_bytes + 256);
+  const Scratch scratch{(reinterpret_cast<std::uint64_t>(storage.data()) + 255) / 256 * 256,
+                        least_scratch_bytes};
+  std::vector<std::uint64_t> counted(result_words), parameters;
   for (std::vector<std::byte>& each : buffers)
     parameters.push_back(reinterpret_cast<std::uint64_t>(each.data()));
   for (const engine::ProbeWord& word : words) {
+    if (word.kind == HiddenSlot::Kind::results) {
+      parameters.push_back(reinterpret_cast<std::uint64_t>(counted.data()));
+      continue;
+    }
     const std::size_t pointer = word.parameter_offset / 8;
     const bool is_known = pointer < buffers.size();
     const MemoryRegion region = is_known ? region_of(parameters[pointer], buffers[pointer].size(), scratch)
@@ -54,6 +60,7 @@ std::vector<std::vector<std::byte>> buffers_after(const KernelRun& run, const st
       (*module)->launch(run.kernel, {{run.blocks, 1, 1}, {run.threads[0], run.threads[1], 1}},
                         std::as_bytes(std::span(parameters)), nullptr);
   EXPECT_TRUE(launched.ok()) << render(launched.error().diagnostics, text);
+  if (results != nullptr) *results = counted;
   return buffers;
 }
 

@@ -40,7 +40,8 @@ std::uint64_t address_in(const MemoryRegion& region, std::uint64_t address) {
 }
 
 TEST(MemoryRegion, KeepsAddedAccessesInTheAllocation) {
-  constexpr std::uint64_t scratch = 0x7f0000000000, begin = 0x7f12fffff000;
+  constexpr std::uint64_t begin = 0x7f12fffff000;
+  constexpr Scratch scratch{0x7f0000000000, 8 << 20};
   for (const std::uint64_t bytes :
        std::vector<std::uint64_t>{4096, 4100, 12288, 1ull << 20, (1ull << 20) + 4095, 5ull << 30}) {
     const MemoryRegion region = region_of(begin, bytes, scratch);
@@ -56,11 +57,17 @@ TEST(MemoryRegion, KeepsAddedAccessesInTheAllocation) {
     }
   }
   const MemoryRegion region = region_of(begin, 1 << 20, scratch);
-  EXPECT_EQ(word_of(HiddenSlot::Kind::allocation_rotation, region, scratch),
-            region.rotation | std::uint64_t{region.store_rotation} << 32);
-  EXPECT_EQ((region.store_rotation - region.rotation) & region.mask, 3u << 18) << "a quarter from the loads";
-  EXPECT_EQ(region_of(begin, 4095, scratch).begin, scratch);
-  EXPECT_EQ(region_of(0, 0, scratch).mask, scratch_bytes - 1);
+  EXPECT_EQ(word_of(HiddenSlot::Kind::allocation_rotation, region, scratch), region.rotation);
+  EXPECT_EQ(word_of(HiddenSlot::Kind::scratch_mask, region, scratch), (8u << 20) - 1);
+  EXPECT_EQ(region_of(begin, 4095, scratch).begin, scratch.address);
+  EXPECT_EQ(region_of(0, 0, scratch).mask, scratch.bytes - 1);
+}
+
+TEST(Scratch, IsAsLargeAsTheLargestAllocation) {
+  EXPECT_EQ(scratch_bytes_for(0), 4u << 20);
+  EXPECT_EQ(scratch_bytes_for((4u << 20) + 1), 8u << 20);
+  EXPECT_EQ(scratch_bytes_for(64u << 20), 64u << 20);
+  EXPECT_EQ(scratch_bytes_for(5ull << 30), 256u << 20);
 }
 
 }  // namespace

@@ -318,6 +318,39 @@ TEST(OneBlockFewer, NeedsRoomForBlocksThatWait) {
   EXPECT_TRUE(shared_bytes_for_one_block_fewer(device, launch, true).ok());
 }
 
+TEST_F(TrialsTest, ACopyIsTheKernelAsTheDriverCompilesIt) {
+  start_trials("copy:again", ReplayChoice::never, "2");
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  EXPECT_THAT(record_of("copy:again").ms, SizeIs(1));
+  ASSERT_THAT(device_.loaded, SizeIs(1));
+  EXPECT_THAT(device_.loaded[0], HasSubstr("ld.shared.u32 %r2, [%r1];"));
+}
+
+TEST_F(TrialsTest, VariantsThatCountReportTheirWords) {
+  start_trials("lanes:again", ReplayChoice::never, "2");
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  // The device adds 7 to the first word only: the lanes that issued the operations are 0.
+  EXPECT_THAT(record_of("lanes:again").counts, IsEmpty());
+  EXPECT_THAT(device_.loaded.at(0), HasSubstr("red.global.add.u64"));
+}
+
+TEST_F(TrialsTest, LoadsAreReadOnlyIfNothingWritesTheirMemory) {
+  start_trials("read-only-loads:again", ReplayChoice::never, "2");
+  EXPECT_TRUE(launch_in_place());
+  EXPECT_FALSE(launch_in_place());
+  EXPECT_THAT(record_of("read-only-loads:again").note, HasSubstr("the kernel may write what it reads"));
+  EXPECT_EQ(device_.launched, 0);
+}
+
+TEST_F(TrialsTest, TheDeviceIsDescribedOnce) {
+  start_trials(both);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(launch());
+  session_->finish();
+  EXPECT_THAT(records_.devices, SizeIs(1)) << "also if all times arrive in repetitions";
+}
+
 TEST_F(TrialsTest, OccupancyNeedsTwoBlocks) {
   start_trials("occupancy:again", ReplayChoice::never, "2");
   EXPECT_TRUE(launch());

@@ -16,9 +16,11 @@ struct HiddenSlot {
     // 8 bytes at offset `index` of the kernel's parameters.
     allocation_begin,
     allocation_mask,
-    allocation_rotation,  ///< two, of 4 bytes each
-    zero,                 ///< 0, which the assembler does not know
-    scratch,              ///< address of a buffer of device memory that added operations may read and write
+    allocation_rotation,
+    zero,          ///< 0, which the assembler does not know
+    scratch,       ///< address of a buffer of device memory that added operations may read and write
+    scratch_mask,  ///< the buffer's size, a power of two, minus 1
+    results,       ///< address of ptx::result_words zeroed words that the variant adds to
   };
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< for specification, with `index`
