@@ -15,7 +15,7 @@
 
 Needs Python 3.9 and its standard library. README.md next to this package has examples.
 """
-from .arguments import out
+from .arguments import out, tensor_map
 from .attaching import attach
 from .budgets import budget, budgets
 from .checking import Finding, check_ptx
@@ -62,4 +62,5 @@ __all__ = [
     "out",
     "run_ptx",
     "streams",
+    "tensor_map",
 ]

@@ -6,6 +6,7 @@ import re
 import struct
 import sys
 
+from . import elements
 from .errors import PtxError
 
 # Comments, except in strings.
@@ -16,6 +17,10 @@ _PARAMETER = re.compile(
     rf"\.param\b.*?\.({_TYPE})\b(?:\s*\.\w+(?:\s+\d+)?)*?\s+([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?\s*$", re.DOTALL
 )
 _REQUIRED = re.compile(r"\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
+# In the order of CUtensorMapDataType and of CUtensorMapSwizzle.
+TENSOR_TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16")
+SWIZZLES = (0, 32, 64, 128)
+_TENSOR_MAP_BYTES = 128
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
 Parameter = collections.namedtuple("Parameter", "name type bytes is_array")
@@ -68,6 +73,38 @@ class out:  # pylint: disable=invalid-name
         self.array = array
 
 
+class tensor_map:  # pylint: disable=invalid-name
+    """A tensor map (CUtensorMap) of an array, which is contiguous in memory, for tensor copies of tiles.
+
+    shape, box   of the array and of a tile, slowest dimension first, as in NumPy; in elements
+    type         of the elements: "f16", "f32", "u8" …
+    swizzle      0, 32, 64 or 128 bytes
+    """
+
+    def __init__(self, array, shape, box, type, swizzle=0):  # pylint: disable=redefined-builtin
+        if not 1 <= len(shape) == len(box) <= 5:
+            raise ValueError(f"a tensor map has 1 to 5 dimensions, not {shape} with boxes of {box}")
+        if type not in TENSOR_TYPES or swizzle not in SWIZZLES:
+            raise ValueError(f"a tensor map has no elements of type '{type}' with swizzle {swizzle}")
+        self.array, self.swizzle = array, swizzle
+        self.shape, self.box, self.type = list(shape), list(box), type
+
+    def description(self):
+        """Returns the arguments of cuTensorMapEncodeTiled: the fastest dimension first, strides in bytes."""
+        extents = self.shape[::-1]
+        strides, stride = [], elements.bytes_of(self.type)
+        for extent in extents[:-1]:
+            stride *= extent
+            strides.append(stride)
+        return {
+            "type": TENSOR_TYPES.index(self.type),
+            "extents": extents,
+            "strides": strides,
+            "box": self.box[::-1],
+            "swizzle": SWIZZLES.index(self.swizzle),
+        }
+
+
 class Inside:
     """An address `offset` bytes after the beginning of an array; messages name the argument `name`."""
 
@@ -78,9 +115,11 @@ class Inside:
 class Buffer:
     """An array argument: `memory` is a view of its bytes; `address` is unset (None) if they are read-only;
     the kernel gets the address `start` bytes after the beginning. If set, `name` replaces that of the
-    parameter in messages."""
+    parameter in messages. The kernel gets the tensor map of the array instead if there is one."""
 
     def __init__(self, value, what):
+        self.tensor_map = value if isinstance(value, tensor_map) else None
+        value = value.array if isinstance(value, tensor_map) else value
         self.is_output = isinstance(value, out)
         self.start, self.name = (value.offset, value.name) if isinstance(value, Inside) else (0, None)
         self.memory = _bytes_of(value.array if isinstance(value, (out, Inside)) else value, what)
@@ -136,11 +175,7 @@ def _packed(kind, value, what):
     """Returns the bytes of a number of a PTX type."""
     try:
         if kind == "bf16":
-            bits = int.from_bytes(struct.pack("<f", value), "little")
-            is_nan = value != value
-            return ((bits >> 16 | 0x40) if is_nan else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16).to_bytes(
-                2, "little"
-            )
+            return bytes(elements.pack(kind, [value]))
         if kind in _FLOATS:
             return struct.pack(_FLOATS[kind], value)
         match = re.fullmatch(r"([usb])(8|16|32|64|128)", kind)
@@ -193,7 +228,11 @@ def convert(entry, values):
         is_typed = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
         if parameter.type in ("texref", "samplerref", "surfref"):
             raise PtxError(f"{what} is a .{parameter.type}, which run_ptx does not support")
-        if parameter.is_array:
+        if isinstance(value, tensor_map):
+            if parameter.bytes != _TENSOR_MAP_BYTES:
+                raise TypeError(f"{what} is a tensor map of 128 bytes, but the parameter has {parameter.bytes}")
+            converted.append(Buffer(value, what))
+        elif parameter.is_array:
             packed = bytes(_bytes_of(value, what))
             if len(packed) != parameter.bytes:
                 raise TypeError(f"{what} has {len(packed)} bytes, but the parameter has {parameter.bytes}")

@@ -80,7 +80,16 @@ class Finding:
 
 
 def check_ptx(
-    text, grid, block, args=(), *, kernel=None, shared_bytes=0, checks="memory,race,init,sync", timeout=None
+    text,
+    grid,
+    block,
+    args=(),
+    *,
+    kernel=None,
+    shared_bytes=0,
+    cluster=None,
+    checks="memory,race,init,sync",
+    timeout=None,
 ):
     """Runs a kernel once and returns a list of Finding: illegal accesses, races, uninitialized reads, wrong
     barriers (docs/checking.md).
@@ -91,7 +100,7 @@ def check_ptx(
     unknown = set(map(str.strip, checks.split(","))) - {"memory", "race", "init", "sync"}
     if unknown:
         raise ValueError(f"unknown check {sorted(unknown)[0]!r}; the checks are memory, race, init and sync")
-    request = Request(text, grid, block, args, kernel, shared_bytes)
+    request = Request(text, grid, block, args, kernel, shared_bytes, cluster)
     worker = Worker(checks)
     try:
         reply = request.run(worker, timeout, keeps_outputs=False)

@@ -13,6 +13,7 @@ from .worker import shared_worker
 _INVALID_VALUE = 1
 _OUT_OF_MEMORY = 2
 _NOT_SUPPORTED = 801
+_INVALID_CLUSTER = 912
 _AT_LOAD = re.compile(r"<module of the program>:(\d+):(\d+): error: (.*?)(?:; hint: (.*))?$", re.MULTILINE)
 _AT_RUN = re.compile(r"failed on the cpu device: (.*?)(?: \(PTX line (\d+)\))?$", re.MULTILINE)
 _ALLOCATION = re.compile(r"bytes at 0x([0-9a-f]+), device memory(?: allocated by .*?)? \(allocation \d+\)")
@@ -24,12 +25,13 @@ meters = []
 class Request:
     """A launch: the text, the kernel, and its arguments."""
 
-    def __init__(self, text, grid, block, args, kernel, shared_bytes):
+    def __init__(self, text, grid, block, args, kernel, shared_bytes, cluster=None):
         if isinstance(text, os.PathLike):
             text = pathlib.Path(text).read_text(encoding="utf-8")
         self.text = text if isinstance(text, str) else bytes(text).rstrip(b"\0").decode()
         self.grid, self.block = arguments.extent(grid, "grid"), arguments.extent(block, "block")
         self.shared_bytes = shared_bytes
+        self.cluster = None if cluster is None else arguments.extent(cluster, "cluster")
         self.entry = self._find(kernel)
         self.converted = arguments.convert(self.entry, list(args)) if self.entry else []
         self.groups, self.bytes = arguments.group(self.converted)
@@ -72,12 +74,15 @@ class Request:
             else:
                 at, offset = positions[number]
                 values.append({"group": at, "offset": offset + each.start})
+                if each.tensor_map is not None:
+                    values[-1]["map"] = each.tensor_map.description()
         return {
             "text": self.text,
             "kernel": self.entry.name if self.entry else None,
             "grid": self.grid,
             "block": self.block,
             "shared_bytes": self.shared_bytes,
+            "cluster": self.cluster,
             "arguments": values,
             "spec": spec,
             "groups": [
@@ -150,15 +155,18 @@ class Request:
             hint = ""
             if "shared memory access out of range" in found[1] and ".extern" in self.text:
                 hint = (
-                    f"the kernel has {self.shared_bytes} bytes of dynamic shared memory; pass shared_bytes="
+                    f"the kernel has {self.shared_bytes} bytes of dynamic shared memory; "
+                    "pass shared_bytes= (--shared)"
                 )
             elif "illegal address" in found[1] or "misaligned" in found[1]:
-                hint = "lynxpp.check_ptx with the same arguments lists all such accesses"
+                hint = "lynxpp.check_ptx, or `lynxpp ptx run --check`, lists all such accesses"
             return KernelError(self.named(found[1], reply.addresses), self.text, line, hint=hint)
         message = f"the cpu device refused the {reply.stage} ({reply.name})"
         if reply.code == _INVALID_VALUE and reply.stage == "launch":
             message += f": grid {tuple(self.grid)}, block {tuple(self.block)}, "
             message += f"{self.shared_bytes} bytes of dynamic shared memory"
+        elif reply.code == _INVALID_CLUSTER:
+            message += f": clusters of {tuple(self.cluster or ())} in a grid of {tuple(self.grid)}"
         elif reply.code == _INVALID_VALUE and reply.stage == "shared memory":
             message += f": {self.shared_bytes} bytes per block"
         elif reply.code == _OUT_OF_MEMORY:
@@ -219,7 +227,9 @@ def _run(request, worker, measured, timeout):
     return reply, records
 
 
-def run_ptx(text, grid, block, args=(), *, kernel=None, shared_bytes=0, spec=None, timeout=None):
+def run_ptx(
+    text, grid, block, args=(), *, kernel=None, shared_bytes=0, cluster=None, spec=None, timeout=None
+):
     """Runs a kernel of a PTX module on the cpu device; needs no GPU.
 
     text          the module, or the path of its file (a pathlib.Path)
@@ -228,16 +238,17 @@ def run_ptx(text, grid, block, args=(), *, kernel=None, shared_bytes=0, spec=Non
                   bytearray, array.array …) are copied to the device and back; numbers become the parameter's
                   type; (type, number), as in ("f16", 0.5), and numbers of ctypes keep theirs; None is a null
                   pointer; bytes or a ctypes structure for an aggregate. Arrays that share memory share it on
-                  the device, too; see also `out`.
+                  the device, too; see also `out` and `tensor_map`.
     kernel        its name, if the module has several
     shared_bytes  dynamic shared memory per block
+    cluster       the blocks of a cluster, for kernels that do not fix them
     spec          specifications to measure with: names or paths, as a list or separated by commas
     timeout       seconds; then the kernel is stopped
 
     Returns a Run: the records of the launch, which are empty without `spec`. Raises PtxError, KernelError or
     Error; arrays are then unchanged. The module's variables have their initial values in every call.
     """
-    request = Request(text, grid, block, args, kernel, shared_bytes)
+    request = Request(text, grid, block, args, kernel, shared_bytes, cluster)
     wanted = _specifications(spec)
     measuring = list(meters)
     measured = list(

@@ -20,6 +20,31 @@ import sys
 import threading
 
 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
+
+
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute. Its value is a union of 64 bytes, here a cluster's extent."""
+
+    _fields_ = [
+        ("id", ctypes.c_int),
+        ("padding", ctypes.c_int),
+        ("extent", ctypes.c_uint * 3),
+        ("rest", ctypes.c_uint * 13),
+    ]
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_bytes", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("attribute_count", ctypes.c_uint),
+    ]
 
 
 class Refused(Exception):
@@ -105,15 +130,52 @@ class Arrays:
         return ctypes.addressof(ctypes.c_char.from_buffer(self._map)) if size else 0
 
 
-def arguments_of(request, addresses):
+def encoded(driver, description, address):
+    """Returns a CUtensorMap, which must be aligned to 64 bytes."""
+    memory = ctypes.create_string_buffer(64 + 128)
+    begin = (ctypes.addressof(memory) + 63) // 64 * 64
+    rank = len(description["extents"])
+    driver(
+        "tensor map",
+        "cuTensorMapEncodeTiled",
+        ctypes.c_void_p(begin),
+        description["type"],
+        ctypes.c_uint(rank),
+        ctypes.c_void_p(address),
+        (ctypes.c_uint64 * rank)(*description["extents"]),
+        (ctypes.c_uint64 * rank)(*description["strides"]),
+        (ctypes.c_uint * rank)(*description["box"]),
+        (ctypes.c_uint * rank)(*[1] * rank),
+        0,
+        description["swizzle"],
+        0,
+        0,
+    )
+    return (ctypes.c_ubyte * 128).from_buffer(memory, begin - ctypes.addressof(memory))
+
+
+def arguments_of(driver, request, addresses):
     """Returns the values of the parameters, and the array of their addresses."""
     values = []
     for argument in request["arguments"]:
         if "value" in argument:
             values.append(ctypes.create_string_buffer(bytes.fromhex(argument["value"])))
         else:
-            values.append(ctypes.c_uint64(addresses[argument["group"]] + argument["offset"]))
+            address = addresses[argument["group"]] + argument["offset"]
+            has_map = "map" in argument
+            values.append(encoded(driver, argument["map"], address) if has_map else ctypes.c_uint64(address))
     return values, (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
+
+
+def configuration_of(request):
+    config = LaunchConfig(
+        (ctypes.c_uint * 3)(*request["grid"]), (ctypes.c_uint * 3)(*request["block"]), request["shared_bytes"]
+    )
+    if request["cluster"] is not None:
+        extent = (ctypes.c_uint * 3)(*request["cluster"])
+        attribute = LaunchAttribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 0, extent)
+        config.attributes, config.attribute_count = ctypes.pointer(attribute), 1
+    return config
 
 
 def launch(driver, request, function, base, addresses):
@@ -139,16 +201,9 @@ def launch(driver, request, function, base, addresses):
                 ctypes.c_void_p(base + group["at"] + begin),
                 ctypes.c_size_t(size),
             )
-    values, pointers = arguments_of(request, addresses)
+    values, pointers = arguments_of(driver, request, addresses)
     driver(
-        "launch",
-        "cuLaunchKernel",
-        function,
-        *map(ctypes.c_uint, request["grid"] + request["block"]),
-        ctypes.c_uint(shared),
-        None,
-        pointers,
-        None,
+        "launch", "cuLaunchKernelEx", ctypes.byref(configuration_of(request)), function, pointers, None
     )
     del values  # the driver has copied them
     driver("launch", "cuCtxSynchronize")

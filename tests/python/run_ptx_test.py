@@ -196,7 +196,7 @@ class Errors(unittest.TestCase):
     def test_missing_shared_memory(self):
         self.assertEqual(
             self.refused(lynxpp.KernelError, TO_SHARED).hint,
-            "the kernel has 0 bytes of dynamic shared memory; pass shared_bytes=",
+            "the kernel has 0 bytes of dynamic shared memory; pass shared_bytes= (--shared)",
         )
 
     def test_launches_that_no_device_accepts(self):
