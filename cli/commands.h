@@ -62,5 +62,7 @@ int ptx_stat(const PtxArguments& arguments);
 int ptx_cfg(const PtxArguments& arguments);
 int ptx_annotate(const PtxArguments& arguments);
 int ptx_perturb(const PtxArguments& arguments);
+/// Runs a kernel on the cpu device. Returns 1 if results differ or a check finds something, 2 for errors.
+int ptx_run(const PtxArguments& arguments);
 
 }  // namespace lynxpp::cli

@@ -48,9 +48,10 @@ struct Dispatcher {
       case Command::stat: return lynxpp::cli::ptx_stat(arguments);
       case Command::cfg: return lynxpp::cli::ptx_cfg(arguments);
       case Command::annotate: return lynxpp::cli::ptx_annotate(arguments);
-      case Command::perturb: break;
+      case Command::perturb: return lynxpp::cli::ptx_perturb(arguments);
+      case Command::run: break;
     }
-    return lynxpp::cli::ptx_perturb(arguments);
+    return lynxpp::cli::ptx_run(arguments);
   }
   int operator()(const lynxpp::cli::AdviseArguments& arguments) const {
     return lynxpp::cli::advise(arguments);

@@ -95,8 +95,9 @@ void add_positionals(const CLI::App& command, Words& candidates) {
   if (command.get_name() != "list") candidates.emplace_back(files);
 }
 
-/// True if a program and its arguments follow the options.
+/// True if a program and its arguments follow the options. `ptx run` is not `run`.
 bool runs_a_program(const CLI::App& command) {
+  if (command.get_parent()->get_parent() != nullptr) return false;
   for (const char* name : {"run", "record", "bench", "limits", "quality", "band", "advise", "characterize"}) {
     if (command.get_name() == name) return true;
   }

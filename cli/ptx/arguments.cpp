@@ -36,7 +36,7 @@ CLI::App* add_ptx_command(CLI::App& ptx, const char* name, const char* descripti
   CLI::App* const added = ptx.add_subcommand(name, description);
   added->add_option("FILE.ptx", arguments.input, "The PTX module")->required()->type_name("");
   using Command = PtxArguments::Command;
-  const bool is_of_kernels = command == Command::annotate || command == Command::perturb;
+  const bool is_of_kernels = command != Command::stat && command != Command::cfg;
   const std::string which = is_of_kernels ? "kernel" : "kernel or device function";
   added
       ->add_option("-k,--kernel", arguments.kernel,
@@ -44,6 +44,49 @@ CLI::App* add_ptx_command(CLI::App& ptx, const char* name, const char* descripti
       ->type_name("NAME");
   added->callback([&arguments, command] { arguments.command = command; });
   return added;
+}
+
+void add_repeated(CLI::App& command, const char* option, const char* type, const char* description,
+                  std::vector<std::string>& values) {
+  command.add_option(option, values, description)
+      ->type_name(type)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
+void add_launch(CLI::App& run, PtxLaunch& launch) {
+  run.add_option("--grid", launch.grid, "Blocks of the grid")->required()->type_name("X[,Y[,Z]]");
+  run.add_option("--block", launch.block, "Threads of a block (default: what the kernel requires)")
+      ->type_name("X[,Y[,Z]]");
+  run.add_option("--cluster", launch.cluster, "Blocks of a cluster")->type_name("X[,Y[,Z]]");
+  run.add_option("--shared", launch.shared_bytes, "Dynamic shared memory of a block")->type_name("BYTES");
+  add_repeated(run, "-a,--arg", "ARG", "The next argument of the kernel, as described below", launch.values);
+  run.add_option("--seed", launch.seed, "Selects other random numbers (default: 0)")->type_name("NUMBER");
+  add_repeated(run, "--expect", "N=FILE", "Compare argument N with FILE after the launch", launch.expected);
+  run.add_option("--tolerance", launch.tolerance,
+                 "Largest difference, relative to expected numbers above 1 (default: 0)")
+      ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber.description(""));
+  add_repeated(run, "--print", "N[:COUNT]", "Print the first elements of argument N (default: 10)",
+               launch.printed);
+  add_repeated(run, "--output", "N=FILE", "Write argument N to FILE", launch.outputs);
+  run.add_flag("--check", launch.check, "Report what `lynxpp check-run` finds in the launch");
+  run.add_option("--records", launch.records, "Write records as JSON Lines to FILE, replacing its contents")
+      ->type_name("FILE");
+  run.add_option("--timeout", launch.timeout, "Stop the kernel after so many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber.description(""));
+  run.add_option("--python", launch.python, "The Python to use (default: python3)")->type_name("PROGRAM");
+  run.footer(
+      "ARG is null, TYPE=NUMBER, or TYPE[COUNT]=FILL for an array. TYPE: u8 to u64, s8 to s64, f16, bf16,\n"
+      "f32, f64. COUNT: numbers with commas for a shape. FILL: zero, iota, const:NUMBER, NUMBER,NUMBER...,\n"
+      "random[:LOW:HIGH[:STEP]] or @FILE; without =FILL, the array counts as not written. FILE is one of\n"
+      "NumPy (.npy) or raw bytes. TYPE[COUNT]:box[COUNT]:swizzle128=FILL passes the array's tensor map.\n"
+      "The kernel runs on the cpu device. The exit code is 1 if results differ or a check finds something,\n"
+      "and 2 if the kernel cannot run or fails.\n\n"
+      "Example: lynxpp ptx run scale.ptx --grid 4 --block 256 -a f32[1000]=iota -a f32=0.5 -a u32=1000\n"
+      "                        --expect 1=expected.npy --check");
 }
 
 }  // namespace
@@ -84,7 +127,7 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
 
 CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
   using Command = PtxArguments::Command;
-  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file: statistics, control flow, probes");
+  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file, or run one of its kernels");
   ptx->require_subcommand(1);
   add_ptx_command(*ptx, "stat", "Print blocks, instructions, registers, loops, accesses of each kernel",
                   arguments, Command::stat);
@@ -106,6 +149,10 @@ CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
       ->type_name("TEXT");
   perturb->footer("The operations are " + operation_names() +
                   ".\n\nExample: lynxpp ptx perturb app.ptx -k matmul -p shared-access:again");
+  CLI::App* const run = add_ptx_command(*ptx, "run", "Run a kernel on the cpu device, with given arguments",
+                                        arguments, Command::run);
+  add_launch(*run, arguments.launch);
+  add_specifications(*run, arguments.specifications, false);
   ptx->footer(
       "The exit code is 1 if the PTX or a specification has errors.\n\n"
       "Example: lynxpp ptx cfg app.ptx -k matmul --dot | dot -Tsvg -o matmul.svg");

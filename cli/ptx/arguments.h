@@ -26,16 +26,36 @@ struct InstrumentArguments {
   bool time_passes = false;
 };
 
-/// `lynxpp ptx stat`, `cfg`, `annotate` and `perturb`.
+/// How `lynxpp ptx run` launches a kernel. The texts are read by the module lynxpp.ptx_run of the Python
+/// package.
+struct PtxLaunch {
+  std::string grid;
+  std::string block;    ///< empty: the size that the kernel requires
+  std::string cluster;  ///< empty: none, or those that the kernel requires
+  std::vector<std::string> values;
+  std::vector<std::string> expected;
+  std::vector<std::string> printed;
+  std::vector<std::string> outputs;
+  std::string tolerance = "0";
+  std::string timeout;  ///< in seconds; empty: none
+  std::string records;  ///< a file; empty: records are only shown
+  std::string python = "python3";
+  unsigned shared_bytes = 0;
+  unsigned seed = 0;
+  bool check = false;
+};
+
+/// `lynxpp ptx stat`, `cfg`, `annotate`, `perturb` and `run`.
 struct PtxArguments {
-  enum class Command { stat, cfg, annotate, perturb };
+  enum class Command { stat, cfg, annotate, perturb, run };
   Command command = Command::stat;
   std::string input;
   std::string kernel;                       ///< empty: every entry
   bool dot = false;                         ///< cfg: print Graphviz
-  std::vector<std::string> specifications;  ///< annotate
+  std::vector<std::string> specifications;  ///< annotate, run
   bool side_by_side = false;                ///< annotate
   std::string perturbation;                 ///< perturb: as in ptx::parse_perturbation()
+  PtxLaunch launch;                         ///< run
 };
 
 CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments);

@@ -30,10 +30,11 @@ class HelpFormatter : public CLI::Formatter {
         {"check", "lynxpp check [OPTIONS] FILE..."},
         {"instrument", "lynxpp instrument [OPTIONS] -s SPEC IN.ptx"},
         {"ptx", "lynxpp ptx COMMAND [OPTIONS] FILE.ptx"},
-        {"stat", "lynxpp ptx stat [OPTIONS] FILE.ptx"},
-        {"cfg", "lynxpp ptx cfg [OPTIONS] FILE.ptx"},
-        {"annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
-        {"perturb", "lynxpp ptx perturb [OPTIONS] -p TEXT FILE.ptx"},
+        {"ptx stat", "lynxpp ptx stat [OPTIONS] FILE.ptx"},
+        {"ptx cfg", "lynxpp ptx cfg [OPTIONS] FILE.ptx"},
+        {"ptx annotate", "lynxpp ptx annotate [OPTIONS] -s SPEC FILE.ptx"},
+        {"ptx perturb", "lynxpp ptx perturb [OPTIONS] -p TEXT FILE.ptx"},
+        {"ptx run", "lynxpp ptx run [OPTIONS] --grid X --arg ARG... FILE.ptx"},
         {"advise", "lynxpp advise [OPTIONS] FILE.access..."},
         {"quality", "lynxpp quality [OPTIONS] [--] PROGRAM [ARGUMENTS...]"},
         {"calibrate", "lynxpp calibrate [OPTIONS]"},
@@ -46,7 +47,9 @@ class HelpFormatter : public CLI::Formatter {
         {"why", "lynxpp why PID"},
         {"top", "lynxpp top [OPTIONS] PID"},
     };
-    return "Usage: " + usages.at(app->get_name()) + "\n";
+    const bool is_inner = app->get_parent() != nullptr && app->get_parent()->get_parent() != nullptr;
+    const std::string outer = is_inner ? app->get_parent()->get_name() + " " : "";
+    return "Usage: " + usages.at(outer + app->get_name()) + "\n";
   }
 };
 

@@ -41,7 +41,7 @@ std::set<std::string> long_options_of(const std::string& command) {
 TEST(Complete, OffersCommands) {
   EXPECT_THAT(offered({""}), IsSupersetOf({"run", "record", "report", "ptx", "help"}));
   EXPECT_THAT(offered({"re"}), ElementsAre("record", "report"));
-  EXPECT_THAT(offered({"ptx", ""}), ElementsAre("stat", "cfg", "annotate", "perturb"));
+  EXPECT_THAT(offered({"ptx", ""}), ElementsAre("stat", "cfg", "annotate", "perturb", "run"));
   EXPECT_THAT(offered({"help", "rec"}), ElementsAre("record"));
   EXPECT_THAT(offered({}), Contains("run"));
 }
@@ -81,6 +81,8 @@ TEST(Complete, OffersTheKernelsOfAFile) {
                                         ".visible .entry _Z6matmulPf(.param .u64 p)\n{\nret;\n}\n"
                                         ".visible .entry plain()\n{\nret;\n}\n");
   EXPECT_THAT(offered({"ptx", "stat", file, "-k", ""}), ElementsAre("matmul", "plain"));
+  EXPECT_THAT(offered({"ptx", "run", file, "-k", ""}), ElementsAre("matmul", "plain"));
+  EXPECT_THAT(offered({"ptx", "run", ""}), ElementsAre(":files"));
   EXPECT_THAT(offered({"instrument", file, "--kernel", "mat"}), ElementsAre("matmul"));
 }
 

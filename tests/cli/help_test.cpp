@@ -19,8 +19,11 @@ const std::vector<std::string> subcommands{
     "check",  "check-run", "instrument", "ptx",    "advise",       "quality", "calibrate", "band",  "list",
     "attach", "detach",    "status",     "why",    "top",          "lsp",     "triton"};
 
+/// `subcommand`: empty, "run" or "ptx run".
 std::string help_of(const std::string& subcommand) {
-  const Outcome outcome = subcommand.empty() ? lynxpp({"--help"}) : lynxpp({subcommand, "--help"});
+  std::vector<std::string> words = subcommand.empty() ? std::vector<std::string>() : split(subcommand, ' ');
+  words.emplace_back("--help");
+  const Outcome outcome = lynxpp(words);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
   return outcome.out;
@@ -39,12 +42,14 @@ void expect_golden(const std::string& name, const std::string& text) {
 TEST(Help, MatchesGolden) {
   expect_golden("help", help_of(""));
   for (const std::string& subcommand : subcommands) expect_golden("help-" + subcommand, help_of(subcommand));
+  expect_golden("help-ptx-run", help_of("ptx run"));
 }
 
 TEST(Help, FitsTheTerminal) {
   for (const std::string& subcommand : subcommands) {
     for (const std::string& line : split(help_of(subcommand), '\n')) EXPECT_LE(line.size(), 100u) << line;
   }
+  for (const std::string& line : split(help_of("ptx run"), '\n')) EXPECT_LE(line.size(), 100u) << line;
 }
 
 TEST(Help, NamesEverySubcommand) {
@@ -79,6 +84,8 @@ TEST(Manual, DescribesEveryCommandAndOption) {
     for (const std::string& option : options)
       EXPECT_TRUE(described.contains(option)) << subcommand << " " << option;
   }
+  for (const std::string& option : options_in(help_of("ptx run")))
+    EXPECT_TRUE(described.contains(option)) << "ptx run " << option;
 }
 
 TEST(Manual, DescribesEveryEnvironmentVariable) {

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import support
-from lynxpp import PtxError, arguments, out
+from lynxpp import PtxError, arguments, out, tensor_map
 
 
 def kernel(parameters, directives=""):
@@ -183,6 +183,27 @@ class Arrays(unittest.TestCase):
     def test_memory_must_be_contiguous(self):
         with self.assertRaisesRegex(ValueError, r"argument 3 \(c\) is not contiguous in memory"):
             self.groups(None, None, memoryview(bytearray(8))[::2])
+
+
+class TensorMaps(unittest.TestCase):
+    def test_have_the_fastest_dimension_first(self):
+        self.assertEqual(
+            tensor_map(bytearray(96), (3, 4, 4), (1, 2, 4), "f16", 64).description(),
+            {"type": 6, "extents": [4, 4, 3], "strides": [8, 32], "box": [4, 2, 1], "swizzle": 2},
+        )
+        self.assertEqual(tensor_map(bytearray(8), (8,), (2,), "u8").description()["strides"], [])
+
+    def test_replace_aggregates_of_128_bytes(self):
+        made = tensor_map(out(bytearray(8)), (8,), (2,), "u8")
+        (buffer,) = arguments.convert(kernel(".param .align 64 .b8 map[128]"), [made])
+        self.assertEqual((buffer.tensor_map, buffer.bytes, buffer.is_output), (made, 8, True))
+        with self.assertRaisesRegex(TypeError, r"argument 1 \(x\) is a tensor map of 128 bytes, but the parameter has 8"):
+            arguments.convert(kernel(".param .u64 x"), [made])
+
+    def test_mistakes(self):
+        for shape, box, kind, swizzle in (((), (), "u8", 0), ((2,), (2, 2), "u8", 0), ((2,), (2,), "s8", 0), ((2,), (2,), "u8", 16)):
+            with self.subTest(shape=shape, kind=kind), self.assertRaisesRegex(ValueError, "a tensor map has"):
+                tensor_map(bytearray(4), shape, box, kind, swizzle)
 
 
 class Extents(unittest.TestCase):

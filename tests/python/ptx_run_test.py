@@ -63,6 +63,12 @@ class Fillings(unittest.TestCase):
         self.assertEqual(type(Argument(1, "f32[2]", 0).value).__name__, "out")
         self.assertIsInstance(Argument(1, "f32[2]=zero", 0).value, bytearray)
 
+    def test_arrays_with_a_box_become_tensor_maps(self):
+        made = Argument(1, "f16[64,32]:box[8,32]:swizzle64=iota", 0)
+        self.assertEqual((made.value.shape, made.value.box, made.value.swizzle), ([64, 32], [8, 32], 64))
+        self.assertIs(made.value.array, made.data)
+        self.assertEqual(Argument(1, "f32[8]:box[4]", 0).value.swizzle, 0)
+
     def test_mistakes(self):
         for text, message in {
             "f23[4]=zero": "no type 'f23'",
@@ -76,6 +82,8 @@ class Fillings(unittest.TestCase):
             "f16[1]=const:1e9": "cannot hold",
             "s32[3]=1,2": "3 elements, but 2 numbers",
             "[4]": "the form is",
+            "f32[4,4]:box[4]=zero": "1 to 5 dimensions",
+            "f32[4]:box[4]:swizzle65=zero": "swizzle 65",
         }.items():
             with self.subTest(text), self.assertRaises(Error) as caught:
                 Argument(1, text, 0)

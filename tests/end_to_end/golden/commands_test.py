@@ -23,6 +23,7 @@ BUILD = Build(sys.argv.pop())
 EXPECTED = HERE / "expected"
 INPUTS = HERE / "inputs"
 VECADD = "{examples}/vecadd"
+COPY = "ptx run kernel.ptx --grid 2 --block 32"
 
 # File name in expected/, and the commands whose output it holds, in order. `@` before a word: nothing is
 # preloaded.
@@ -48,6 +49,14 @@ COMMANDS = {
     "instrument": ["instrument kernel.ptx -s good.cod -o out.ptx", "instrument kernel.ptx -s good.cod -o -",
                    "instrument kernel.ptx -s good.cod -k nothing -o out.ptx", "instrument bad.ptx -s good.cod -o out.ptx", "instrument"],
     "ptx": ["ptx stat kernel.ptx", "ptx cfg kernel.ptx", "ptx annotate kernel.ptx -s good.cod", "ptx stat bad.ptx", "ptx"],
+    "ptx-run": [f"{COPY} -a f32[5,10]=iota -a f32[5,10] -a i32=50 --check --print 2:4 --output 2=copied.npy",
+                f"{COPY} -a f32[5,10]=iota -a f32[5,10] -a i32=50 --expect 2=copied.npy",
+                f"{COPY} -a f32[5,10]=const:1 -a f32[5,10] -a i32=50 --expect 2=copied.npy --tolerance 0.5",
+                f"{COPY} -a f32[50]=random -a f32[50] -a i32=50 -s instruction_count",
+                f"{COPY} -a f32[50]=random -a f32[49] -a i32=50 --check", f"{COPY} -a f32[50]=random -a f32[49] -a i32=50",
+                f"{COPY} -a f32[50]=random -a i32=50", f"{COPY} -a f32[50]=random -a f32[50] -a f32[50]", f"{COPY} -a f32[50]=randon -a f32[50] -a i32=50",
+                f"{COPY} -a f32[50]=@no_such_file.npy -a f32[50] -a i32=50", f"{COPY} -a f32[50] -a f32[50] -a i32=50 --expect 4=copied.npy",
+                "ptx run kernel.ptx --grid 2 -a f32[50]", "ptx run bad.ptx --grid 1", "ptx run kernel.ptx"],
     "advise": ["advise {source}/examples/advise/product.access -m compute_1_3 -D rows=1 -D padding=0 -D transposed=0", "advise --machine list",
                "advise no_such_file.access", "advise"],
     "quality": [f"quality -- {VECADD}", f"quality --inputs -k vecadd -- {VECADD}", "quality -- ./no_such_program", "quality"],
