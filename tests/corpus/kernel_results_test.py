@@ -1,0 +1,116 @@
+"""Runs the kernels of frameworks/ on the cpu device and compares their results with references (kernels.py).
+
+usage: kernel_results_test.py BUILD_FOLDER [NAME_PART] [--table]
+
+--table prints docs/measurements/data/kernels-of-frameworks.csv: processor times in ms of the first launch, which
+compiles the kernel, and of a later one.
+"""
+import gzip
+import os
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(ROOT / "python"), str(HERE)]
+SHOWS_TABLE = "--table" in sys.argv
+WORDS = [word for word in sys.argv[1:] if word != "--table"]
+if SHOWS_TABLE:
+    os.environ["LYNXPP_CPU_CACHE"] = "0"  # so that the first launch compiles
+os.environ["LYNXPP_HOME"] = str(pathlib.Path(WORDS[0]).resolve())
+
+import lynxpp  # noqa: E402
+from kernels import CASES  # noqa: E402
+from lynxpp import arguments, elements, worker  # noqa: E402
+from lynxpp.ptx_run import Argument  # noqa: E402
+
+# Why the device may refuse a kernel.
+LACKING = re.compile(r"instruction '(wgmma\.|tensormap\.|cp\.async\.bulk\.tensor\.)[^']*' is not supported by the cpu device"
+                     r"|the cpu device refused the tensor map \(CUDA_ERROR_NOT_SUPPORTED\)")
+LATER_LAUNCHES = 20
+
+
+def is_close(got, expected, tolerance):
+    return got == expected or (got != got and expected != expected) or abs(got - expected) <= tolerance * max(1, abs(expected))
+
+
+class Launch:
+    """A case with its arguments."""
+
+    def __init__(self, case):
+        self.case = case
+        self.text = gzip.decompress((HERE / "frameworks" / f"{case.name}.ptx.gz").read_bytes()).decode()
+        self.values = [Argument(number, each, seed=1) for number, each in enumerate(case.arguments, 1)]
+        self.arrays = {each.number: each for each in self.values if each.shape is not None}
+        self.before = {number: bytes(each.data) for number, each in self.arrays.items()}
+
+    def run(self):
+        entry, = arguments.entries(self.text)
+        lynxpp.run_ptx(self.text, self.case.grid, entry.block, [each.value for each in self.values], shared_bytes=self.case.shared_bytes)
+
+    def differences(self):
+        """Returns a line for each array that is not as expected after a launch."""
+        expected = self.case.reference(*(list(elements.unpack(self.arrays[number].type, data)) for number, data in self.before.items()))
+        lines = [f"argument {number} was changed" for number, each in self.arrays.items() if number not in expected and each.data != self.before[number]]
+        for number, wanted in expected.items():
+            got = self.arrays[number].elements
+            if len(got) != len(wanted):
+                lines.append(f"argument {number} has {len(got)} elements, its reference {len(wanted)}")
+                continue
+            wrong = [at for at, pair in enumerate(zip(got, wanted)) if not is_close(*pair, self.case.tolerance)]
+            if wrong:
+                shown = ", ".join(f"{self.arrays[number].index(at)} is {got[at]}, not {wanted[at]}" for at in wrong[:3])
+                lines.append(f"argument {number}: {len(wrong)} of {len(got)} elements differ: {shown}")
+        return lines
+
+
+def processor_milliseconds():
+    """Returns the time that the device's process has used."""
+    with worker.shared_worker() as shared:
+        fields = pathlib.Path(f"/proc/{shared._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:13])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def table_row(launch, refusal, wrong, first):
+    """Launches again, for the time without compilation."""
+    if refusal is not None:
+        return f"{launch.case.name},no,,,"
+    begin = processor_milliseconds()
+    for _ in range(LATER_LAUNCHES):
+        launch.run()
+    later = (processor_milliseconds() - begin) / LATER_LAUNCHES
+    return f"{launch.case.name},yes,{'no' if wrong else 'yes'},{first:.0f},{later:.1f}"
+
+
+def main():
+    cases = [case for case in CASES if all(part in case.name for part in WORDS[1:])]
+    names = {f"{path.parent.name}/{path.name[: -len('.ptx.gz')]}" for path in HERE.glob("frameworks/*/*.ptx.gz")}
+    failures = [f"{name}: no case" for name in sorted(names - {case.name for case in CASES})]
+    refused, rows = 0, ["kernel,runs,right,first_ms,later_ms"]
+    for case in cases:
+        launch, refusal, wrong = Launch(case), None, []
+        begin = processor_milliseconds()
+        try:
+            launch.run()
+        except lynxpp.Error as problem:
+            refusal = str(problem)
+        first = processor_milliseconds() - begin
+        if refusal is None:
+            wrong = launch.differences()
+        elif LACKING.search(refusal):
+            refused += 1
+            print(f"skipped {case.name}: {LACKING.search(refusal)[0]}")
+        else:
+            wrong = [refusal]
+        failures += [f"{case.name}: {line}" for line in wrong]
+        if SHOWS_TABLE:
+            rows.append(table_row(launch, refusal, wrong, first))
+    print("\n".join(rows) if SHOWS_TABLE else f"{len(cases)} cases, {refused} of them skipped")
+    if failures:
+        sys.exit("failed:\n  " + "\n  ".join(failures))
+
+
+if __name__ == "__main__":
+    main()
