@@ -1,8 +1,8 @@
 """Runs the kernels of frameworks/ on the cpu device and compares their results with references (kernels.py).
 
-usage: kernel_results_test.py BUILD_FOLDER [NAME_PART] [--table]
+usage: kernel_results_test.py BUILD_FOLDER [NAME_PART] [--check | --table]
 
---table prints docs/measurements/data/kernels-of-frameworks.csv: processor times in ms of the first launch, which
+--check expects that lynxpp.check_ptx finds nothing, instead of comparing results. --table prints docs/measurements/data/kernels-of-frameworks.csv: processor times in ms of the first launch, which
 compiles the kernel, and of a later one.
 """
 import gzip
@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "python"), str(HERE)]
-SHOWS_TABLE = "--table" in sys.argv
-WORDS = [word for word in sys.argv[1:] if word != "--table"]
+CHECKS, SHOWS_TABLE = "--check" in sys.argv, "--table" in sys.argv
+WORDS = [word for word in sys.argv[1:] if not word.startswith("--")]
 if SHOWS_TABLE:
     os.environ["LYNXPP_CPU_CACHE"] = "0"  # so that the first launch compiles
 os.environ["LYNXPP_HOME"] = str(pathlib.Path(WORDS[0]).resolve())
@@ -46,9 +46,14 @@ class Launch:
         self.arrays = {each.number: each for each in self.values if each.shape is not None}
         self.before = {number: bytes(each.data) for number, each in self.arrays.items()}
 
-    def run(self):
+    def run(self, function=lynxpp.run_ptx):
         entry, = arguments.entries(self.text)
-        lynxpp.run_ptx(self.text, self.case.grid, entry.block, [each.value for each in self.values], shared_bytes=self.case.shared_bytes)
+        values = [each.value for each in self.values]
+        return function(self.text, self.case.grid, entry.block, values, shared_bytes=self.case.shared_bytes)
+
+    def findings(self):
+        """Returns what the checks of a launch find."""
+        return [str(each) for each in self.run(lynxpp.check_ptx)]
 
     def differences(self):
         """Returns a line for each array that is not as expected after a launch."""
@@ -73,41 +78,46 @@ def processor_milliseconds():
     return sum(map(int, fields[11:13])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def table_row(launch, refusal, wrong, first):
+def outcome(launch):
+    """Returns what is wrong, and what the device lacks for this kernel (None: nothing)."""
+    try:
+        if CHECKS:
+            return launch.findings(), None
+        launch.run()
+    except lynxpp.Error as problem:
+        lacking = LACKING.search(str(problem))
+        return ([], lacking[0]) if lacking else ([str(problem)], None)
+    return launch.differences(), None
+
+
+def table_row(launch):
     """Launches again, for the time without compilation."""
-    if refusal is not None:
-        return f"{launch.case.name},no,,,"
     begin = processor_milliseconds()
+    wrong, lacking = outcome(launch)
+    first = processor_milliseconds()
+    if lacking is not None:
+        return f"{launch.case.name},no,,,"
     for _ in range(LATER_LAUNCHES):
         launch.run()
-    later = (processor_milliseconds() - begin) / LATER_LAUNCHES
-    return f"{launch.case.name},yes,{'no' if wrong else 'yes'},{first:.0f},{later:.1f}"
+    later = (processor_milliseconds() - first) / LATER_LAUNCHES
+    return f"{launch.case.name},yes,{'no' if wrong else 'yes'},{first - begin:.0f},{later:.1f}"
 
 
 def main():
     cases = [case for case in CASES if all(part in case.name for part in WORDS[1:])]
+    if SHOWS_TABLE:
+        print("kernel,runs,right,first_ms,later_ms", *(table_row(Launch(case)) for case in cases), sep="\n")
+        return
     names = {f"{path.parent.name}/{path.name[: -len('.ptx.gz')]}" for path in HERE.glob("frameworks/*/*.ptx.gz")}
     failures = [f"{name}: no case" for name in sorted(names - {case.name for case in CASES})]
-    refused, rows = 0, ["kernel,runs,right,first_ms,later_ms"]
+    skipped = 0
     for case in cases:
-        launch, refusal, wrong = Launch(case), None, []
-        begin = processor_milliseconds()
-        try:
-            launch.run()
-        except lynxpp.Error as problem:
-            refusal = str(problem)
-        first = processor_milliseconds() - begin
-        if refusal is None:
-            wrong = launch.differences()
-        elif LACKING.search(refusal):
-            refused += 1
-            print(f"skipped {case.name}: {LACKING.search(refusal)[0]}")
-        else:
-            wrong = [refusal]
+        wrong, lacking = outcome(Launch(case))
         failures += [f"{case.name}: {line}" for line in wrong]
-        if SHOWS_TABLE:
-            rows.append(table_row(launch, refusal, wrong, first))
-    print("\n".join(rows) if SHOWS_TABLE else f"{len(cases)} cases, {refused} of them skipped")
+        if lacking is not None:
+            skipped += 1
+            print(f"skipped {case.name}: {lacking}")
+    print(f"{len(cases)} cases, {skipped} of them skipped")
     if failures:
         sys.exit("failed:\n  " + "\n  ".join(failures))
 
