@@ -400,7 +400,7 @@ def product_in_parts(inner, width, parts, shown, transposed):
 
 
 def product_of_rows(inner, shown_rows, shown_columns):
-    """A times B transposed, in a result with rows of 512 of which blocks write only a corner."""
+    """A times B transposed, in a result with rows of 512. The blocks write only a corner of it."""
 
     def reference(a, b, result):
         left, right = rows(a, inner), rows(b, inner)
