@@ -1,7 +1,9 @@
 """Arrays of PTX's types: from numbers and files, and back."""
 import array
 import ast
+import contextlib
 import math
+import operator
 import re
 import struct
 
@@ -68,9 +70,10 @@ def text_of(kind, value):
     if not math.isfinite(value):
         return str(value)
     for digits in range(1, 18):
-        text = f"{value:.{digits}g}"
-        if unpack(kind, pack(kind, [float(text)]))[0] == value:
-            return repr(float(text)).removesuffix(".0")
+        rounded = float(f"{value:.{digits}g}")
+        with contextlib.suppress(OverflowError):  # a number near the largest may be rounded upwards
+            if unpack(kind, pack(kind, [rounded]))[0] == value:
+                return repr(rounded).removesuffix(".0")
     return repr(value)
 
 
@@ -80,7 +83,7 @@ def _parts_of_npy(data, path):
         begin, width = (10, "<H") if data[6] == 1 else (12, "<I")
         end = begin + struct.unpack_from(width, data, 8)[0]
         header = ast.literal_eval(data[begin:end].decode("latin-1"))
-        kind, shape = header["descr"], tuple(header["shape"])
+        kind, shape = str(header["descr"]), tuple(map(operator.index, header["shape"]))
         is_transposed = header["fortran_order"] and len(shape) > 1
     except (struct.error, IndexError, KeyError, TypeError, ValueError, SyntaxError):
         raise Error(f"'{path}' is not a valid .npy file") from None
@@ -98,7 +101,7 @@ def _parts_of_npy(data, path):
 
 def read(path, kind):
     """Returns the elements of a file, as bytes of this type, and their shape. A .npy file may have another
-    type, whose numbers are converted; other files hold the bytes."""
+    type and is converted; other files hold the bytes."""
     try:
         with open(path, "rb") as file:
             data = file.read()

@@ -100,6 +100,7 @@ class Elements(unittest.TestCase):
         self.assertEqual(elements.text_of("f32", elements.unpack("f32", elements.pack("f32", [0.1]))[0]), "0.1")
         self.assertEqual(elements.text_of("f64", 0.1 + 0.2), "0.30000000000000004")
         self.assertEqual(elements.text_of("f32", math.nan), "nan")
+        self.assertEqual(elements.text_of("f16", 65504.0), "65500")
         self.assertEqual(elements.text_of("s8", -3), "-3")
 
 
@@ -140,9 +141,10 @@ class Files(unittest.TestCase):
         }.items():
             with self.subTest(text), self.assertRaisesRegex(Error, message):
                 filled(text.replace("@", f"@{self.folder.name}/"))
-        cut.write_bytes(b"\x93NUMPY\1\0\x10\0{'descr': oops}\n")
-        with self.assertRaisesRegex(Error, "not a valid .npy file"):
-            filled(f"f32[]=@{cut}")
+        for header in ("{'descr': oops}", "{'descr': '<f4', 'fortran_order': False, 'shape': ('a',)}", "[]", ""):
+            cut.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode())
+            with self.subTest(header), self.assertRaisesRegex(Error, "not a valid .npy file"):
+                filled(f"f32[]=@{cut}")
 
 
 class Runs(unittest.TestCase):
