@@ -2,7 +2,6 @@
 import argparse
 import json
 import math
-import os
 import random
 import re
 import sys
@@ -144,9 +143,10 @@ def _parameters(entry):
         return f"{entry.name} has no parameters"
     lines = [f"the parameters of {entry.name} are"]
     for number, each in enumerate(entry.parameters, 1):
-        count = f"[{each.bytes // elements.bytes_of(each.type)}] by value" if each.is_array else ""
-        note = ": a number, or an array's address" if not count and each.type in ("u64", "b64") else ""
-        lines.append(f"{number:4} .{each.type}{count} {each.name}{note}")
+        note = f": {each.bytes} bytes by value" if each.is_array else ""
+        if not note and each.type in ("u64", "b64"):
+            note = ": a number, or an array's address"
+        lines.append(f"{number:4} .{each.type} {each.name}{note}")
     return "\n  ".join(lines)
 
 
@@ -180,10 +180,11 @@ def _chosen(values, text, option):
     return chosen, rest
 
 
-def _differs(got, expected, tolerance):
+def is_close(got, expected, tolerance):
+    """True if two numbers differ by at most `tolerance`, relative to expected numbers above 1."""
     if got == expected or (got != got and expected != expected):
-        return False
-    return not abs(got - expected) <= tolerance * max(1, abs(expected))
+        return True
+    return math.isfinite(expected) and abs(got - expected) <= tolerance * max(1, abs(expected))
 
 
 class Expectation:
@@ -202,7 +203,7 @@ class Expectation:
         """Prints the first differences. Returns false if there are any."""
         argument = self.argument
         pairs = enumerate(zip(argument.elements, self.elements))
-        different = [(at, *pair) for at, pair in pairs if _differs(*pair, self.tolerance)]
+        different = [(at, *pair) for at, pair in pairs if not is_close(*pair, self.tolerance)]
         name = f"argument {argument.number} ({entry.parameters[argument.number - 1].name})"
         if not different:
             print(f"{name}: {len(self.elements)} elements as expected")
@@ -296,7 +297,9 @@ def main(words=None):
     options = _parsed(words)
     try:
         return EXIT_EQUAL if _launch(options) else EXIT_DIFFERENT
-    except (Error, ValueError, OSError) as problem:
+    except (Error, ValueError, OSError, MemoryError) as problem:
+        if isinstance(problem, MemoryError):
+            problem = "there is not enough memory for the arrays"
         sys.stdout.flush()
         print(f"lynxpp: error: {problem}", file=sys.stderr)
         return EXIT_ERROR

@@ -23,16 +23,12 @@ os.environ["LYNXPP_HOME"] = str(pathlib.Path(WORDS[0]).resolve())
 import lynxpp  # noqa: E402
 from kernels import CASES  # noqa: E402
 from lynxpp import arguments, elements, worker  # noqa: E402
-from lynxpp.ptx_run import Argument  # noqa: E402
+from lynxpp.ptx_run import Argument, is_close  # noqa: E402
 
 # Why the device may refuse a kernel.
 LACKING = re.compile(r"instruction '(wgmma\.|tensormap\.|cp\.async\.bulk\.tensor\.)[^']*' is not supported by the cpu device"
                      r"|the cpu device refused the tensor map \(CUDA_ERROR_NOT_SUPPORTED\)")
 LATER_LAUNCHES = 20
-
-
-def is_close(got, expected, tolerance):
-    return got == expected or (got != got and expected != expected) or abs(got - expected) <= tolerance * max(1, abs(expected))
 
 
 class Launch:

@@ -193,6 +193,8 @@ class Runs(unittest.TestCase):
         self.assertEqual((code, out.splitlines()[1]), (1, "  [0] is 10, expected 10.9"))
         self.write("far", array.array("f", [10, 0.75, math.nan, 1]).tobytes())
         self.assertIn("2 of 4", self.run_it(*copied, "--expect=1=%/far", "--tolerance=0.2")[1])
+        self.write("infinite", array.array("f", [math.inf, 0.5, math.nan, -math.inf]).tobytes())
+        self.assertIn("2 of 4", self.run_it(*copied, "--expect=1=%/infinite", "--tolerance=0.2")[1])
 
     def test_checks(self):
         code, _, err = self.run_it("--check", "--grid=2", "--block=32", "--arg=s32[63]", "--arg=s32[64]=iota", "--arg=s32=0")
@@ -210,6 +212,7 @@ class Runs(unittest.TestCase):
         self.assertIn("argument 3 (number) is an array", self.run_it("--grid=1", "--block=1", *["--arg=s32[64]"] * 3)[2])
         self.assertIn("--block", self.run_it("--grid=1")[2])
         self.assertIn("not X, X,Y", self.add("--cluster=a")[2])
+        self.assertIn("not enough memory", self.run_it("--grid=1", "--block=1", "--arg=f32[4000000000000]")[2])
         self.assertIn("'4' is not the number", self.add("--print=4")[2])
         self.assertIn("is not an array", self.add("--print=3")[2])
         self.assertIn("illegal address", self.run_it("--grid=2", "--block=32", "--arg=null", "--arg=s32[64]", "--arg=u32=1")[2])
@@ -225,7 +228,7 @@ class Runs(unittest.TestCase):
         self.write("aggregate.ptx", AGGREGATE)
         words = ["--grid=1", "--block=1", "--arg=u32[1]"]
         self.assertEqual(self.run_it(*words, "--arg=u32[2]=6,7", "--print=1", file="aggregate.ptx")[1], "argument 1: 7\n")
-        self.assertIn("2 .b8[8] by value", self.run_it(*words, "--arg=u32[3]=iota", file="aggregate.ptx")[2])
+        self.assertIn("2 .b8 values: 8 bytes by value", self.run_it(*words, "--arg=u32[3]=iota", file="aggregate.ptx")[2])
 
 
 if __name__ == "__main__":
