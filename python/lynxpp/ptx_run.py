@@ -188,7 +188,7 @@ def is_close(got, expected, tolerance):
 
 
 class Expectation:
-    """What an array must contain after the launch."""
+    """The contents that an array must have after the launch."""
 
     def __init__(self, values, text, tolerance):
         self.argument, self.path = _chosen(values, text, "--expect")
@@ -267,7 +267,7 @@ def _launch(options):
     except KernelError:
         if is_good:
             raise
-        return False  # the findings have told why
+        return False  # the findings say why
     if options.records:
         _write_records(run, options.records)
     for argument, count in printed:
