@@ -64,6 +64,13 @@ std::string unknown_subcommand(const CLI::App& app, const std::vector<std::strin
   return "no command '" + prefix + words[0] + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?");
 }
 
+/// Returns the words that name a command, "run" or "ptx run"; empty without one.
+std::string command_in(const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with('-')) return {};
+  const bool has_inner = words[0] == "ptx" && words.size() > 1 && !words[1].starts_with('-');
+  return words[0] + (has_inner ? " " + words[1] : "");
+}
+
 void set_up(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "lynxpp " LYNXPP_VERSION, "Print the version and exit");
@@ -240,7 +247,7 @@ Arguments parse_arguments(int count, char** values) {
   }
   if (const std::optional<Finished> refused = refuse_unknown(app, words)) return *refused;
   take_program(subcommands, words);
-  const std::string command = words.empty() || words[0].starts_with('-') ? "" : words[0];
+  const std::string command = command_in(words);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser reads words from the end
   } catch (const CLI::Success& request) {                               // help or version was requested

@@ -218,9 +218,10 @@ def convert(entry, values):
         expected = ", ".join(
             f".{each.type}{f'[{each.bytes}]' if each.is_array else ''}" for each in entry.parameters
         )
+        count = len(entry.parameters)
         raise TypeError(
-            f"kernel {entry.name} has {len(entry.parameters)} parameters ({expected or 'none'}), "
-            f"but {len(values)} arguments are given"
+            f"kernel {entry.name} has {count} parameter{'s' * (count != 1)} ({expected or 'none'}), "
+            f"but {len(values)} argument{'s are' if len(values) != 1 else ' is'} given"
         )
     converted = []
     for number, (parameter, value) in enumerate(zip(entry.parameters, values), 1):

@@ -55,6 +55,29 @@ TEST_F(PtxCommand, ReportsAFullDisk) {
   EXPECT_EQ(outcome.err, "lynxpp: error: cannot write to standard output: No space left on device\n");
 }
 
+TEST_F(PtxCommand, RunNeedsOneKernelAndAGrid) {
+  const Outcome several = lynxpp({"ptx", "run", file_, "--grid", "1"});
+  EXPECT_EQ(several.exit_code, 2);
+  EXPECT_EQ(several.err, "lynxpp: error: " + file_ +
+                             " has 2 kernels\n  hint: choose one with --kernel: first(int*), second\n");
+  const Outcome without = lynxpp({"ptx", "run", file_});
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_EQ(
+      without.err,
+      "lynxpp: error: --grid is required\n  hint: `lynxpp ptx run --help` lists commands and options\n");
+}
+
+TEST_F(PtxCommand, RunPassesArgumentsToTheKernel) {
+  const Outcome run = lynxpp({"ptx", "run", file_, "-k", "second", "--grid", "1", "--block", "1"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const Outcome missing = lynxpp({"ptx", "run", file_, "-k", "first", "--grid", "1", "--block", "32"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("has 1 parameter (.u64), but 0 arguments are given"));
+  const Outcome printed = lynxpp({"ptx", "run", file_, "-k", "first", "--grid", "1", "--block", "32", "-a",
+                                  "u32[32]=const:9", "--print", "1:2"});
+  EXPECT_EQ(printed.out, "argument 1: 7 7 …\n") << printed.err;
+}
+
 TEST_F(PtxCommand, StatOfOneKernelAndItsCallees) {
   const Outcome outcome = lynxpp({"ptx", "stat", file_, "-k", "first"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

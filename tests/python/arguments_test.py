@@ -123,7 +123,7 @@ class Numbers(unittest.TestCase):
 
     def test_count_is_checked(self):
         with self.assertRaisesRegex(
-            TypeError, r"kernel k has 2 parameters \(.u64, .b8\[16\]\), but 1 arguments"
+            TypeError, r"kernel k has 2 parameters \(.u64, .b8\[16\]\), but 1 argument is given"
         ):
             arguments.convert(kernel(".param .u64 a, .param .align 4 .b8 b[16]"), [None])
 
