@@ -54,6 +54,7 @@ TABLE = {
     "examples/apps": ["interposer/lynxpp.h"],
     "examples/primitives": [],
     "examples/cumapz": ["examples/apps"],
+    "examples/first_findings": [],
     "examples/limits": ["examples/apps"],
     "bench": ["*"],
     "fuzz": ["*"],
@@ -78,7 +79,7 @@ LIBRARIES = {
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
              ["device/cpu/runtime", "device/cpu/driver", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
-              "examples/agents", "examples/apps", "examples/cumapz", "examples/limits", "examples/primitives"]),
+              "examples/agents", "examples/apps", "examples/cumapz", "examples/first_findings", "examples/limits", "examples/primitives"]),
 }
 # Exceptions that other folders may include.
 OPEN_LIBRARIES = {"spdlog", "CUDA"}
@@ -87,7 +88,7 @@ SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".c", ".cu", ".def"}
 SKIPPED_FOLDERS = {"build", "dist", "third_party", ".git", ".cache"}
 # Programs may run with raised rights: code loaded into them must not read environment variables then
 # (docs/security.md).
-OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/agents", "examples/apps", "examples/primitives", "examples/cumapz", "examples/limits", "bench", "fuzz", "tests"}
+OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/agents", "examples/apps", "examples/primitives", "examples/cumapz", "examples/first_findings", "examples/limits", "bench", "fuzz", "tests"}
 GETENV = re.compile(r"\bgetenv\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 

@@ -1,0 +1,58 @@
+// Product of a sparse matrix (compressed rows) and a vector.
+#include <cstdio>
+#include <cstdlib>
+
+#include "examples/first_findings/graph.h"
+#include "examples/first_findings/timer.h"
+
+__global__ void spmv(const int* first, const int* column, const float* value, const float* x, float* y,
+                     int n) {
+#if MENDED == 1
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+  if (row >= n) return;
+  float sum = 0;
+  for (int k = first[row] + lane; k < first[row + 1]; k += 32) sum += value[k] * x[column[k]];
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
+  if (lane == 0) y[row] = sum;
+#else
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n) return;
+  float sum = 0;
+  for (int k = first[row]; k < first[row + 1]; ++k) sum += value[k] * x[column[k]];
+  y[row] = sum;
+#endif
+}
+
+int main(int argc, char** argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 1 << 20;
+  int rounds = argc > 2 ? atoi(argv[2]) : 1;
+  Graph graph = make_graph(n);
+  std::vector<float> ones(graph.column.size(), 1.f), result(n);
+  int *first, *column;
+  float *value, *x, *y;
+  cudaMalloc(&first, graph.first.size() * 4);
+  cudaMalloc(&column, graph.column.size() * 4);
+  cudaMalloc(&value, ones.size() * 4);
+  cudaMalloc(&x, n * 4);
+  cudaMalloc(&y, n * 4);
+  cudaMemcpy(first, graph.first.data(), graph.first.size() * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(column, graph.column.data(), graph.column.size() * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(value, ones.data(), ones.size() * 4, cudaMemcpyHostToDevice);
+  cudaMemcpy(x, ones.data(), n * 4, cudaMemcpyHostToDevice);
+  Timer timer;
+#if MENDED == 1
+  int blocks = (n + 3) / 4;
+#else
+  int blocks = (n + 127) / 128;
+#endif
+  for (int round = 0; round < rounds; ++round) {
+    timer.start();
+    spmv<<<blocks, 128>>>(first, column, value, x, y, n);
+    timer.stop();
+    timer.end_round();
+  }
+  cudaMemcpy(result.data(), y, n * 4, cudaMemcpyDeviceToHost);
+  double total = 0;
+  for (float each : result) total += each;
+  printf("%zu elements, sum %.0f %s\n", graph.column.size(), total, cudaGetErrorString(cudaGetLastError()));
+}
