@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The demonstration: installs missing dependencies, builds the two libraries and one example CUDA program, and
-# counts the program's instructions while it runs, on the GPU if present, else on the built-in cpu device.
+# The demonstration: installs missing dependencies and builds the libraries, the command and one example CUDA
+# program. Counts the program's instructions while it runs, on the GPU if present, else on the built-in cpu device;
+# then compiles a slow transpose and finds what makes it slow.
 #
 #   ./demo.sh [example] [specification]      default: mandelbrot instruction_count
 set -euo pipefail
@@ -17,7 +18,7 @@ specification=${2:-instruction_count}
 options=(-DLYNXPP_BUILD_TESTS=OFF)
 [ ! -f "$root/build/release/build.ninja" ] || options=()
 configure release "${options[@]}"
-build release lynxpp_preload lynxpp_engine_so "example_$example"
+build release lynxpp_preload lynxpp_engine_so lynxpp_cli "example_$example"
 
 if has_gpu && [ "${LYNXPP_DEVICE:-auto}" != cpu ]; then
   device="the GPU: $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true)"
@@ -32,3 +33,11 @@ cd "$root"
 status=0
 LD_PRELOAD=$root/build/release/lib/liblynxpp.so LYNXPP_SPEC=$specification "build/release/examples/$example" || status=$?
 [ $status -eq 0 ] || die "the example failed with exit status $status" "$status"
+
+if nvcc=$(find_nvcc); then
+  say "finding out what makes examples/agents/transpose.cu slow"
+  echo "\$ nvcc -lineinfo -cudart shared -o build/transpose examples/agents/transpose.cu"
+  "$nvcc" -lineinfo -cudart shared -o build/transpose examples/agents/transpose.cu
+  echo "\$ build/release/bin/lynxpp record -o build/transpose.jsonl -- build/transpose"
+  build/release/bin/lynxpp record -o build/transpose.jsonl -- build/transpose
+fi

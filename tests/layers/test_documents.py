@@ -122,6 +122,10 @@ class Documents(unittest.TestCase):
         self.assertEqual([], [f"{name_of(path)}:{line}: {name}" for path in sources
                               for line, name in missing_files(path.read_text(errors="replace"))])
 
+    def test_the_change_log_has_the_version(self):
+        version = re.search(r"project\(lynxpp VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+        self.assertRegex((ROOT / "CHANGELOG.md").read_text(), rf"(?m)^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$")
+
     def test_the_checks_detect_mistakes(self):
         wide = "word " * 30
         self.assertEqual([1], too_long(f"{wide}\n| {wide} |\n    {wide}\n```\n{wide}\n```\n"))
