@@ -5,9 +5,10 @@
 #include "examples/first_findings/graph.h"
 #include "examples/first_findings/timer.h"
 
+// MENDED: 1: eight lanes share a vertex; 2: vertices in the order of their degrees.
 __global__ void bfs_level(const int* first, const int* column, int* level, int depth, int n, int* changed) {
 #if MENDED == 1
-  int v = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32, step = 32;
+  int v = (blockIdx.x * blockDim.x + threadIdx.x) / 8, lane = threadIdx.x % 8, step = 8;
 #else
   int v = blockIdx.x * blockDim.x + threadIdx.x, lane = 0, step = 1;
 #endif
@@ -21,7 +22,7 @@ __global__ void bfs_level(const int* first, const int* column, int* level, int d
 int main(int argc, char** argv) {
   int n = argc > 1 ? atoi(argv[1]) : 1 << 20;
   int rounds = argc > 2 ? atoi(argv[2]) : 1;
-  Graph graph = make_graph(n);
+  Graph graph = make_graph(n, MENDED == 2);
   int *first, *column, *level, *changed;
   cudaMalloc(&first, graph.first.size() * 4);
   cudaMalloc(&column, graph.column.size() * 4);
@@ -31,7 +32,7 @@ int main(int argc, char** argv) {
   cudaMemcpy(column, graph.column.data(), graph.column.size() * 4, cudaMemcpyHostToDevice);
   Timer timer;
 #if MENDED == 1
-  int blocks = (n + 3) / 4;
+  int blocks = (n + 15) / 16;
 #else
   int blocks = (n + 127) / 128;
 #endif

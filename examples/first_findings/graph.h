@@ -6,7 +6,8 @@ struct Graph {
   std::vector<int> first, column;
 };
 
-inline Graph make_graph(int n) {
+/// `is_sorted`: long rows come first. `is_local`: columns are near their row.
+inline Graph make_graph(int n, bool is_sorted = false, bool is_local = false) {
   Graph graph;
   unsigned state = 1;
   auto next = [&] {
@@ -15,8 +16,9 @@ inline Graph make_graph(int n) {
   };
   for (int row = 0; row < n; ++row) {
     graph.first.push_back(graph.column.size());
-    int length = row % 32 == 0 ? 128 : 1 + next() % 7;
-    for (int k = 0; k < length; ++k) graph.column.push_back(next() % n);
+    bool is_long = is_sorted ? row < n / 32 : row % 32 == 0;
+    int length = is_long ? 128 : 1 + next() % 7;
+    for (int k = 0; k < length; ++k) graph.column.push_back(is_local ? (row + next() % 64) % n : next() % n);
   }
   graph.first.push_back(graph.column.size());
   return graph;
