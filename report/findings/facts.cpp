@@ -388,6 +388,10 @@ void Facts::set(const std::string& name, double value) {
 
 void Facts::add(const std::string& name, double value) { numbers_[name] += value; }
 
+void Facts::add(const Facts& others) {
+  for (const auto& [name, value] : others.numbers_) add(name, value);
+}
+
 const double* Facts::find(std::string_view name) const {
   const auto found = numbers_.find(name);
   return found == numbers_.end() ? nullptr : &found->second;

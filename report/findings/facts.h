@@ -40,6 +40,7 @@ class Facts {
   /// Ignores values that are not finite.
   void set(const std::string& name, double value);
   void add(const std::string& name, double value);
+  void add(const Facts& others);
   /// Returns null if the fact is unknown.
   const double* find(std::string_view name) const;
   /// Returns 0 if the fact is unknown.

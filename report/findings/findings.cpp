@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -87,29 +88,36 @@ bool is_at(const SiteLabel& label, const LimitLocation& location) {
                             : label.ptx_line == location.ptx_line;
 }
 
-/// Returns what the operations of the finding's line cost at most. Lines that were not found to be costly
-/// share what the costly ones leave.
-double gain_at(const std::optional<SiteLabel>& label, const Limit& limit) {
-  if (limit.lines.empty() || !label) return limit.of_remedy().at_most;
-  double rest = limit.of_remedy().at_most;
+/// Returns what the operations of these lines cost at most. Lines that were not found to be costly share what
+/// the costly ones leave.
+double gain_at(std::span<const SiteLabel> labels, const Limit& limit) {
+  const double all = limit.of_remedy().at_most;
+  if (limit.lines.empty() || labels.empty()) return all;
+  const auto has = [](const LineLimit& line, const SiteLabel& label) {
+    return std::ranges::any_of(line.locations, [&](const auto& location) { return is_at(label, location); });
+  };
+  double found = 0, rest = all;
   for (const LineLimit& each : limit.lines) {
-    if (std::ranges::any_of(each.locations, [&](const auto& location) { return is_at(*label, location); }))
-      return each.of_remedy().at_most;
     rest -= each.of_remedy().at_most;
+    if (std::ranges::any_of(labels, [&](const SiteLabel& label) { return has(each, label); }))
+      found += each.of_remedy().at_most;
   }
-  return std::max(rest, 0.0);
+  const bool are_all_found = std::ranges::all_of(labels, [&](const SiteLabel& label) {
+    return std::ranges::any_of(limit.lines, [&](const LineLimit& each) { return has(each, label); });
+  });
+  return std::min(all, found + (are_all_found ? 0 : std::max(rest, 0.0)));
 }
 
 /// Replaces the estimate if the kernel's limits have the operations with a clear result. They are ordered by
 /// time: the first one counts.
-void apply_limits(KernelFinding& finding, const LocationFacts* location,
+void apply_limits(KernelFinding& finding, const LocationFacts* location, std::span<const SiteLabel> labels,
                   std::span<const KernelLimits> limits) {
   const std::string_view operation = operation_of(finding.rule, location);
   for (const KernelLimits& kernel : limits) {
     if (kernel.kernel != finding.kernel) continue;
     const auto limit = std::ranges::find(kernel.limits, operation, &Limit::operation);
     if (limit == kernel.limits.end() || verdict_of(limit->of_remedy()) == Verdict::unclear) continue;
-    finding.benefit = finding.weight * gain_at(finding.location, *limit);
+    finding.benefit = finding.weight * gain_at(labels, *limit);
     finding.basis = kernel.is_modelled ? Basis::modelled : Basis::measured;
     return;
   }
@@ -134,6 +142,84 @@ std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& k
   finding.why = rule.why;
   finding.what_to_try = rule.what_to_try;
   return finding;
+}
+
+bool have_common_cause(const KernelFacts& kernel, const LocationFacts& a, const LocationFacts& b) {
+  const SitesRecord::Instruction& of_a = kernel.sites->instructions[a.instruction];
+  const SitesRecord::Instruction& of_b = kernel.sites->instructions[b.instruction];
+  if (a.kind != b.kind || of_a.stride != of_b.stride) return false;
+  const bool share_line =
+      of_a.line != 0 && of_a.line == of_b.line && of_a.file == of_b.file && of_a.call_site == of_b.call_site;
+  const bool share_object = of_a.object != SitesRecord::unknown && of_a.object == of_b.object &&
+                            of_a.stride != SitesRecord::unknown;
+  return share_line || share_object;
+}
+
+/// Accesses with one cause, the costliest first.
+using Accesses = std::vector<const LocationFacts*>;
+
+/// Returns the locations to which the rule applies.
+std::vector<Accesses> groups_of(const FindingRule& rule, const KernelFacts& kernel) {
+  std::vector<Accesses> groups;
+  for (const LocationFacts& location : kernel.locations) {
+    if (std::ranges::count(rule.kinds, location.kind) == 0 || !apply(rule, kernel, &location)) continue;
+    const auto known = std::ranges::find_if(groups, [&](const Accesses& group) {
+      return rule.has_common_causes && std::ranges::any_of(group, [&](const LocationFacts* each) {
+               return have_common_cause(kernel, *each, location);
+             });
+    });
+    if (known == groups.end()) {
+      groups.push_back({&location});
+    } else {
+      known->push_back(&location);
+    }
+  }
+  for (Accesses& group : groups) {
+    std::ranges::stable_sort(group, std::greater<>(), [&](const LocationFacts* each) {
+      return rule.saving == nullptr ? 0 : rule.saving(View(kernel, each));
+    });
+  }
+  return groups;
+}
+
+LocationFacts sum_of(const Accesses& group) {
+  LocationFacts sum = *group.front();
+  for (const LocationFacts* each : std::span(group).subspan(1)) {
+    sum.facts.add(each->facts);
+    sum.instructions.insert(each->instructions.begin(), each->instructions.end());
+  }
+  return sum;
+}
+
+std::vector<SiteLabel> labels_of(const KernelFacts& kernel, const Accesses& group) {
+  std::vector<SiteLabel> labels;
+  for (const LocationFacts* each : group) {
+    if (std::optional<SiteLabel> label = label_of(kernel.sites, SiteKind::instruction, each->instruction))
+      labels.push_back(std::move(*label));
+  }
+  return labels;
+}
+
+/// Returns "; with those of argument 2 (int*)" for the accesses after the first: the objects if all are in one
+/// line, else the lines.
+std::string together_text(std::span<const SiteLabel> labels) {
+  constexpr std::size_t most = 3;
+  if (labels.size() < 2) return {};
+  const auto line_of = [](const SiteLabel& label) { return location_text(label); };
+  const std::string first = line_of(labels.front());
+  const bool is_one_line =
+      std::ranges::all_of(labels, [&](const SiteLabel& each) { return line_of(each) == first; });
+  std::vector<std::string> names;
+  for (const SiteLabel& each : labels.subspan(1)) {
+    std::string name = is_one_line ? each.object : line_of(each);
+    if (name.empty()) name = each.opcode;
+    if (name != (is_one_line ? labels.front().object : first) && std::ranges::count(names, name) == 0)
+      names.push_back(std::move(name));
+  }
+  if (names.empty()) return {};
+  std::string text = is_one_line ? "; together with those of " : "; together with those in ";
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return text + (names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "");
 }
 
 /// Returns the part before " (" with '-' for each blank.
@@ -180,17 +266,19 @@ std::string percent_text(double share) {
 
 std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const FindingRule> rules) {
   std::vector<KernelFinding> findings;
-  const auto keep = [&](std::optional<KernelFinding> finding, const LocationFacts* location) {
+  const auto keep = [&](std::optional<KernelFinding> finding, const LocationFacts* location,
+                        const std::vector<SiteLabel>& labels) {
     if (!finding) return;
-    apply_limits(*finding, location, facts.limits);
+    finding->sentence += together_text(labels);
+    apply_limits(*finding, location, labels, facts.limits);
     findings.push_back(std::move(*finding));
   };
   for (const KernelFacts& kernel : facts.kernels) {
     for (const FindingRule& rule : rules) {
-      if (rule.kinds.empty()) keep(apply(rule, kernel, nullptr), nullptr);
-      for (const LocationFacts& location : kernel.locations) {
-        if (std::ranges::count(rule.kinds, location.kind) != 0)
-          keep(apply(rule, kernel, &location), &location);
+      if (rule.kinds.empty()) keep(apply(rule, kernel, nullptr), nullptr, {});
+      for (const Accesses& group : groups_of(rule, kernel)) {
+        const LocationFacts sum = sum_of(group);
+        keep(apply(rule, kernel, &sum), &sum, labels_of(kernel, group));
       }
     }
   }

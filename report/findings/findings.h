@@ -19,6 +19,8 @@ enum class Basis { estimated, modelled, measured };
 /// Returns "measured".
 std::string_view text_of(Basis basis);
 
+/// Accesses with one cause are one finding: those of one line and kind, and those of one object, whose
+/// neighbouring lanes are equally far apart. Its counts are their sums, and the sentence names them.
 struct KernelFinding {
   /// "bank-conflicts:transpose:ld.shared.f32:tile", the same after edits that leave these: rule, kernel,
   /// opcode and object; further findings with the same ones end with "#2", "#3", ….
@@ -27,7 +29,7 @@ struct KernelFinding {
   std::string kernel;  ///< mangled
   std::string device;
   std::vector<std::string> ranges;
-  std::optional<SiteLabel> location;  ///< of the first instruction; nullopt: the kernel itself
+  std::optional<SiteLabel> location;  ///< of the costliest access; nullopt: the kernel itself
   std::size_t instructions = 0;       ///< instructions that were merged
   /// Upper bound of the saving, as a share of the run (in units of RunFacts::weight).
   std::optional<double> benefit;

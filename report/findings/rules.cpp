@@ -109,9 +109,8 @@ double small_grid(const View& v) { return 1 - ratio(v("blocks"), v("multiprocess
 double waves(const View& v) { return ratio(v("blocks"), v("multiprocessors") * v("blocks_per_sm")); }
 double tail(const View& v) { return waves(v) > 1 ? 1 - waves(v) / std::ceil(waves(v)) : 0; }
 double imbalance_of_multiprocessors(const View& v) { return v("kernel_runtime.load_imbalance"); }
-double longest_block(const View& v) {
-  return ratio(v("kernel_runtime.max_cycles"), v("kernel_runtime.mean_cycles"));
-}
+/// Of each launch, since launches of one kernel may differ in their work; on average by their cycles.
+double longest_block(const View& v) { return v("kernel_runtime.block_imbalance"); }
 double occupancy(const View& v) { return ratio(v("warps_per_sm"), v("most_warps_per_sm")); }
 double unused_occupancy(const View& v) { return v("warps_per_sm") > 0 ? 1 - occupancy(v) : 0; }
 double launch_share(const View& v) { return work_share(v, v("work.launch")); }
@@ -243,7 +242,8 @@ const std::vector<FindingRule> rule_table = {
      "on an H200)",
      "combine operations within the warp and within the block first, in shared memory, and update global "
      "memory "
-     "once per block; replace a loop of compare-and-swap by an atomic operation where there is one"},
+     "once per block; replace a loop of compare-and-swap by an atomic operation where there is one",
+     false},
     {"divergent branch",
      {branch},
      {"flow.lost", "instruction_count.warp_instructions"},
@@ -351,13 +351,13 @@ const std::vector<FindingRule> rule_table = {
      "use more and smaller blocks, start the longest ones first, or take work from a queue"},
     {"uneven blocks",
      {},
-     {"kernel_runtime.max_cycles", "kernel_runtime.mean_cycles", "multiprocessors", "blocks_per_sm",
+     {"kernel_runtime.max_cycles", "kernel_runtime.block_imbalance", "multiprocessors", "blocks_per_sm",
       "blocks"},
      longest_block,
      2,
      [](const View& v) { return (1 - 1 / longest_block(v)) / std::max(1.0, std::ceil(waves(v))); },
      {{"factor", longest_block}, {"longest", [](const View& v) { return v("kernel_runtime.max_cycles"); }}},
-     "the longest block takes {longest} cycles, {factor} times the average",
+     "the longest block of a launch takes {factor} times the average of its blocks, up to {longest} cycles",
      "a long block that starts late keeps the kernel running after all others have ended",
      "split long blocks, or start them first"},
     {"uneven warps",

@@ -64,6 +64,8 @@ struct FindingRule {
   std::string_view sentence;
   std::string_view why;
   std::string_view what_to_try;
+  /// False if locations with this finding are independent of each other, whatever they access.
+  bool has_common_causes = true;
 };
 
 std::span<const FindingRule> finding_rules();

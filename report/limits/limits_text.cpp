@@ -277,23 +277,27 @@ std::string bars_of(const KernelLimits& kernel) {
     const Limit& limit = kernel.limits[i];
     const int middle = row * static_cast<int>(i) + row / 2 + 4;
     const auto x = [&](double share) { return left + scale * share; };
-    const char* const color = verdict_of(limit.gain) == Verdict::limited       ? "#b3423a"
-                              : verdict_of(limit.gain) == Verdict::not_limited ? "#9aa5b1"
-                                                                               : "#c9a13b";
+    const Verdict verdict = verdict_of(limit.gain);
+    // An unclear gain is only an outline, so that no bar promises what may be nothing.
+    const char* const color = verdict == Verdict::limited       ? "fill=\"#b3423a\""
+                              : verdict == Verdict::not_limited ? "fill=\"#9aa5b1\""
+                                                                : "fill=\"none\" stroke=\"#9aa5b1\"";
+    const std::string label = verdict == Verdict::unclear
+                                  ? "unclear: " + interval_text(limit.gain)
+                                  : percent_text(limit.gain.at_most) + " (" + interval_text(limit.gain) + ")";
     svg += "<g><title>" +
            escaped(limit.operation + ": at most " + percent_text(limit.gain.at_most) + ", 95 % interval " +
                    interval_text(limit.gain)) +
            "</title><text x=\"" + std::to_string(left - 8) + "\" y=\"" + std::to_string(middle + 4) +
            "\" text-anchor=\"end\">" + escaped(limit.operation) + "</text>";
     std::snprintf(text, sizeof text,
-                  "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"14\" fill=\"%s\"/>"
+                  "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"14\" %s/>"
                   "<path d=\"M%.1f %dV%dM%.1f %dH%.1fM%.1f %dV%d\" stroke=\"currentColor\" fill=\"none\"/>"
                   "<text x=\"%.1f\" y=\"%d\">",
                   left, middle - 7, scale * limit.gain.at_most, color, x(limit.gain.low), middle - 5,
                   middle + 5, x(limit.gain.low), middle, x(limit.gain.high), x(limit.gain.high), middle - 5,
                   middle + 5, x(limit.gain.high) + 6, middle + 4);
-    svg += text + escaped(percent_text(limit.gain.at_most) + " (" + interval_text(limit.gain) + ")") +
-           "</text></g>\n";
+    svg += text + escaped(label) + "</text></g>\n";
   }
   return svg + "</svg>\n";
 }
@@ -304,13 +308,16 @@ std::string rows_of(const KernelLimits& kernel) {
       "<th class=\"text\">operations</th>"
       "<th class=\"text\">where</th><th class=\"text\">try</th></tr>\n";
   for (const Limit& each : kernel.limits) {
-    const bool is_limited = verdict_of(each.gain) != Verdict::not_limited;
+    const Verdict verdict = verdict_of(each.gain);
     const auto share = [](const std::optional<Gain>& gain) { return gain ? share_text(gain->at_most) : ""; };
     html += "<tr><td>" + percent_text(each.gain.at_most) + "</td><td>" + interval_text(each.gain) +
             "</td><td>" + share(each.pattern) + "</td><td>" + share(each.reuse) + "</td><td class=\"text\">" +
             escaped(each.operation) + "</td><td class=\"text\">" + escaped(where_of(each)) +
             "</td><td class=\"text\">" +
-            escaped(is_limited ? advice_on(each.operation) : "not limited by them") + "</td></tr>\n";
+            escaped(verdict == Verdict::limited       ? advice_on(each.operation)
+                    : verdict == Verdict::not_limited ? "not limited by them"
+                                                      : "unclear: more launches narrow the interval") +
+            "</td></tr>\n";
   }
   return html + "</table>\n";
 }
@@ -348,16 +355,17 @@ std::string limits_text(const KernelLimits& kernel, std::size_t width) {
 std::string limits_html(std::span<const KernelLimits> kernels) {
   if (kernels.empty()) return {};
   std::string html =
-      "<h2>Limits <span class=\"unit\">share of the kernel's time that is saved at most if the operations' "
-      "cost "
-      "disappears</span></h2>\n";
+      "<h2>Limits</h2>\n<p class=\"facts\">The share of the kernel's time that is saved at most without the "
+      "cost of a class of operations, with 95 % intervals.</p>\n";
   for (const KernelLimits& kernel : kernels) {
     html += "<h3>" + escaped(demangle(kernel.kernel)) + "</h3>\n<p>On " + escaped(kernel.device) + ", " +
             escaped(shape_text(kernel)) + ": " + escaped(times_text(kernel)) + ".</p>\n";
-    if (!kernel.limits.empty()) html += bars_of(kernel) + rows_of(kernel);
+    if (!kernel.limits.empty()) html += bars_of(kernel);
+    html += "<details><summary>Where, what to try, and what was not measured</summary>\n";
+    if (!kernel.limits.empty()) html += rows_of(kernel);
     html += "<ul>\n";
     for (const std::string& line : remarks(kernel)) html += "<li>" + escaped(line) + "</li>\n";
-    html += "</ul>\n";
+    html += "</ul></details>\n";
   }
   return html;
 }

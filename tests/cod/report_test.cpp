@@ -492,6 +492,7 @@ TEST(Report, ComputesKernelRuntimeFromClocks) {
   EXPECT_EQ(values_of<std::uint64_t>(run, "distribution"), expected);
   EXPECT_DOUBLE_EQ(run.number("mean_cycles"), 1600 / 3.0);
   EXPECT_EQ(run.number("max_cycles"), 900);
+  EXPECT_DOUBLE_EQ(run.number("block_imbalance"), 900 * 3.0 / 1600);
   EXPECT_DOUBLE_EQ(run.number("load_imbalance"), 900 * 2.0 / 1600);
 }
 

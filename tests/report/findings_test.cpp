@@ -110,7 +110,8 @@ LaunchRecord divergence(std::uint64_t branches, std::uint64_t divergent, std::ui
 
 LaunchRecord runtime(double imbalance, std::uint64_t longest, double mean) {
   return launch("kernel_runtime", {number("load_imbalance", imbalance), number("max_cycles", longest),
-                                   number("mean_cycles", mean)});
+                                   number("mean_cycles", mean),
+                                   number("block_imbalance", static_cast<double>(longest) / mean)});
 }
 
 DeviceRecord gpu(std::uint64_t multiprocessors) {
@@ -278,7 +279,7 @@ const std::vector<Case>& cases() {
       {"uneven blocks",
        {gpu(100), runtime(1, 40, 10), resources({.blocks_per_sm = 4})},
        {gpu(100), runtime(1, 19, 10), resources({.blocks_per_sm = 4})},
-       "the longest block takes 40 cycles, 4 times the average",
+       "the longest block of a launch takes 4 times the average of its blocks, up to 40 cycles",
        0.75},
       {"uneven warps",
        {launch("instruction_count_per_warp", {array<std::uint64_t>("warp_instructions", {90, 10, 10, 10})})},
@@ -374,18 +375,40 @@ TEST_F(Findings, CopiesOfAnUnrolledLoopAreMerged) {
   EXPECT_EQ(found[0].location->object, "argument 1") << "the signature of k is not known";
 }
 
-TEST_F(Findings, OperandsAndCallsOfOneLineAreSeparate) {
-  SitesRecord operands = unrolled(), calls = unrolled();
+TEST_F(Findings, AccessesWithOneCauseAreOneFinding) {
+  SitesRecord operands = unrolled(), calls = unrolled(), lines = unrolled();
   operands.instructions[1].object = 1;
   calls.call_sites = {{0, 40}, {0, 41, 0}};
   calls.instructions[0].call_site = 0;
   calls.instructions[1].call_site = 1;
+  lines.instructions[1].line = 12;
+  const LaunchRecord both = memory({100, 300, 0, 0}, {3200, 9600, 0, 0}, {12800, 38400, 0, 0});
+  const auto only = [&](const SitesRecord& sites) {
+    const std::vector<KernelFinding> found = findings({sites, both});
+    EXPECT_EQ(found.size(), 1u);
+    return found.at(0);
+  };
+  KernelFinding finding = only(operands);
+  EXPECT_THAT(finding.sentence, HasSubstr("409,600 bytes of sectors"));
+  EXPECT_THAT(finding.sentence, testing::EndsWith("; together with those of argument 1"));
+  finding = only(calls);
+  EXPECT_EQ(location_text(*finding.location), "a.cu:10, inlined at a.cu:41, inlined at a.cu:40")
+      << "the costliest one";
+  EXPECT_THAT(finding.sentence, testing::EndsWith("; together with those in a.cu:10, inlined at a.cu:40"));
+  finding = only(lines);
+  EXPECT_EQ(location_text(*finding.location), "a.cu:12");
+  EXPECT_THAT(finding.sentence, testing::EndsWith("; together with those in a.cu:10"));
+}
+
+TEST_F(Findings, AccessesOfOtherLinesAndObjectsOrStridesAreSeparate) {
+  SitesRecord lines = unrolled(), strides = unrolled();
+  lines.instructions[1].line = 12;
+  lines.instructions[1].object = 1;
+  strides.strides.push_back("256");
+  strides.instructions[1].stride = 1;
   const LaunchRecord both = memory({100, 100, 0, 0}, {3200, 3200, 0, 0}, {12800, 12800, 0, 0});
-  EXPECT_EQ(findings({operands, both}).size(), 2u);
-  const std::vector<KernelFinding> found = findings({calls, both});
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(location_text(*found[0].location), "a.cu:10, inlined at a.cu:40");
-  EXPECT_EQ(location_text(*found[1].location), "a.cu:10, inlined at a.cu:41, inlined at a.cu:40");
+  EXPECT_EQ(findings({lines, both}).size(), 2u);
+  EXPECT_EQ(findings({strides, both}).size(), 2u);
 }
 
 TEST_F(Findings, ContiguousLanesAreNotUncoalesced) {
@@ -532,6 +555,7 @@ Ordered by the share of the run's estimated work that could be saved at most.
 SitesRecord sites_of_two_loads() {
   SitesRecord record = unrolled();
   record.instructions[1].object = 1;
+  record.instructions[1].line = 12;
   return record;
 }
 
