@@ -160,8 +160,9 @@ def check_inlined(build, folder):
     line = {name: next(i for i, each in enumerate(text, 1) if f"// LINE: {name}" in each) for name in ("load", "first", "second", "atomic")}
     places = sorted((each["rule"], each["place"]["line"], tuple(each["place"].get("inlined_at", ()))) for each in inlined.list)
     demand_equal("places", places, [("contended atomics", line["atomic"], ()),
-                                    ("uncoalesced access", line["load"], (f"inlined.cu:{line['first']}",)),
-                                    ("uncoalesced access", line["load"], (f"inlined.cu:{line['second']}",))])
+                                    ("uncoalesced access", line["load"], (f"inlined.cu:{line['first']}",))])
+    other = f"together with those in inlined.cu:{line['load']}, inlined at inlined.cu:{line['second']}"
+    expect(any(each["sentence"].endswith(other) for each in inlined.list), inlined.list)
     expect(f"inlined.cu:{line['load']}, inlined at inlined.cu:{line['first']} (ld.global.f32, argument 1 (float const*))" in inlined.text,
            inlined.text)
     hot = [row for spec in json.loads(inlined.report(build, "json"))["specifications"] for kernel in spec["kernels"]
@@ -195,7 +196,7 @@ def check_device(build, folder):
         ("tail", "tail of the grid"): r"2,904 blocks are 1\.38 times the 2,112 that run at once: if all blocks take equally "
                                       r"long, multiprocessors idle for 31 % of the kernel while the last blocks run",
         ("uneven", "uneven multiprocessors"): r"the busiest multiprocessor is busy [\d.]+ times as long as the average one",
-        ("uneven", "uneven blocks"): r"the longest block takes [\d,]+ cycles, [\d.]+ times the average",
+        ("uneven", "uneven blocks"): r"the longest block of a launch takes [\d.]+ times the average of its blocks, up to [\d,]+ cycles",
         ("crowded", "low occupancy"): r"16 of 64 warps fit on a multiprocessor \(25 %\)",
     }
     for key, sentence in expected.items():

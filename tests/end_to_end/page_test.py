@@ -5,6 +5,7 @@ usage: page_test.py BUILD_FOLDER
 import base64
 import html.parser
 import json
+import lzma
 import pathlib
 import re
 import shutil
@@ -22,6 +23,8 @@ from harness import Build, read_json_lines  # noqa: E402
 BUILD = Build(sys.argv.pop())
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PAGE_SCHEMA = json.loads((schema.FILE.parent / "page.schema.json").read_text())
+GPU_RECORDS = pathlib.Path(__file__).resolve().with_name("gpu_records")
+LIMITED = (0xb3, 0x42, 0x3a)  # the color of limits in the pictures
 SPECIFICATIONS = "basic_block_count,memory_transactions,memory_efficiency,opcode_mix"
 BLOCK_TIMELINE = """
 struct stay { unsigned long block; unsigned long sm; unsigned long begin; unsigned long end; };
@@ -95,11 +98,11 @@ def probed(page, folder, script, hash_=""):
     return json.loads(base64.b64decode(text))
 
 
-def pixels(page, folder):
+def pixels(page, folder, height=400):
     """Returns the picture of the page's top as rows of (red, green, blue)."""
     path, picture = pathlib.Path(folder, "page.html"), pathlib.Path(folder, "page.png")
     path.write_text(page)
-    subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", "--window-size=1400,400", "--hide-scrollbars",
+    subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", f"--window-size=1400,{height}", "--hide-scrollbars",
                     "--timeout=20000", "--virtual-time-budget=40000", f"--screenshot={picture}", f"file://{path}"], capture_output=True, timeout=120, check=True)
     png = picture.read_bytes()
     chunks, at = {}, 8
@@ -119,6 +122,12 @@ def pixels(page, folder):
         rows.append([tuple(row[x:x + 3]) for x in range(0, size, depth)])
         above = row
     return rows
+
+
+def end_of(row, at, is_same):
+    while at < len(row) and is_same(row[at]):
+        at += 1
+    return at
 
 
 def values_by_spec(data, kernel):
@@ -359,20 +368,41 @@ class Page(unittest.TestCase):
         if CHROMIUM is None:
             self.skipTest("Chromium is not installed")
 
-        def end(row, at, is_same):
-            while at < len(row) and is_same(row[at]):
-                at += 1
-            return at
         for program in ("transpose", "spmv", "mandelbrot"):
             with tempfile.TemporaryDirectory() as folder:
                 output, data = self.recorded(folder, BUILD.examples / program, {"LYNXPP_CPU_CLOCK": "compute_9_0"})
                 rows = pixels(report(output, "html"), self.folder.name)
-            is_orange = lambda pixel: pixel[0] > pixel[2] + 80  # noqa: E731
-            row, begin = next((row, x) for row in rows for x, pixel in enumerate(row) if is_orange(pixel))
-            bar = end(row, begin, is_orange)
-            track = end(row, bar + 1, lambda pixel: pixel == row[bar + 1])
-            self.assertGreater(track - begin, 50, program)
-            self.assertAlmostEqual((bar - begin) / (track - begin), data["summary"]["findings"]["list"][0]["benefit"], delta=0.02, msg=program)
+            self.assert_first_bar(rows, data["summary"]["findings"]["list"][0]["benefit"], program)
+
+    def assert_first_bar(self, rows, benefit, program):
+        def is_orange(pixel):
+            return pixel[0] > pixel[2] + 80
+        row, begin = next((row, x) for row in rows for x, pixel in enumerate(row) if is_orange(pixel))
+        bar = end_of(row, begin, is_orange)
+        track = end_of(row, bar + 1, lambda pixel: pixel == row[bar + 1])
+        self.assertGreater(track - begin, 50, program)
+        self.assertAlmostEqual((bar - begin) / (track - begin), benefit, delta=0.02, msg=program)
+
+    def test_gains_and_limits_are_seen_in_the_pictures_of_three_runs_on_a_gpu(self):
+        """The records of `record --measure` on an H200, of programs in examples/first_findings."""
+        if CHROMIUM is None:
+            self.skipTest("Chromium is not installed")
+        for program, first, line in (("hist", "contended atomics", 29), ("mm", "uncoalesced access", 18), ("spmv", "scattered access", 21)):
+            with self.subTest(program), tempfile.TemporaryDirectory() as folder:
+                records = pathlib.Path(folder, f"{program}.jsonl")
+                records.write_bytes(lzma.decompress((GPU_RECORDS / f"{program}.jsonl.xz").read_bytes()))
+                page = report(records, "html")
+                finding = data_of(page)["summary"]["findings"]["list"][0]
+                self.assertEqual((finding["rule"], finding["place"]["line"], finding["basis"]), (first, line, "measured"))
+                greatest = float(re.search(r"<title>[\w-]+: at most (\d+) %", data_of(page)["limits"])[1]) / 100
+                rows = pixels(page, folder, height=500)
+            self.assert_first_bar(rows, finding["benefit"], program)
+            # The greatest limit: a solid bar of 400 pixels per 100 %, crossed by its whisker.
+            bars = [(row, x) for row in rows for x, pixel in enumerate(row) if pixel == LIMITED]
+            row, begin = bars[0]
+            self.assertAlmostEqual(end_of(row, begin, lambda pixel: pixel == LIMITED) - begin, 400 * greatest, delta=4, msg=program)
+            background = rows[0][0]
+            self.assertTrue(all(row[-1] == background and row[-8] == background for row in rows), f"{program}: the page is wider than the window")
 
     def test_a_click_on_a_finding_opens_its_kernel_and_flashes_its_line(self):
         """The heat is of the finding: sectors that were transferred and not needed."""
