@@ -109,7 +109,7 @@ double small_grid(const View& v) { return 1 - ratio(v("blocks"), v("multiprocess
 double waves(const View& v) { return ratio(v("blocks"), v("multiprocessors") * v("blocks_per_sm")); }
 double tail(const View& v) { return waves(v) > 1 ? 1 - waves(v) / std::ceil(waves(v)) : 0; }
 double imbalance_of_multiprocessors(const View& v) { return v("kernel_runtime.load_imbalance"); }
-/// Of each launch, since launches of one kernel may differ in their work; on average by their cycles.
+/// Compares blocks of one launch, since launches of one kernel may differ in their work.
 double longest_block(const View& v) { return v("kernel_runtime.block_imbalance"); }
 double occupancy(const View& v) { return ratio(v("warps_per_sm"), v("most_warps_per_sm")); }
 double unused_occupancy(const View& v) { return v("warps_per_sm") > 0 ? 1 - occupancy(v) : 0; }
