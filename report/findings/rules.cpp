@@ -95,6 +95,8 @@ double lost_share(const View& v) {
   return std::min(1.0, ratio(v("flow.lost"), v("instruction_count.warp_instructions")));
 }
 double flow_saving(const View& v) { return lost_share(v) * issue_share(v); }
+/// A request takes at least one sector, however few lanes make it.
+double loop_saving(const View& v) { return flow_saving(v) + work_share(v, 2 * v("flow.lost_requests")); }
 double lanes_in_flow(const View& v) {
   return ratio(v("flow.thread_instructions"), v("flow.warp_instructions"));
 }
@@ -264,7 +266,7 @@ const std::vector<FindingRule> rule_table = {
      {"flow.lost", "instruction_count.warp_instructions"},
      [](const View& v) { return lanes_in_iteration(v) <= 0.8 * lanes_entering(v) ? lost_share(v) : 0; },
      0.02,
-     flow_saving,
+     loop_saving,
      {{"entering", lanes_entering},
       {"warp_trips", [](const View& v) { return ratio(v("flow.warp_iterations"), v("flow.warp_entries")); }},
       {"lane_trips",
@@ -276,8 +278,9 @@ const std::vector<FindingRule> rule_table = {
      "a warp iterates until its last lane leaves the loop, while lanes that have left it idle; iterations "
      "are "
      "those of the compiled loop, which may be unrolled",
-     "give the lanes of a warp equal trip counts: let a warp share the iterations of one item, sort items by "
-     "length, or let lanes that are done fetch new work"},
+     "give the lanes of a warp equal trip counts: let as many lanes share an item as it usually has "
+     "iterations, "
+     "sort items by length, or let lanes that are done fetch new work"},
     {"idle lanes",
      {},
      {"instruction_count.thread_instructions", "instruction_count.warp_instructions"},
