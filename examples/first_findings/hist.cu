@@ -1,4 +1,4 @@
-// Histogram of bytes, of which four values occur, and a function of each byte.
+// Histogram of bytes with four different values, and a function of each byte.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -278,9 +278,8 @@ const std::vector<FindingRule> rule_table = {
      "a warp iterates until its last lane leaves the loop, while lanes that have left it idle; iterations "
      "are "
      "those of the compiled loop, which may be unrolled",
-     "give the lanes of a warp equal trip counts: let as many lanes share an item as it usually has "
-     "iterations, "
-     "sort items by length, or let lanes that are done fetch new work"},
+     "give the lanes of a warp equal trip counts: let several lanes share an item, one for each of its usual "
+     "iterations, sort items by length, or let lanes that are done fetch new work"},
     {"idle lanes",
      {},
      {"instruction_count.thread_instructions", "instruction_count.warp_instructions"},
