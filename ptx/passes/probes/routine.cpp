@@ -6,6 +6,7 @@
 #include "ptx/analysis/values/cohorts.h"
 #include "ptx/passes/probes/code_reader.h"
 #include "ptx/passes/probes/routine_invariants.h"
+#include "ptx/passes/probes/short_branches.h"
 #include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {
@@ -175,6 +176,7 @@ class RoutineBuilder {
     if (end) code.place(*end);
     if (has_arguments_outside_) code.close_scope();
     into.code = code.take();
+    remove_short_branches(into.code);
     return success();
   }
 

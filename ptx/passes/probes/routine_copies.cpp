@@ -96,7 +96,7 @@ void RoutineCopies::add_routine(const Probe& probe, const Site& site, SiteBindin
 void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& binding,
                              std::vector<SiteTally> tallies, CodeBuilder& code) {
   for (SiteTally& tally : tallies) {
-    if (tally.storage.is_bit()) tally.reg = code.b32("mov.b32", {0});
+    if (tally.storage.is_bit()) tally.reg = code.fresh(RegisterType::b32);
   }
   binding.site_value = [&](std::string_view name) -> std::optional<CodeOperand> {
     if (is_lane_value(name)) return *lane_register(site, name);
@@ -112,10 +112,13 @@ void RoutineCopies::add_copy(const Probe& probe, const Site& site, SiteBinding& 
   };
   if (site.point != ProbePoint::kernel_entry)
     entry_values_.bind(routine_at(probe, site), site.block, binding);
-  code.append(routine_at(probe, site).copy(binding, names_));
-  for (const SiteTally& tally : tallies) {
-    if (tally.storage.is_bit()) tallies_.add_bit(tally.storage, tally.reg, code);
-  }
+  Code copy = routine_at(probe, site).copy(binding, names_);
+  std::erase_if(tallies, [&](const SiteTally& tally) {
+    return !tally.storage.is_bit() || tallies_.set_bit_in(copy, tally.storage, tally.reg);
+  });
+  for (const SiteTally& tally : tallies) code.mov(tally.reg, 0);
+  code.append(std::move(copy));
+  for (const SiteTally& tally : tallies) tallies_.add_bit(tally.storage, tally.reg, code);
 }
 
 // ---- sectors

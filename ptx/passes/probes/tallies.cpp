@@ -4,6 +4,18 @@
 
 namespace lynxpp::ptx {
 
+namespace {
+
+bool mentions(const CodeOperand& operand, VirtualRegister reg) {
+  if (const auto* const list = std::get_if<CodeList>(&operand.value))
+    return std::ranges::any_of(list->elements, [&](const CodeOperand& each) { return mentions(each, reg); });
+  if (const auto* const address = std::get_if<CodeAddress>(&operand.value))
+    return address->base == CodeRegister(reg);
+  return operand == CodeOperand(reg);
+}
+
+}  // namespace
+
 TallyStorage Tallies::find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const {
   if (site.instruction == nullptr) return {};
   return find_tally(unit_, {number_of(unit_, probe), number, is_high, id_of(function_, *site.instruction)});
@@ -33,6 +45,26 @@ TallyStorage Tallies::exception_at(const Probe& probe, const Site& site) const {
 void Tallies::add_one(const TallyStorage& tally, VirtualRegister predicate, CodeBuilder& code) const {
   if (tally.is_bit()) return add_mark(tally, predicate, code);
   add_to(code, register_of(context(), tally), 1, predicate);
+}
+
+bool Tallies::set_bit_in(Code& copy, const TallyStorage& tally, VirtualRegister reg) const {
+  CodeInstruction* adder = nullptr;
+  for (CodeStatement& statement : copy.statements) {
+    auto* const instruction = std::get_if<CodeInstruction>(&statement);
+    if (instruction == nullptr ||
+        std::ranges::none_of(instruction->operands,
+                             [&](const CodeOperand& operand) { return mentions(operand, reg); }))
+      continue;
+    const std::vector<CodeOperand> adds_one{reg, reg, 1};
+    if (adder != nullptr || instruction->opcode != "add.u32" || instruction->operands != adds_one)
+      return false;
+    adder = instruction;
+  }
+  if (adder == nullptr) return false;
+  CodeInstruction setter = bit_setter(context(), tally);
+  setter.guard = adder->guard;
+  *adder = std::move(setter);
+  return true;
 }
 
 void Tallies::add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const {

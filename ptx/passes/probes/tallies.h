@@ -41,6 +41,9 @@ class Tallies {
   void add_bit(const TallyStorage& tally, VirtualRegister value, CodeBuilder& code) const {
     set_bit_by(code, context(), tally, value);
   }
+  /// Lets a routine's copy set the tally's bit where it adds to `reg`. Returns false, and changes nothing,
+  /// unless this is the only use of `reg`, and adds one.
+  bool set_bit_in(Code& copy, const TallyStorage& tally, VirtualRegister reg) const;
   /// After a routine: adds tallies without a register of their own to memory.
   void add_flushes(const Probe& probe, const Site& site, CodeBuilder& code) const;
 

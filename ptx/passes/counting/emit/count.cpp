@@ -236,6 +236,9 @@ class FunctionCounting {
       if (instruction.traits.kind == OpcodeClass::exit) flush_at(instruction.text.begin, instruction.guard);
     }
     const BasicBlock& last = blocks_.back();
+    if (!context_.function.analyses->dominators().is_reachable(
+            static_cast<std::uint32_t>(blocks_.size() - 1)))
+      return;
     if (last.size() == 0) return flush_at(function_.body_text.end - 1, {});
     const Instruction& instruction = instructions_[last.end - 1];
     const bool ends_there =

@@ -20,17 +20,22 @@ VirtualRegister register_of(const CountContext& context, const TallyStorage& tal
 void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage& mark,
               const CodePredicate& predicate) {
   if (mark.is_bit()) {
-    const VirtualRegister word = context.bits_of(*mark.counter);
-    code.emit_if(predicate, "or.b32", {word, word, static_cast<std::int32_t>(mark.counter->bit_mask())});
-    return;
+    const CodeInstruction setter = bit_setter(context, mark);
+    return code.emit_if(predicate, setter.opcode, setter.operands);
   }
   // The register is set rather than incremented, so it cannot overflow.
   if (!mark.is_shared()) return code.mov_if(predicate, register_of(context, mark), 1);
   const Label done = code.fresh_label();
   code.branch_if(!predicate, done);
-  code.mov(register_of(context, mark), 1);
-  flush_shared(code, context, mark, true);
+  const VirtualRegister slots = slots_of_warp(code, context);
+  const VirtualRegister one = code.b64("mov.b64", {1});
+  code.emit("red.global.add.u64", {at_slot(slots, mark.counter->slot), one});
   code.place(done);
+}
+
+CodeInstruction bit_setter(const CountContext& context, const TallyStorage& tally) {
+  const VirtualRegister word = context.bits_of(*tally.counter);
+  return {{}, "or.b32", {word, word, static_cast<std::int32_t>(tally.counter->bit_mask())}};
 }
 
 void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,

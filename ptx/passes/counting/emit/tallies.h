@@ -24,6 +24,9 @@ VirtualRegister register_of(const CountContext& context, const TallyStorage& tal
 void set_mark(CodeBuilder& code, const CountContext& context, const TallyStorage& mark,
               const CodePredicate& predicate);
 
+/// Returns the instruction that sets the tally's bit.
+CodeInstruction bit_setter(const CountContext& context, const TallyStorage& tally);
+
 /// Sets the tally's bit if `value` (32 bits) is 1; `value` is 0 or 1.
 void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
                 VirtualRegister value);
