@@ -13,7 +13,7 @@ namespace lynxpp::cli {
 /// file does not exist.
 Result<std::string> specification_list(const std::vector<std::string>& specifications);
 
-/// Compiles the specifications of such a list as the preload library would; prints errors on stderr.
+/// Compiles the user's specifications of such a list as the preload library would; prints errors on stderr.
 bool compiles(const std::string& list);
 
 /// The value of an option or of its environment variable, and its name for messages.

@@ -61,8 +61,8 @@ class Specification {
 
   virtual Result<DeviceCode> lower_device(const DeviceTarget& target) const = 0;
 
-  /// Compiles ON_REPORT to native code. Without an ON_REPORT, the report emits every array under its own
-  /// name.
+  /// Compiles ON_REPORT; its native code is generated at the first run. Without an ON_REPORT, the report
+  /// emits every array under its own name.
   virtual Result<std::shared_ptr<const HostReport>> compile_host() const = 0;
 };
 

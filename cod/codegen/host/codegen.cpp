@@ -1,8 +1,10 @@
 #include "cod/codegen/host/codegen.h"
 
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/CodeGen.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -16,6 +18,7 @@
 
 #include "cod/codegen/function_generator.h"
 #include "cod/codegen/host/runtime.h"
+#include "support/own_stack.h"
 #include "support/text.h"
 
 namespace lynxpp::cod {
@@ -205,15 +208,17 @@ void emit_everything(HostRun& run) {
     emit_collection(run, *collection, collection->name, "", all_of_them);
 }
 
-/// ON_REPORT and ON_END as native code. If the function is null, ON_REPORT does not exist, and the report
-/// emits every array under its own name.
+/// ON_REPORT and ON_END as native code, generated when first used: launches do not wait for it, and a process
+/// that measures nothing does not need it.
 class CompiledReport final : public HostReport {
  public:
-  CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit, Entry report,
-                 Entry end_entry)
-      : program_(std::move(program)), jit_(std::move(jit)), report_(report), end_(end_entry) {}
+  /// `jit` is null if the program has neither. Without an ON_REPORT, the report emits every array under its
+  /// own name.
+  CompiledReport(std::shared_ptr<const Program> program, std::unique_ptr<llvm::orc::LLJIT> jit)
+      : program_(std::move(program)), jit_(std::move(jit)) {}
 
   Status run(const LaunchView& launch) const override {
+    if (const Status generated = generate(); !generated) return generated;
     std::vector<std::byte> own_host;
     HostRun run = prepare(*program_, launch, own_host);
     if (const Status status = check_arrays(*program_, launch, run); !status) return status;
@@ -225,9 +230,10 @@ class CompiledReport final : public HostReport {
     const auto* initial = reinterpret_cast<const std::byte*>(program_->host_initial.data());
     return {initial, initial + program_->host_initial.size()};
   }
-  bool has_end() const override { return end_ != nullptr; }
+  bool has_end() const override { return !program_->ends.empty(); }
   Status end(const LaunchView& view) const override {
-    if (end_ == nullptr) return success();
+    if (!has_end()) return success();
+    if (const Status generated = generate(); !generated) return generated;
     std::vector<std::byte> own_host;
     HostRun run = prepare(*program_, view, own_host);
     end_(&run);
@@ -235,10 +241,32 @@ class CompiledReport final : public HostReport {
   }
 
  private:
+  Status generate() const {
+    std::call_once(once_, [this] {
+      const auto look_up = [this] {
+        if (!program_->reports.empty()) report_ = entry(report_name);
+        if (!program_->ends.empty()) end_ = entry(end_name);
+      };
+      if (!run_with_stack(compiler_stack, look_up))
+        generated_ = failure("not enough memory to compile ON_REPORT");
+    });
+    return generated_;
+  }
+  Entry entry(const char* name) const {
+    auto address = jit_->lookup(name);
+    if (address) return address->toPtr<Entry>();
+    generated_ = failure_of(address.takeError());
+    return nullptr;
+  }
+
+  static constexpr std::size_t compiler_stack = std::size_t{1} << 20;
+
   std::shared_ptr<const Program> program_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
-  Entry report_;
-  Entry end_;
+  mutable std::once_flag once_;
+  mutable Status generated_ = success();
+  mutable Entry report_ = nullptr;
+  mutable Entry end_ = nullptr;
 };
 
 /// Resolves functions that LLVM calls by name. LLJIT's own search opens the process as a library and takes
@@ -270,7 +298,12 @@ class LibraryFunctions final : public llvm::orc::DefinitionGenerator {
 };
 
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_jit() {
+  auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!host) return host.takeError();
+  // Most reports run for less time than optimized code would take to generate.
+  host->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
   auto jit = llvm::orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(std::move(*host))
                  .setLinkProcessSymbolsByDefault(false)
                  .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
                  .create();
@@ -282,8 +315,7 @@ llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_jit() {
 
 Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<const Program> program) {
   if (program->reports.empty() && program->ends.empty())
-    return std::shared_ptr<const HostReport>(
-        std::make_shared<CompiledReport>(std::move(program), nullptr, nullptr, nullptr));
+    return std::shared_ptr<const HostReport>(std::make_shared<CompiledReport>(std::move(program), nullptr));
   initialize_native_target();
   auto jit = make_jit();
   if (!jit) return failure_of(jit.takeError());
@@ -300,15 +332,8 @@ Result<std::shared_ptr<const HostReport>> generate_host_report(std::shared_ptr<c
   }
   if (auto error = (*jit)->addIRModule({std::move(module), std::move(context)}))
     return failure_of(std::move(error));
-  Entry entries[2] = {nullptr, nullptr};
-  for (const bool is_end : {false, true}) {
-    if ((is_end ? program->ends : program->reports).empty()) continue;
-    auto address = (*jit)->lookup(is_end ? end_name : report_name);
-    if (!address) return failure_of(address.takeError());
-    entries[is_end ? 1 : 0] = address->toPtr<Entry>();
-  }
   return std::shared_ptr<const HostReport>(
-      std::make_shared<CompiledReport>(std::move(program), std::move(*jit), entries[0], entries[1]));
+      std::make_shared<CompiledReport>(std::move(program), std::move(*jit)));
 }
 
 }  // namespace lynxpp::cod
