@@ -79,6 +79,7 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
     const bool is_single = is_of_object && operand.kind == OperandKind::floating;
     return add(is_single ? resize(read(operand, DataType::f32), 64, false) : read_bits(operand, 64));
   }
+  if (opcode_->op == Op::wgmma && found->bits == 64) slot.kind = SourceSlot::Kind::descriptor;
   slot.bits = found->bits;
   slot.selector = selector;
   slot.negated = operand.negated && found->bits != 1;
@@ -112,8 +113,15 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
   std::size_t next = 0;
   for (std::size_t i = 0; i < sources.slots.size(); ++i) {
     const SourceSlot::Kind kind = sources.slots[i].kind;
-    if (kind != SourceSlot::Kind::address && kind != SourceSlot::Kind::object) continue;
+    const bool is_descriptor = kind == SourceSlot::Kind::descriptor;
+    if (kind != SourceSlot::Kind::address && kind != SourceSlot::Kind::object && !is_descriptor) continue;
     const Operation::Address& address = operation.addresses[next++];
+    if (is_descriptor) {
+      AccessSite& site = add_site(AddressKind::shared, address.space, address.bytes, next - 1);
+      site.role.reads = true;
+      if (!again_) operation.sites.push_back(&site);
+      continue;
+    }
     if (kind == SourceSlot::Kind::object) {
       const AccessSite& site = add_site(AddressKind::host, address.space, address.bytes, next - 1);
       if (!again_) operation.sites.push_back(&site);
@@ -160,6 +168,9 @@ void FunctionCodegen::emit_operation() {
     flatten(operand(i), i < destinations ? results : operands);
   OperationSources sources;
   for (const ptx::Operand* const each : operands) add_source(*each, sources);
+  if (opcode_->op == Op::wgmma) {  // accumulates
+    for (const ptx::Operand* const each : results) add_source(*each, sources);
+  }
   OperationRequest request{OpcodeWords(instruction_->opcode), 0, sources.slots};
   request.line = instruction_->line;
   for (const ptx::Operand* const each : results) {

@@ -59,6 +59,7 @@ const std::map<std::string_view, Maker>& makers() {
       {"stmatrix", &make_stmatrix},
       {"movmatrix", &make_movmatrix},
       {"wmma", &make_wmma},
+      {"wgmma", &make_wgmma},
       {"mbarrier", &make_mbarrier},
       {"cp", &make_copy},
       {"createpolicy", &make_hint},
@@ -104,7 +105,8 @@ Result<Operation> make_operation(OperationRequest request) {
   if (!takes_signs && std::ranges::any_of(request.sources, &SourceSlot::negated))
     return failure("a negated operand");
   const auto addresses = std::ranges::count_if(request.sources, [](const SourceSlot& source) {
-    return source.kind == SourceSlot::Kind::address || source.kind == SourceSlot::Kind::object;
+    using enum SourceSlot::Kind;
+    return source.kind == address || source.kind == object || source.kind == descriptor;
   });
   if (static_cast<std::size_t>(addresses) != made->addresses.size()) return failure("malformed operands");
   made->line = line;
