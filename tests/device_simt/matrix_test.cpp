@@ -187,6 +187,83 @@ std::string name_of_case(const ::testing::TestParamInfo<MmaCase>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, Mma, ::testing::ValuesIn(mma_cases()), name_of_case);
 
+struct SparseCase {
+  unsigned k;
+  const char *d, *a, *b;
+  unsigned providers;  ///< lanes of a group of four that hold metadata
+};
+
+class SparseMma : public ::testing::TestWithParam<SparseCase> {};
+
+// A chunk of four elements stores two, of two elements one, and of eight 4-bit elements two pairs. 16 bits of
+// metadata belong to row g and 16 to row g + 8; with four providers, 32 bits belong to one row.
+TEST_P(SparseMma, MultipliesTheElementsThatMetadataSelect) {
+  const SparseCase& form = GetParam();
+  const unsigned bits = bits_of_type(form.a);
+  const unsigned stored = bits == 32 ? 1 : bits == 4 ? 4 : 2;
+  const auto run = [](const std::string& type) { return std::max(1u, 32 / bits_of_type(type)); };
+  for (unsigned selector = 0; selector < 4 / form.providers; ++selector) {
+    std::mt19937 random(selector + 1);
+    const Matrix a = random_matrix(16, form.k / 2, form.a, random);
+    const Matrix b = random_matrix(form.k, 8, form.b, random);
+    const Matrix c = random_matrix(16, 8, form.d, random);
+    const auto group_a = registers_for(16, form.k / 2, form.a);
+    const auto group_b = registers_for(form.k, 8, form.b);
+    const auto group_c = registers_for(16, 8, form.d);
+    std::vector<WarpValues> in(group_a.count + group_b.count + group_c.count + 1);
+    in.back().fill(0x9c36'e4b1);
+    Matrix sums = c;
+    for (unsigned row = 0; row < 16; ++row) {
+      for (unsigned column = 0; column < 8; ++column)
+        put(in, group_a.count + group_b.count, place_in_c(row, column), bits_of_type(form.d),
+            encode(form.d, c[row][column]));
+      for (unsigned chunk = 0; chunk < form.k / 2 / stored; ++chunk) {
+        const unsigned low = static_cast<unsigned>(random()) % 3;
+        const unsigned high = low + 1 + static_cast<unsigned>(random()) % (3 - low);
+        const unsigned nibble = stored == 1 ? (low == 0 ? 0b0100u : 0b1110u) : low | high << 2;
+        const unsigned upper = row / 8;
+        const unsigned lane =
+            form.providers == 4 ? upper + chunk / 8 * 2 : selector * form.providers + chunk / 4;
+        const unsigned shift = form.providers == 4 ? chunk % 8 * 4 : upper * 16 + chunk % 4 * 4;
+        std::uint64_t& word = in.back()[row % 8 * 4 + lane];
+        word = (word & ~(std::uint64_t{0xf} << shift)) | std::uint64_t{nibble} << shift;
+        for (unsigned each = 0; each < stored; ++each) {
+          const unsigned index = chunk * stored + each;
+          unsigned k = 2 * stored * chunk + (each == 0 ? low : high);
+          if (stored == 1) k = 2 * chunk + (low == 0 ? 0 : 1);
+          if (stored == 4) k = 8 * chunk + 2 * (each < 2 ? low : high) + each % 2;
+          put(in, 0, place_in_a(row, index, run(form.a), true), bits, encode(form.a, a[row][index]));
+          for (unsigned column = 0; column < 8; ++column) sums[row][column] += a[row][index] * b[k][column];
+        }
+      }
+    }
+    for (unsigned k = 0; k < form.k; ++k) {
+      for (unsigned column = 0; column < 8; ++column)
+        put(in, group_a.count, place_in_b(k, column, run(form.b)), bits, encode(form.b, b[k][column]));
+    }
+    const std::string opcode = std::string("mma.sp") + (selector % 2 != 0 ? "::ordered_metadata" : "") +
+                               ".sync.aligned.m16n8k" + std::to_string(form.k) + ".row.col." + form.d + "." +
+                               form.a + "." + form.b + "." + form.d;
+    const std::vector<WarpValues> out = run_form(
+        {opcode, {group_c}, {group_a, group_b, group_c, {1, 32}}, ", " + std::to_string(selector)}, in);
+    for (unsigned row = 0; row < 16; ++row) {
+      for (unsigned column = 0; column < 8; ++column) {
+        EXPECT_EQ(get(out, place_in_c(row, column), bits_of_type(form.d)), encode(form.d, sums[row][column]))
+            << opcode << " with selector " << selector << " at " << row << ", " << column;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, SparseMma,
+    ::testing::Values(SparseCase{16, "f32", "f16", "f16", 1}, SparseCase{32, "f16", "f16", "f16", 2},
+                      SparseCase{16, "f32", "bf16", "bf16", 1}, SparseCase{32, "f32", "bf16", "bf16", 2},
+                      SparseCase{8, "f32", "tf32", "tf32", 1}, SparseCase{16, "f32", "tf32", "tf32", 2},
+                      SparseCase{32, "s32", "s8", "u8", 2}, SparseCase{64, "s32", "u8", "s8", 4},
+                      SparseCase{64, "s32", "s4", "u4", 2}, SparseCase{128, "s32", "u4", "u4", 4},
+                      SparseCase{64, "f32", "e4m3", "e5m2", 4}));
+
 TEST(Matrix, SaturatesOnRequest) {
   const std::vector<OperandGroup> sources = {{1, 32}, {1, 32}, {2, 32}};
   std::vector<WarpValues> in(4);
@@ -205,7 +282,7 @@ TEST(Matrix, SaturatesOnRequest) {
 TEST(Matrix, RejectsUnknownFormsByName) {
   for (const char* opcode : {"mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
                              "mma.sync.aligned.m16n8k16.col.col.f32.f16.f16.f32",
-                             "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                             "mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
                              "mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32",
                              "mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16"}) {
     const auto module = load(kernel_of({opcode, {{4, 32}}, {{4, 32}, {2, 32}, {4, 32}}}));

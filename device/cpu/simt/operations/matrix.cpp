@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "device/cpu/simt/operations/formats.h"
 #include "device/cpu/simt/operations/matrix_product.h"
 #include "device/cpu/simt/operations/operation.h"
+#include "device/cpu/simt/operations/sparsity.h"
 
 namespace lynxpp::device::cpu {
 
@@ -113,6 +115,23 @@ bool known_shape(Format format, Shape shape) {
   }
 }
 
+bool known_sparse_shape(Format format, Shape shape) {
+  const unsigned k = shape.k;
+  if (shape.m != 16 || shape.n != 8) return false;
+  switch (format) {
+    case Format::f16:
+    case Format::bf16: return k == 16 || k == 32;
+    case Format::tf32: return k == 8 || k == 16;
+    case Format::s8:
+    case Format::u8: return k == 32 || k == 64;
+    case Format::s4:
+    case Format::u4: return k == 64 || k == 128;
+    case Format::e4m3:
+    case Format::e5m2: return k == 64;
+    default: return false;
+  }
+}
+
 bool known_types(const ProductTypes& types) {
   const auto kind = [](Format format) {
     if (format == Format::u8) return Format::s8;
@@ -189,9 +208,14 @@ struct Product {
   Shape shape;
   ProductTypes types;
   Fragment a, b, c, d;
+  std::optional<Sparsity> sparsity = {};  ///< of A; its metadata follow C
+
+  unsigned depth() const { return sparsity ? shape.k / 2 : shape.k; }  ///< elements per row of A
 
   void run(const OperationCall& call) const {
-    std::vector<std::uint64_t> rows(shape.m * shape.k);
+    std::vector<std::uint64_t> rows(shape.m * depth());
+    std::vector<std::uint64_t> selected(depth());
+    const Lanes* const metadata = call.in + a.registers + b.registers + c.registers;
     std::vector<std::uint64_t> columns(shape.n * shape.k);
     std::vector<std::uint64_t> sums(shape.m * shape.n);
     const auto gather = [](const Fragment& fragment, const Lanes* values, const auto& place) {
@@ -204,7 +228,7 @@ struct Product {
       }
     };
     gather(
-        a, call.in, [&](Cell cell) -> auto& { return rows[cell.row * shape.k + cell.column]; });
+        a, call.in, [&](Cell cell) -> auto& { return rows[cell.row * depth() + cell.column]; });
     gather(
         b,
         call.in + a.registers, [&](Cell cell) -> auto& { return columns[cell.column * shape.k + cell.row]; });
@@ -216,9 +240,14 @@ struct Product {
       for (unsigned reg = 0; reg < d.registers; ++reg) {
         for (unsigned element = 0; element < d.elements; ++element) {
           const Cell cell = d.cell(lane, reg, element, d.elements);
-          const std::uint64_t sum =
-              multiply_row(types, &rows[cell.row * shape.k], &columns[cell.column * shape.k], shape.k,
-                           sums[cell.row * shape.n + cell.column]);
+          const std::uint64_t* factors = &columns[cell.column * shape.k];
+          if (sparsity) {
+            for (unsigned index = 0; index < depth(); ++index)
+              selected[index] = factors[sparsity->position(*metadata, cell.row, index)];
+            factors = selected.data();
+          }
+          const std::uint64_t sum = multiply_row(types, &rows[cell.row * depth()], factors, depth(),
+                                                 sums[cell.row * shape.n + cell.column]);
           d.put(call.out, lane, reg, element, sum);
         }
       }
@@ -263,18 +292,20 @@ bool take_product_types(OpcodeWords& words, ProductTypes& types) {
   return known_types(types) && (may_saturate || !types.saturates);
 }
 
-/// mma.sync.aligned.shape.alayout.blayout{.satfinite}.d.a.b.c{.op.popc} d, a, b, c.
+/// mma{.sp{::ordered_metadata}}.sync.aligned.shape.alayout.blayout{.satfinite}.d.a.b.c{.op.popc}
+/// d, a, b, c{, metadata, selector}. Ordered metadata are a subset of all metadata.
 Result<Operation> make_mma(OperationRequest& request) {
   OpcodeWords& words = request.words;
   Shape shape;
   ProductTypes types;
+  const bool is_sparse = !words.take_of({"sp", "sp::ordered_metadata"}).empty();
   if (!words.take("sync") || !words.take("aligned") || !parse_shape(words.front(), shape))
     return refuse(request);
   words.take_any();
   const std::string_view a_layout = words.take_of({"row", "col"});
   const std::string_view b_layout = words.take_of({"row", "col"});
   if (!take_product_types(words, types)) return refuse(request);
-  if (types.a == Format::f16 && shape.m == 8 && shape.n == 8 && shape.k == 4) {
+  if (!is_sparse && types.a == Format::f16 && shape.m == 8 && shape.n == 8 && shape.k == 4) {
     const QuadPairs pairs{a_layout == "col", b_layout == "col"};
     const auto registers = [](Format format) { return format == Format::f16 ? 4u : 8u; };
     if (request.results != registers(types.d) || request.sources.size() != 4 + registers(types.c))
@@ -282,17 +313,25 @@ Result<Operation> make_mma(OperationRequest& request) {
     return Operation{.run = [=](const OperationCall& call) { pairs.run(call, types); },
                      .needs_converged_warp = true};
   }
-  if (a_layout != "row" || b_layout != "col" || !known_shape(types.a, shape)) return refuse(request);
-  const Product product{
-      .shape = shape,
-      .types = types,
-      .a = fragment_of(shape.m, shape.k, types.a, shape.m == 8 ? &cell_of_a8 : &cell_of_a16),
-      .b = fragment_of(shape.k, shape.n, types.b, &cell_of_b),
-      .c = fragment_of_c(shape, types.c),
-      .d = fragment_of_c(shape, types.d)};
-  if (request.results != product.d.registers ||
-      request.sources.size() != product.a.registers + product.b.registers + product.c.registers)
+  const bool is_known = is_sparse ? known_sparse_shape(types.a, shape) : known_shape(types.a, shape);
+  if (a_layout != "row" || b_layout != "col" || !is_known) return refuse(request);
+  Product product{.shape = shape,
+                  .types = types,
+                  .a = fragment_of(shape.m, is_sparse ? shape.k / 2 : shape.k, types.a,
+                                   shape.m == 8 ? &cell_of_a8 : &cell_of_a16),
+                  .b = fragment_of(shape.k, shape.n, types.b, &cell_of_b),
+                  .c = fragment_of_c(shape, types.c),
+                  .d = fragment_of_c(shape, types.d)};
+  const std::size_t matrices = product.a.registers + product.b.registers + product.c.registers;
+  if (request.results != product.d.registers || request.sources.size() != matrices + (is_sparse ? 2 : 0))
     return failure("malformed operands");
+  if (is_sparse) {
+    const SourceSlot& selector = request.sources.back();
+    product.sparsity = Sparsity::of(types.a, shape.k, static_cast<unsigned>(selector.constant));
+    if (selector.kind != SourceSlot::Kind::constant || selector.constant < 0 ||
+        selector.constant >= 4 / product.sparsity->providers())
+      return failure("malformed operands");
+  }
   return Operation{.run = [product](const OperationCall& call) { product.run(call); },
                    .needs_converged_warp = true};
 }
