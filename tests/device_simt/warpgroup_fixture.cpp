@@ -62,7 +62,7 @@ struct CanonicalLayout {
   }
 };
 
-/// Places a matrix at the end of the image and returns its descriptor.
+/// Appends a matrix to the image and returns its descriptor.
 template <typename Element>
 std::uint64_t append(std::vector<std::byte>& image, const OperandLayout& layout, unsigned bits,
                      unsigned mn_size, unsigned k_size, const Element& element) {
