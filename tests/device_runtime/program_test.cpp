@@ -18,6 +18,8 @@ TEST(CompiledProgram, CopiesAsynchronously) { EXPECT_STREQ(run_asynchronous_copi
 
 TEST(CompiledProgram, MultipliesMatrices) { EXPECT_STREQ(run_matrices(), nullptr); }
 
+TEST(CompiledProgram, MultipliesMatricesInWarpgroups) { EXPECT_STREQ(run_warpgroups(), nullptr); }
+
 TEST(CompiledProgram, SynchronisesItsGrid) { EXPECT_STREQ(run_grid_barrier(), nullptr); }
 
 }  // namespace

@@ -280,10 +280,10 @@ TEST(Warpgroup, RejectsUnknownForms) {
 TEST(Warpgroup, FailsPastTheEndOfSharedMemory) {
   const WarpgroupCase form{"f32", "f16", "f16", 8};
   WarpgroupOperands operands = lay_out(form, random_matrices(form, 1));
-  operands.b = (operands.b & ~std::uint64_t{0x3fff}) | 66560 / 16;
+  operands.b = (operands.b & ~std::uint64_t{0x3fff}) | 0x20000 / 16;
   std::string failure;
   run_warpgroup(form, operands, warpgroup_kernel(form), &failure);
-  EXPECT_THAT(failure, HasSubstr("shared memory access out of range: address 0x10400"));
+  EXPECT_THAT(failure, HasSubstr("shared memory access out of range: address 0x20000"));
 }
 
 TEST(Warpgroup, FailsInADivergedWarp) {
