@@ -7,8 +7,12 @@
 // depends on registers of another warp. So fences, commits and waits have nothing to do.
 #include <bit>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "device/cpu/simt/operations/matrix_descriptor.h"
 #include "device/cpu/simt/operations/matrix_panels.h"
