@@ -10,8 +10,8 @@ namespace lynxpp::device::cpu {
 
 std::byte* AlignedBuffer::reserve(std::size_t bytes) {
   if (bytes > bytes_ || !memory_) {
-    bytes_ = align_up(std::max<std::size_t>(bytes, 128), 128);
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, bytes_)));
+    bytes_ = align_up(std::max<std::size_t>(bytes, 1), shared_alignment);
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(shared_alignment, bytes_)));
     if (memory_) std::memset(memory_.get(), 0, bytes_);
   }
   return memory_.get();

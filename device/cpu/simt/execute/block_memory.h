@@ -8,8 +8,11 @@
 
 namespace lynxpp::device::cpu {
 
-/// Memory aligned to 128 bytes, so that a generic address of shared memory determines its bank. Contents are
-/// lost when it grows.
+/// Alignment of a block's shared memory: a generic address determines its bank and its position in the pattern
+/// of a swizzled tensor, which repeats after 1024 bytes.
+inline constexpr std::size_t shared_alignment = 1024;
+
+/// Memory with the alignment of shared memory. Contents are lost when it grows.
 class AlignedBuffer {
  public:
   std::byte* reserve(std::size_t bytes);

@@ -281,8 +281,9 @@ void BlockRunner::set_cluster_state(WarpContext& context) const {
   context.cluster_nctarank = launch_.cluster_blocks();
   context.is_explicit_cluster = seat_ != nullptr ? 1 : 0;
   context.cluster_shared = seat_ != nullptr ? seat_->shared : shared_memory_;
-  context.cluster_stride =
-      seat_ != nullptr ? seat_->stride : align_up(std::max<std::uint64_t>(context.shared_bytes, 1), 128);
+  context.cluster_stride = seat_ != nullptr
+                               ? seat_->stride
+                               : align_up(std::max<std::uint64_t>(context.shared_bytes, 1), shared_alignment);
   context.cluster_bytes = context.cluster_stride * context.cluster_nctarank;
 }
 

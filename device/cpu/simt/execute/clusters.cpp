@@ -26,7 +26,7 @@ Status ClusterRunner::start(std::uint64_t cluster, std::uint32_t multiprocessor)
   seat_.id[1] = static_cast<std::uint32_t>(cluster / across % down);
   seat_.id[2] = static_cast<std::uint32_t>(cluster / across / down);
   const std::uint64_t shared_bytes = launch_.program->shared.bytes(launch_.shape.shared_bytes);
-  seat_.stride = align_up(shared_bytes, 128);
+  seat_.stride = align_up(shared_bytes, shared_alignment);
   seat_.shared = shared_.reserve(seat_.stride * blocks_.size());
   if (seat_.shared == nullptr) return failure("no memory for the shared memory of a cluster");
   knowledge_ = {};

@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "device/cpu/simt/check/launch_check.h"
 #include "device/cpu/simt/check/written_memory.h"
+#include "device/cpu/simt/execute/block_memory.h"
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/device_heap.h"
@@ -184,6 +187,7 @@ Result<KernelInfo> SimtModule::make_info(const std::string& name) {
   for (const ptx::Variable& parameter : function.parameters) {
     info.parameters.push_back(
         {layout.offsets.at(parameter.name), static_cast<std::uint32_t>(parameter.size_bytes())});
+    info.parameter_alignment = std::max(info.parameter_alignment, parameter.alignment);
   }
   info.parameter_bytes = static_cast<std::uint32_t>(layout.bytes);
   info.static_shared_bytes = planned->shared.static_bytes;
@@ -264,6 +268,17 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
   return check_cluster(info, shape);
 }
 
+/// Returns the parameters at an address with the alignment that the kernel declares; copies them to `storage` if
+/// necessary.
+const std::byte* aligned_parameters(std::span<const std::byte> parameters, std::uint32_t alignment,
+                                    AlignedBuffer& storage) {
+  if (reinterpret_cast<std::uintptr_t>(parameters.data()) % alignment == 0) return parameters.data();
+  std::byte* const copy = storage.reserve(parameters.size());
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, parameters.data(), parameters.size());
+  return copy;
+}
+
 Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& requested,
                           std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
                           LaunchChecks* checks) {
@@ -285,7 +300,8 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
   LaunchState launch;
   launch.program = compiled->get();
   launch.shape = shape;
-  launch.parameters = parameters.data();
+  AlignedBuffer aligned;
+  launch.parameters = aligned_parameters(parameters, info->parameter_alignment, aligned);
   launch.memory = &memory_;
   launch.grid_id = launches.fetch_add(1) + 1;
   launch.name = name_;

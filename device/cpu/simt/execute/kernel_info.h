@@ -18,6 +18,7 @@ struct KernelInfo {
   };
   std::vector<Parameter> parameters;
   std::uint32_t parameter_bytes = 0;
+  std::uint32_t parameter_alignment = 1;
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t local_bytes = 0;
   std::uint32_t max_threads = 1024;
