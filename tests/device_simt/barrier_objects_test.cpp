@@ -243,9 +243,7 @@ again:
 
 TEST(AsynchronousCopies, AreRejectedByNameIfUnknown) {
   for (const char* instruction :
-       {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%from, {%n}], "
-        "[bar]",
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.s64 [%from], [%to], 16",
+       {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.s64 [%from], [%to], 16",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16 [%from], [%to], 16",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f32 [%from], [%to], 16",
         "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.and.b64 [%to], [%to], "

@@ -23,6 +23,8 @@ AccessRole role_of(const ptx::OpcodeTraits& traits, std::size_t address) {
   if (traits.memory == nullptr) return role;
   const ptx::MemoryRow& row = *traits.memory;
   const ptx::MemorySide* const side = side_at(row, address);
+  // A replacement is a weak access to all bytes of the tensor map.
+  if (traits.op == ptx::Op::tensormap && side == nullptr) return {.reads = true, .writes = true};
   if (side == nullptr) {
     role.is_barrier = row.kind != ptx::MemoryKind::hint && row.kind != ptx::MemoryKind::descriptor;
     role.only_asks = role.is_barrier && traits.modifiers.has_any({test_wait, try_wait});

@@ -254,12 +254,13 @@ void BlockCheck::fault(const WarpContext& warp, const Fault& fault) {
   FindingKind kind = FindingKind::out_of_bounds;
   if (fault.kind == FaultKind::misaligned_address) kind = FindingKind::misaligned;
   if (fault.kind == FaultKind::wrong_space) kind = FindingKind::wrong_space;
+  if (fault.kind == FaultKind::invalid_tensor) kind = FindingKind::invalid_tensor;
   const bool is_global = fault.site->kind == AddressKind::host;
   if (kind == FindingKind::out_of_bounds && is_global && launch_.memory().is_freed(fault.address) &&
       launch_.memory().around(fault.address).bytes == 0)
     kind = FindingKind::use_after_free;
   launch_.add(kind, access_of(warp, *fault.site, fault.lane), nullptr, [&] {
-    return LaunchCheck::Description{hexadecimal(fault.address), name_of_fault(warp, fault), {}, {}};
+    return LaunchCheck::Description{name_of_target(fault), name_of_fault(warp, fault), {}, {}};
   });
 }
 

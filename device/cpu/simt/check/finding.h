@@ -24,6 +24,7 @@ enum class FindingKind : std::uint8_t {
   use_after_free,
   misaligned,
   wrong_space,
+  invalid_tensor,
   race,
   uninitialized_read,
   divergent_barrier,

@@ -37,6 +37,7 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::use_after_free: return "use after free";
     case FindingKind::misaligned: return "misaligned";
     case FindingKind::wrong_space: return "wrong space";
+    case FindingKind::invalid_tensor: return "invalid tensor";
     case FindingKind::race: return "race";
     case FindingKind::uninitialized_read: return "uninitialized read";
     case FindingKind::divergent_barrier: return "divergent barrier";
@@ -52,7 +53,8 @@ std::string_view check_of(FindingKind kind) {
     case FindingKind::out_of_bounds:
     case FindingKind::use_after_free:
     case FindingKind::misaligned:
-    case FindingKind::wrong_space: return "memory";
+    case FindingKind::wrong_space:
+    case FindingKind::invalid_tensor: return "memory";
     case FindingKind::race: return "race";
     case FindingKind::uninitialized_read: return "init";
     case FindingKind::divergent_barrier:

@@ -153,6 +153,7 @@ constinit const std::pair<Op, FunctionCodegen::Emitter> FunctionCodegen::emitter
     {Op::mapa, &FunctionCodegen::emit_operation},
     {Op::getctarank, &FunctionCodegen::emit_operation},
     {Op::cp, &FunctionCodegen::emit_operation},
+    {Op::tensormap, &FunctionCodegen::emit_operation},
     {Op::createpolicy, &FunctionCodegen::emit_operation},
     {Op::setmaxnreg, &FunctionCodegen::emit_operation},
     {Op::vadd, &FunctionCodegen::emit_operation},

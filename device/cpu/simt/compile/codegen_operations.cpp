@@ -69,7 +69,13 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
   if (operand.kind == OperandKind::address && is_of_object) return add_object(operand, sources);
   if (operand.kind == OperandKind::address) {
     slot.kind = SourceSlot::Kind::address;
-    return add(nullptr);
+    add(nullptr);
+    // [tensor map, {coordinates}]
+    if (operand.elements.size() != 2) return;
+    std::vector<const ptx::Operand*> coordinates;
+    flatten(operand.elements[1], coordinates);
+    for (const ptx::Operand* const each : coordinates) add_source(*each, sources);
+    return;
   }
   const auto found = selected_register(operand, selector);
   if (!found) {

@@ -64,6 +64,7 @@ enum class FaultKind : std::uint32_t {
   stack_overflow,   ///< in alloca; the address is the requested end of the stack
   no_object,        ///< not a texture or surface handle; the address is the handle
   outside_surface,  ///< with .trap; likewise
+  invalid_tensor,   ///< a tensor map or operands that the instruction cannot use; the address is the map's
   partial_warp      ///< an instruction that all lanes must execute together was executed by some of them
 };
 
@@ -79,6 +80,7 @@ struct Fault {
   std::uint32_t lane = 0;
   std::uint64_t address = 0;
   const AccessSite* site = nullptr;  ///< null if the fault is not an access
+  const char* reason = nullptr;      ///< invalid_tensor: "its rank is not between 1 and 5"; lives forever
 };
 
 /// The mbarrier object that a warp queried in its current turn and whose phase was incomplete.

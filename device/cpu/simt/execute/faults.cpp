@@ -18,6 +18,10 @@ std::string name_of_access(const AccessSite& site) {
   if (traits.op == ptx::Op::txq || traits.op == ptx::Op::suq) return "a query at";
   const ptx::MemoryRow* const row = traits.memory;
   if (row == nullptr) return "an access of " + bytes + " to";
+  const bool is_map = traits.op == ptx::Op::tensormap;
+  if (is_map) return row->kind == ptx::MemoryKind::copy ? "a copy of" : "a change of";
+  if (row->kind == ptx::MemoryKind::copy && site.opcode.find(".tensor.") != std::string_view::npos)
+    return "a tensor copy from or to";
   if (row->kind == ptx::MemoryKind::copy) return "a copy of " + bytes + " from or to";
   if (row->kind == ptx::MemoryKind::synchronization) return "a barrier operation on " + bytes + " at";
   const ptx::MemorySide& side = row->sides[0];
@@ -63,6 +67,13 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
 
 }  // namespace
 
+std::string name_of_target(const Fault& fault) {
+  const std::string address = hexadecimal(fault.address);
+  if (fault.kind != FaultKind::invalid_tensor) return address;
+  const bool is_map = ptx::classify(fault.site->opcode).op == ptx::Op::tensormap;
+  return (is_map ? "the tensor map at " : "the tensor of the map at ") + address;
+}
+
 std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::misaligned_address:
@@ -77,6 +88,7 @@ std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
       return std::string("which is not the handle of a ") +
              (fault.site->opcode.starts_with("su") ? "surface object" : "texture object");
     case FaultKind::outside_surface: return "which is outside the surface";
+    case FaultKind::invalid_tensor: return fault.reason;
     default: return name_of_place(warp, fault);
   }
 }

@@ -14,6 +14,9 @@ std::string hexadecimal(std::uint64_t value);
 /// Describes an access, such as "a store of 4 bytes to".
 std::string name_of_access(const AccessSite& site);
 
+/// Names the address of a fault: "0x7f00", "the tensor of the map at 0x7f00".
+std::string name_of_target(const Fault& fault);
+
 /// Explains why the address is illegal. Precondition: the fault is one of an access.
 std::string name_of_fault(const WarpContext& warp, const Fault& fault);
 

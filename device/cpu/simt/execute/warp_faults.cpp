@@ -51,9 +51,9 @@ bool BlockRunner::check_fault(Warp& warp) {
   const AccessSite& site = *fault.site;
   std::string message = fault.kind == FaultKind::misaligned_address ? "misaligned address: "
                         : fault.kind == FaultKind::wrong_space      ? "address of the wrong space: "
+                        : fault.kind == FaultKind::invalid_tensor   ? "invalid tensor map or operands: "
                                                                     : "illegal address: ";
-  message +=
-      name_of_access(site) + " " + hexadecimal(fault.address) + name_of_thread(warp.context, fault.lane);
+  message += name_of_access(site) + " " + name_of_target(fault) + name_of_thread(warp.context, fault.lane);
   if (site.function != program_.functions[0].name)
     message += " in function '" + demangle(std::string(site.function)) + "'";
   message += name_of_source(site.source_file, site.source_line);

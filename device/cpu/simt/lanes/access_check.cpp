@@ -29,8 +29,13 @@ bool is_local(const WarpContext& warp, std::uint64_t address) {
 
 void raise(WarpContext* warp, FaultKind kind, const AccessSite* site, std::uint64_t address,
            std::uint32_t lane) {
-  if (warp->check != nullptr) note_fault(warp, {kind, site->line, lane, address, site});
-  if (warp->fault.kind == FaultKind::none) warp->fault = {kind, site->line, lane, address, site};
+  raise(warp, {.kind = kind, .lane = lane, .address = address, .site = site});
+}
+
+void raise(WarpContext* warp, Fault fault) {
+  fault.line = fault.site->line;
+  if (warp->check != nullptr) note_fault(warp, fault);
+  if (warp->fault.kind == FaultKind::none) warp->fault = fault;
 }
 
 AddressRange generic_range(const WarpContext& warp, std::uint64_t address, std::uint32_t lane) {

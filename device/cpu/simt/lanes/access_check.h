@@ -13,6 +13,8 @@ inline constexpr std::uint32_t all_lanes = 0xffff'ffff;
 /// Records a fault of the warp; only the first one is kept.
 void raise(WarpContext* warp, FaultKind kind, const AccessSite* site, std::uint64_t address,
            std::uint32_t lane);
+/// Likewise; the line is the site's.
+void raise(WarpContext* warp, Fault fault);
 
 /// Returns the range that `lane` may access around a generic address: the block's shared memory, the lane's
 /// own stack, the kernel's parameters, or global memory. Empty if the address is in none of them.

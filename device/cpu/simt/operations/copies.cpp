@@ -7,6 +7,7 @@
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/barrier_objects.h"
+#include "device/cpu/simt/operations/tensor_operands.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -66,13 +67,11 @@ void copy_bulk(const OperationCall& call, std::uint32_t lane, bool has_barrier, 
     complete_bytes(barrier, bytes);
 }
 
-/// cp.async.bulk.prefetch{.tensor.dim}.L2.global{.mode}{.hint}: affects performance only.
+/// cp.async.bulk.prefetch.L2.global{.hint}: affects performance only.
 Result<Operation> make_prefetch(OperationRequest& request) {
   OpcodeWords& words = request.words;
-  const bool is_tensor = words.take("tensor");
-  if (is_tensor && words.take_of({"1d", "2d", "3d", "4d", "5d"}).empty()) return refuse(request);
+  if (words.take("tensor")) return make_tensor_copy(request, TensorCopyKind::prefetch);
   if (!words.take("L2") || !words.take("global")) return refuse(request);
-  if (is_tensor) words.take_of({"tile", "tile::gather4", "im2col", "im2col::w", "im2col::w::128"});
   words.take("L2::cache_hint");
   Operation made = nothing();
   made.addresses = {{StateSpace::global, 16}};
@@ -88,6 +87,7 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
     return nothing();
   }
   if (words.take("prefetch")) return make_prefetch(request);
+  if (words.take("tensor")) return make_tensor_copy(request, TensorCopyKind::copy);
   const auto take = [&words] {
     if (!words.take_of({"shared::cta", "shared::cluster"}).empty()) return StateSpace::shared;
     return words.take("global") ? StateSpace::global : StateSpace::none;
@@ -159,6 +159,7 @@ void reduce_bulk(const AtomicOperation& operation, std::byte* to, const std::byt
 /// cp.reduce.async.bulk.to.shared::cta.completion{.hint}.op.type [to], [from], size{, [barrier]}{, policy}
 Result<Operation> make_bulk_reduction(OperationRequest& request) {
   OpcodeWords& words = request.words;
+  if (words.take("tensor")) return make_tensor_copy(request, TensorCopyKind::reduction);
   const bool to_global = words.take("global");
   if ((!to_global && !words.take("shared::cluster")) || !words.take("shared::cta")) return refuse(request);
   if (!words.take(to_global ? "bulk_group" : "mbarrier::complete_tx::bytes")) return refuse(request);

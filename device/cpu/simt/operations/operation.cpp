@@ -62,6 +62,7 @@ const std::map<std::string_view, Maker>& makers() {
       {"wgmma", &make_wgmma},
       {"mbarrier", &make_mbarrier},
       {"cp", &make_copy},
+      {"tensormap", &make_tensor_map},
       {"createpolicy", &make_hint},
       {"setmaxnreg", &make_hint},
       {"cvt", &make_conversion},

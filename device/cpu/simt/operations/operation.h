@@ -104,6 +104,7 @@ Result<Operation> make_wmma(OperationRequest& request);
 Result<Operation> make_wgmma(OperationRequest& request);
 Result<Operation> make_mbarrier(OperationRequest& request);
 Result<Operation> make_copy(OperationRequest& request);
+Result<Operation> make_tensor_map(OperationRequest& request);
 Result<Operation> make_hint(OperationRequest& request);
 Result<Operation> make_conversion(OperationRequest& request);
 Result<Operation> make_packed(OperationRequest& request);
