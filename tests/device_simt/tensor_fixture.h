@@ -1,7 +1,7 @@
 // Kernels of one tensor copy, and an independent description of what the copy moves.
 //
-// The reference visits the elements of a box one by one, from formulas and tables of the PTX ISA; it shares no
-// code with the device but the encoding of the map.
+// The reference visits the elements of a box one by one, from formulas and tables of the PTX ISA; it shares
+// only the encoding of the map with the device.
 #pragma once
 
 #include <array>
@@ -181,9 +181,9 @@ inline void store_elements(const TensorMap& map, const std::vector<BoxElement>& 
   }
 }
 
-/// A kernel of one thread block with `copy` between a box in shared memory (%box) and the tensor of %map, from
-/// coordinates %c0 to %c4 (im2col: offsets %o0 to %o2). The box is the contents of %memory before; afterwards
-/// %memory is that of the box. The barrier %bar expects `%bytes`, unless it is 0.
+/// A kernel of one thread block with `copy` between a box in shared memory (%box) and the tensor of %map, at
+/// coordinates %c0 to %c4 (im2col: offsets %o0 to %o2). %memory holds the contents of shared memory before
+/// and after the copy. The barrier %bar expects %bytes, unless they are 0.
 inline std::string tensor_kernel(const std::string& copy) {
   return R"(.visible .entry test(.param .align 64 .b8 map[128], .param .u64 memory, .param .u32 bytes,
     .param .u32 begin, .param .align 4 .b8 at[20], .param .align 2 .b8 offsets[6]) {

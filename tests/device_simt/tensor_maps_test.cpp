@@ -56,8 +56,8 @@ TEST(TensorMaps, NoOtherBytesAreAMap) {
   EXPECT_EQ(map, TensorMap{});
 }
 
-/// Runs replacements of the map at [%m] in shared memory, which is zero before, publishes the map at [%g], and
-/// loads 8 rows of 16 floats by it.
+/// Runs replacements of the map at [%m] in shared memory, which is zero before, publishes the map at [%g],
+/// and loads 8 rows of 16 floats by it.
 std::string kernel_replacing(const std::string& replacements) {
   return R"(.visible .entry test(.param .u64 workspace, .param .u64 tensor, .param .u64 out) {
   .shared .align 128 .b8 map[128];
@@ -89,7 +89,8 @@ std::string kernel_replacing(const std::string& replacements) {
   @%first mbarrier.init.shared.b64 [%bar], 1;
   @%first mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 512;
   bar.sync 0;
-  @%first cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%box], [%g, {8, 3}], [%bar];
+  @%first cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes
+    [%box], [%g, {8, 3}], [%bar];
 again:
   mbarrier.try_wait.parity.shared.b64 %q, [%bar], 0;
   @!%q bra again;
@@ -189,7 +190,8 @@ TEST(TensorMaps, OneCopyFillsTheBlocksOfAMask) {
   std::string code = kernel_with(R"(
   setp.eq.u32 %p, %rank, 3;
   and.pred %p, %p, %first;
-  @%p cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%own], [%in, {16}], [%b], 11;
+  @%p cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+    [%own], [%in, {16}], [%b], 11;
   setp.ne.u32 %p, %rank, 2;
   selp.u32 %mask, 2, 0, %p;
 )" + await(0) + R"(

@@ -1,6 +1,6 @@
-// Typical uses of tensor maps: tiles are loaded, changed and stored (a map as kernel parameter), transposed through
-// swizzled shared memory (a map in constant memory), added to a tensor, and read by a map that a kernel has
-// changed. Prints whether the results equal the host's.
+// Typical uses of tensor maps: tiles are loaded, changed and stored (a map as kernel parameter), transposed
+// through swizzled shared memory (a map in constant memory), added to a tensor, and read by a map that a
+// kernel has changed. Prints whether the results equal the host's.
 #include <cuda.h>
 
 #include <cstdio>
@@ -98,8 +98,8 @@ __global__ void add(const __grid_constant__ CUtensorMap map) {
 }
 
 /// Copies 64 elements from the middle of the tensor, by a map that begins there.
-__global__ void read_by_changed_map(const __grid_constant__ CUtensorMap map, CUtensorMap* changed, int* tensor,
-                                    int* out) {
+__global__ void read_by_changed_map(const __grid_constant__ CUtensorMap map, CUtensorMap* changed,
+                                    int* tensor, int* out) {
   __shared__ alignas(128) CUtensorMap own_map;
   __shared__ alignas(128) int own[64];
   __shared__ barrier bar;
@@ -125,19 +125,22 @@ using Encode = decltype(&cuTensorMapEncodeTiled);
 Encode find_encode() {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &status));
+  check(
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &status));
   if (status == cudaDriverEntryPointSuccess && found != nullptr) return reinterpret_cast<Encode>(found);
   std::printf("cuTensorMapEncodeTiled is not found\n");
   std::exit(1);
 }
 
-CUtensorMap map_of(std::vector<cuuint64_t> sizes, std::vector<cuuint32_t> box, void* tensor, CUtensorMapSwizzle swizzle) {
+CUtensorMap map_of(std::vector<cuuint64_t> sizes, std::vector<cuuint32_t> box, void* tensor,
+                   CUtensorMapSwizzle swizzle) {
   const cuuint64_t strides[1] = {pitch * sizeof(int)};
   const cuuint32_t steps[2] = {1, 1};
   CUtensorMap map;
-  const CUresult result = find_encode()(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, sizes.size(), tensor, sizes.data(),
-                                        strides, box.data(), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                                        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      find_encode()(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, sizes.size(), tensor, sizes.data(), strides,
+                    box.data(), steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                    CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return map;
   std::printf("cuTensorMapEncodeTiled returns %d\n", result);
   std::exit(1);
@@ -180,7 +183,8 @@ int main() {
   check(cudaDeviceSynchronize());
   compare("add", tensor, 256, [](int i) {
     int sum = i;
-    for (int block = 0; block < 6; ++block) sum += i < 200 && i / 32 - block >= 0 && i / 32 - block < 2 ? block + 1 : 0;
+    for (int block = 0; block < 6; ++block)
+      sum += i < 200 && i / 32 - block >= 0 && i / 32 - block < 2 ? block + 1 : 0;
     return sum;
   });
 

@@ -8,8 +8,8 @@
 
 namespace lynxpp::device::cpu {
 
-/// Alignment of a block's shared memory: a generic address determines its bank and its position in the pattern
-/// of a swizzled tensor, which repeats after 1024 bytes.
+/// Alignment of a block's shared memory: a generic address determines its bank and its position in the
+/// pattern of a swizzled tensor, which repeats after 1024 bytes.
 inline constexpr std::size_t shared_alignment = 1024;
 
 /// Memory with the alignment of shared memory. Contents are lost when it grows.

@@ -268,8 +268,8 @@ Status SimtModule::check(const KernelInfo& info, const LaunchShape& shape) const
   return check_cluster(info, shape);
 }
 
-/// Returns the parameters at an address with the alignment that the kernel declares; copies them to `storage` if
-/// necessary.
+/// Returns the parameters at an address with the alignment that the kernel declares; copies them to `storage`
+/// if necessary.
 const std::byte* aligned_parameters(std::span<const std::byte> parameters, std::uint32_t alignment,
                                     AlignedBuffer& storage) {
   if (reinterpret_cast<std::uintptr_t>(parameters.data()) % alignment == 0) return parameters.data();

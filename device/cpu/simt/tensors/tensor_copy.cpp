@@ -175,7 +175,8 @@ class Planner {
     }
   }
 
-  /// Adds bytes [first, end) of the row at `place`; `global`: the address of byte 0 if they are in the tensor.
+  /// Adds bytes [first, end) of the row at `place`; `global`: the address of byte 0, if they are in the
+  /// tensor.
   void add_piece(std::uint64_t place, std::uint32_t first, std::uint32_t end,
                  std::optional<std::uint64_t> global) {
     if (first == end || (!global && !copy_.to_shared)) return;
