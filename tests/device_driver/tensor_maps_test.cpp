@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <tuple>
+#include <utility>
 
 #include "device/cpu/simt/tensors/tensor_map.h"
 #include "driver_fixture.h"

@@ -4,6 +4,7 @@
 // only the encoding of the map with the device.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>

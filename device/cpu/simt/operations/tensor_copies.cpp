@@ -1,7 +1,12 @@
 // Tensor copies: the operands of cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and
 // cp.async.bulk.prefetch.tensor. device/cpu/simt/tensors computes the bytes that they move.
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/lanes/access_check.h"

@@ -3,6 +3,11 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/execute/cluster_window.h"
