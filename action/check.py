@@ -19,11 +19,17 @@ RULES = {
     "misaligned": "Misaligned access",
     "wrong space": "Access to memory of another state space",
     "race": "Unordered accesses to the same bytes",
+    "unfinished copy": "Access to memory of an asynchronous copy that has not been waited for",
+    "missing proxy fence": "Asynchronous copy of memory written without fence.proxy.async",
     "uninitialized read": "Read of memory that was never written",
     "divergent barrier": "Barrier that a partial warp reaches",
     "endless barrier": "Barrier that waits forever",
     "skipped barrier": "Barrier that a warp skips",
     "wrong members": "Lane that executes an operation without being a member",
+    "copies in flight": "Block that exits before its asynchronous copies are complete",
+    "byte count mismatch": "mbarrier that expects other bytes than copies deliver",
+    "barrier in use": "mbarrier that is replaced during a phase",
+    "invalid barrier": "Operation on an mbarrier that does not exist",
     "leak": "Memory that is never freed",
 }
 

@@ -53,11 +53,16 @@ AccessMark mark_of(std::uint32_t block, std::uint32_t warp, const WarpClock& clo
   return mark;
 }
 
+Conflict note(WordMarks& word, const AccessMark& mark, bool reads, bool writes, const WarpClock& clock) {
+  const AsyncOperations none;
+  return note_access(word, mark, reads, writes, {clock, none, {}});
+}
+
 /// True if a read by the second warp of a block races with the write.
 bool races(const AccessMark& written, const WarpClock& reader, std::uint32_t reader_block) {
   WordMarks word;
   word.write = written;
-  return note_access(word, mark_of(reader_block, 1, reader), true, false, reader).earlier.time != 0;
+  return note(word, mark_of(reader_block, 1, reader), true, false, reader).earlier.time != 0;
 }
 
 TEST(HappensBeforeTest, AFencePublishesOnlyEarlierAccesses) {
@@ -109,8 +114,8 @@ TEST(AccessShadowTest, AtomicsRaceOutsideTheirScopes) {
     const WarpClock first(0, 0, 1);
     const WarpClock second(1, 0, 1);
     WordMarks word;
-    note_access(word, mark_of(0, 0, first, reach), true, true, first);
-    const Conflict found = note_access(word, mark_of(1, 0, second, reach), true, true, second);
+    note(word, mark_of(0, 0, first, reach), true, true, first);
+    const Conflict found = note(word, mark_of(1, 0, second, reach), true, true, second);
     EXPECT_EQ(found.earlier.time != 0, reach == Reach::block);
   }
 }
@@ -123,11 +128,11 @@ TEST(AccessShadowTest, WritesOfSeveralBytesOfAWordAreAllRemembered) {
     for (const std::uint32_t written : {1u, 2u}) {
       AccessMark mark = mark_of(0, 0, writer);
       mark.bytes = written & 0xf;
-      note_access(word, mark, false, true, writer);
+      note(word, mark, false, true, writer);
     }
     AccessMark mark = mark_of(0, 1, reader);
     mark.bytes = read & 0xf;
-    EXPECT_EQ(note_access(word, mark, true, false, reader).earlier.time != 0, read != 4) << read;
+    EXPECT_EQ(note(word, mark, true, false, reader).earlier.time != 0, read != 4) << read;
   }
 }
 
@@ -136,8 +141,8 @@ TEST(AccessShadowTest, AtomicsRaceWithPlainAccesses) {
     const WarpClock first(0, 0, 2);
     const WarpClock second(0, 1, 2);
     WordMarks word;
-    note_access(word, mark_of(0, 0, first, reach), true, true, first);
-    const Conflict found = note_access(word, mark_of(0, 1, second), true, false, second);
+    note(word, mark_of(0, 0, first, reach), true, true, first);
+    const Conflict found = note(word, mark_of(0, 1, second), true, false, second);
     EXPECT_NE(found.earlier.time, 0u);
   }
 }

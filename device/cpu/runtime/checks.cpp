@@ -103,7 +103,8 @@ std::string text_of(const KeptFinding& kept) {
   }
   text += ":\n  " + text_of(finding.place, kept.kernel);
   if (finding.other) {
-    text += finding.kind == FindingKind::race ? "\n  after " : "\n  ";
+    text += check_of(finding.kind) == "race" || finding.kind == FindingKind::barrier_in_use ? "\n  after "
+                                                                                            : "\n  ";
     text += text_of(*finding.other, kept.kernel);
   }
   if (!finding.detail.empty()) text += "\n  " + finding.detail;

@@ -30,6 +30,7 @@ AccessRole role_of(const ptx::OpcodeTraits& traits, std::size_t address) {
     role.only_asks = role.is_barrier && traits.modifiers.has_any({test_wait, try_wait});
     return role;
   }
+  role.is_async = row.completion != ptx::MemoryCompletion::now;
   role.reads = side->reads();
   role.writes = side->writes();
   role.acquires = traits.modifiers.has_any({acq_rel, acquire});

@@ -18,6 +18,7 @@ struct AccessRole {
   bool releases = false;
   bool is_barrier = false;    ///< an mbarrier object: the access has all of these effects
   bool only_asks = false;     ///< tests whether the phase of an mbarrier object is complete
+  bool is_async = false;      ///< the bytes are read or written after the instruction (BlockCheck::issue)
   Reach reach = Reach::none;  ///< scope of a strong access; none if it is weak
 };
 

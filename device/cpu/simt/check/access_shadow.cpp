@@ -5,9 +5,14 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-bool is_ordered(const AccessMark& earlier, const AccessMark& mark, const WarpClock& clock) {
-  return earlier.time == 0 ||
-         clock.knows(earlier.block, earlier.warp, earlier.time, earlier.lane == mark.lane);
+bool is_ordered(const AccessMark& earlier, bool earlier_writes, const AccessMark& mark,
+                const AccessOrder& order) {
+  if (earlier.time == 0) return true;
+  if (earlier.is_async == 0)
+    return order.clock.knows(earlier.block, earlier.warp, earlier.time, earlier.lane == mark.lane);
+  if (mark.is_async != 0 && mark.time == earlier.time) return true;
+  const ClockTime at = order.operations[earlier.time].completion_for(earlier.lane, earlier_writes);
+  return at.time != 0 && order.clock.knows_completion(at, mark.lane);
 }
 
 /// Returns true if both accesses are strong and include each other in their scope: they never race.
@@ -16,23 +21,58 @@ bool are_strong(const AccessMark& a, const AccessMark& b) {
   return std::min(a.reach, b.reach) >= static_cast<std::uint32_t>(needed);
 }
 
-bool conflict(const AccessMark& earlier, const AccessMark& mark, const WarpClock& clock) {
-  return (earlier.bytes & mark.bytes) != 0 && !is_ordered(earlier, mark, clock) && !are_strong(earlier, mark);
+bool conflict(const AccessMark& earlier, bool earlier_writes, const AccessMark& mark,
+              const AccessOrder& order) {
+  return (earlier.bytes & mark.bytes) != 0 && !is_ordered(earlier, earlier_writes, mark, order) &&
+         !are_strong(earlier, mark);
 }
 
 bool same_thread(const AccessMark& a, const AccessMark& b) {
-  return a.block == b.block && a.warp == b.warp && a.lane == b.lane;
+  return a.block == b.block && a.warp == b.warp && a.lane == b.lane && a.is_async == b.is_async;
+}
+
+/// True if an ordered write may be invisible to the new access, because no fence orders the two proxies.
+bool lacks_proxy_fence(const AccessMark& write, const AccessMark& mark, const AccessOrder& order) {
+  if (!order.by_async_proxy || write.time == 0 || (write.bytes & mark.bytes) == 0) return false;
+  if (are_strong(write, mark)) return false;
+  ClockTime at{write.block, write.warp, write.time, write.lane};
+  const WarpClock* writer = nullptr;
+  if (write.is_async != 0) {
+    if (order.operations[write.time].in_async_proxy) return false;
+    at = order.operations[write.time].completion_for(write.lane, true);
+  } else if (write.block == mark.block && write.warp != mark.warp) {
+    writer = &order.block[write.warp];
+  }
+  return !order.clock.has_fenced(at, mark.lane, writer);
+}
+
+/// Returns the read mark that a new read replaces.
+AccessMark& replaced_read(WordMarks& word, const AccessMark& mark, const AccessOrder& order) {
+  AccessMark& first = word.reads[0];
+  const bool replaces_first =
+      is_ordered(first, false, mark, order) ||
+      (first.is_async == mark.is_async && first.block == mark.block && first.warp == mark.warp);
+  if (replaces_first) return first;
+  // Reads of warps are plenty, so an operation's is kept.
+  AccessMark& second = word.reads[1];
+  const bool keeps_second =
+      mark.is_async == 0 && second.is_async != 0 && !is_ordered(second, false, mark, order);
+  return keeps_second && first.is_async == 0 ? first : second;
 }
 
 }  // namespace
 
 Conflict note_access(WordMarks& word, const AccessMark& mark, bool reads, bool writes,
-                     const WarpClock& clock) {
+                     const AccessOrder& order) {
   Conflict found;
-  if (conflict(word.write, mark, clock)) found = {word.write, true};
+  if (conflict(word.write, true, mark, order)) {
+    found = {word.write, true};
+  } else if (lacks_proxy_fence(word.write, mark, order)) {
+    found = {word.write, true, true};
+  }
   if (writes) {
     for (const AccessMark& read : word.reads) {
-      if (found.earlier.time == 0 && conflict(read, mark, clock)) found = {read, false};
+      if (found.earlier.time == 0 && conflict(read, false, mark, order)) found = {read, false};
     }
     const bool extends = same_thread(word.write, mark) && word.write.time == mark.time;
     const std::uint32_t bytes = extends ? word.write.bytes | mark.bytes : mark.bytes;
@@ -40,13 +80,10 @@ Conflict note_access(WordMarks& word, const AccessMark& mark, bool reads, bool w
     word.write.bytes = bytes & 0xf;
     // Reads ordered before this write are dropped: an access that races with them races with the write, too.
     for (AccessMark& read : word.reads) {
-      if (is_ordered(read, mark, clock)) read = {};
+      if (is_ordered(read, false, mark, order)) read = {};
     }
   } else if (reads) {
-    AccessMark& first = word.reads[0];
-    const bool replaces_first =
-        is_ordered(first, mark, clock) || (first.block == mark.block && first.warp == mark.warp);
-    word.reads[replaces_first ? 0 : 1] = mark;
+    replaced_read(word, mark, order) = mark;
   }
   return found;
 }

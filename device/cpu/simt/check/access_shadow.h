@@ -4,23 +4,26 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "device/cpu/simt/check/async_operations.h"
 #include "device/cpu/simt/check/happens_before.h"
 
 namespace lynxpp::device::cpu {
 
-/// One access by one lane to bytes of one word.
+/// One access by one lane, or by an asynchronous operation that the lane issued, to bytes of one word.
 struct AccessMark {
-  std::uint32_t time = 0;  ///< of its warp; 0: no access
+  std::uint32_t time = 0;  ///< of its warp, or the number of the AsyncOperation; 0: no access
   std::uint32_t block = 0;
   std::uint32_t warp : 5 = 0;
   std::uint32_t lane : 5 = 0;
   std::uint32_t bytes : 4 = 0;  ///< mask of the bytes accessed
   std::uint32_t reach : 2 = 0;  ///< Reach of a strong access; none: the access is weak
-  std::uint32_t site : 16 = 0;  ///< unknown_site if there are too many sites
-  static constexpr std::uint32_t unknown_site = 0xffff;
+  std::uint32_t site : 15 = 0;  ///< unknown_site if there are too many sites
+  std::uint32_t is_async : 1 = 0;
+  static constexpr std::uint32_t unknown_site = 0x7fff;
 };
 
 /// Marks of one word: the last write and up to two reads after it. Further mutually unordered reads are
@@ -65,10 +68,20 @@ class AccessShadow {
 struct Conflict {
   AccessMark earlier;  ///< time 0: no conflict
   bool earlier_writes = false;
+  bool lacks_proxy_fence = false;  ///< ordered, but the async proxy may not see the write
+};
+
+/// Clocks that order earlier accesses before a new one of a warp, or of an asynchronous operation that it
+/// issues.
+struct AccessOrder {
+  const WarpClock& clock;  ///< of the warp
+  const AsyncOperations& operations;
+  std::span<const WarpClock> block;  ///< clocks of the warp's block
+  bool by_async_proxy = false;       ///< the new access
 };
 
 /// Records an access and returns a conflict, if there is one. An atomic operation both reads and writes.
 Conflict note_access(WordMarks& word, const AccessMark& mark, bool reads, bool writes,
-                     const WarpClock& clock);
+                     const AccessOrder& order);
 
 }  // namespace lynxpp::device::cpu

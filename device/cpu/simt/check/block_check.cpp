@@ -10,12 +10,6 @@
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
-namespace {
-
-constexpr std::uint64_t marked_bytes = 4;
-
-}  // namespace
-
 void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
                        std::uint64_t shared_bytes, std::uint64_t all_bytes) {
   block_ = static_cast<std::uint32_t>(block);
@@ -27,6 +21,10 @@ void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, co
   sync_variables_.clear();
   clocks_.clear();
   for (std::uint32_t warp = 0; warp < warps_; ++warp) clocks_.emplace_back(block_, warp, warps_);
+  next_clock_ = warps_;
+  groups_.assign(group_kinds * warps_, {});
+  group_clocks_.assign(group_kinds * warps_, 0);
+  objects_.clear();
   std::fill(std::begin(barriers_), std::end(barriers_), BarrierKnowledge{});
   alone_ = {};
   cluster_ = &alone_;
@@ -82,25 +80,13 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
   WarpClock& clock = clocks_[warp.warpid];
   SyncVariables& variables =
       location.kind == Location::Kind::shared ? location.owner->sync_variables_ : launch_.sync_variables();
-  if (role.is_barrier) {
-    check_written(warp, site, access, location);
-    if (location.kind == Location::Kind::shared) {
-      std::fill_n(location.owner->shared_written_.begin() + static_cast<std::ptrdiff_t>(location.address),
-                  access.bytes, true);
-    }
-    // Blocks of a cluster can arrive at each other's barriers.
-    const Reach reach = cluster_ != &alone_ ? Reach::device : Reach::block;
-    clock.fence(reach);
-    variables.hear(location.address, block_, clock, reach);
-    variables.publish(location.address, block_, clock, reach);
-    clock.settle();
-    return;
-  }
+  // The object's operation and the asynchronous operation report their effects themselves.
+  if (role.is_barrier) return;
   if (location.kind == Location::Kind::shared && launch_.selection().memory &&
       !check_gap(warp, site, access, location))
     return;
   if (launch_.selection().init) check_written(warp, site, access, location);
-  if (!launch_.selection().race) return;
+  if (!launch_.selection().race || role.is_async) return;
   if (role.releases) clock.fence(role.reach);
   check_race(warp, site, access, location, value);
   if (role.reach == Reach::none) return;
@@ -168,30 +154,34 @@ void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, 
 
 // ---------------------------------------------------------------- races
 
-void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
-                            Location location, const std::byte* value) {
-  AccessShadow& shadow = location.kind == Location::Kind::shared ? location.owner->shared_ : launch_.global();
-  const WarpClock& clock = clocks_[warp.warpid];
+/// Returns the mark of an access, without its bytes.
+AccessMark BlockCheck::mark_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                               const Accessor& accessor) const {
   AccessMark mark;
-  mark.time = clock.now();
+  mark.time = accessor.operation != 0 ? accessor.operation : clocks_[warp.warpid].now();
   mark.block = block_;
   mark.warp = warp.warpid & 31;
-  mark.lane = access.lane & 31;
-  mark.reach = static_cast<std::uint32_t>(site.role.reach) & 3;
-  mark.site = std::min(site.index, AccessMark::unknown_site) & 0xffff;
-  const std::uint64_t end = location.address + access.bytes;
-  for (std::uint64_t word = location.address / marked_bytes; word * marked_bytes < end; ++word) {
-    const std::uint64_t first = std::max(location.address, word * marked_bytes);
-    const std::uint64_t last = std::min(end, (word + 1) * marked_bytes);
-    mark.bytes = (((1u << (last - first)) - 1) << (first % marked_bytes)) & 0xf;
-    const Conflict found = note_access(shadow.word(word), mark, site.role.reads, site.role.writes, clock);
-    if (found.earlier.time == 0) continue;
-    // Two writers of the same value race in theory, but programs set flags that way.
-    const bool both_write = found.earlier_writes && site.role.writes && !site.role.reads;
-    if (both_write && (access.repeats || changes_nothing(location, access, value))) continue;
-    add_race(warp, site, access, location, found);
-    return;
-  }
+  mark.lane = lane & 31;
+  mark.reach = static_cast<std::uint32_t>(accessor.role.reach) & 3;
+  mark.site = std::min(site.index, AccessMark::unknown_site) & AccessMark::unknown_site;
+  mark.is_async = accessor.operation != 0 ? 1 : 0;
+  return mark;
+}
+
+void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
+                            Location location, const std::byte* value) {
+  bool is_reported = false;
+  const Accessor accessor{site.role};
+  mark_words(warp, site, access.lane, location, access.bytes, accessor,
+             [&](const Conflict& found, std::uint64_t) {
+               if (is_reported) return;
+               // Two writers of the same value race in theory, but programs set flags that way.
+               const bool both_write = found.earlier_writes && site.role.writes && !site.role.reads;
+               const bool may_repeat = both_write && found.earlier.is_async == 0;
+               if (may_repeat && (access.repeats || changes_nothing(location, access, value))) return;
+               is_reported = true;
+               add_conflict(warp, site, access.lane, location, accessor, found);
+             });
 }
 
 bool BlockCheck::changes_nothing(Location location, const LaneAccess& access, const std::byte* value) const {
@@ -202,17 +192,36 @@ bool BlockCheck::changes_nothing(Location location, const LaneAccess& access, co
          std::memcmp(reinterpret_cast<const std::byte*>(location.address), value, access.bytes) == 0;
 }
 
-void BlockCheck::add_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
-                          Location location, const Conflict& conflict) {
-  const CheckedAccess earlier = access_of(conflict.earlier);
-  launch_.add(FindingKind::race, access_of(warp, site, access.lane), earlier.site, [&] {
-    LaunchCheck::Description made{name_of(location), {}, earlier, name_of(location)};
-    made.detail = conflict.earlier.block != block_ ? "nothing orders the two blocks"
-                  : conflict.earlier.warp != (warp.warpid & 31)
-                      ? "no barrier or other synchronization orders the two warps"
-                      : "no __syncwarp orders the two lanes of a warp";
-    return made;
-  });
+void BlockCheck::add_conflict(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                              Location location, const Accessor& accessor, const Conflict& conflict) {
+  CheckedAccess earlier = access_of(conflict.earlier);
+  earlier.writes = conflict.earlier_writes;
+  const FindingKind kind = conflict.lacks_proxy_fence       ? FindingKind::missing_proxy_fence
+                           : conflict.earlier.is_async != 0 ? FindingKind::unfinished_copy
+                                                            : FindingKind::race;
+  CheckedAccess place = access_of(warp, site, lane);
+  place.is_async = accessor.operation != 0;
+  place.writes = accessor.role.writes;
+  const auto describe = [&] {
+    return LaunchCheck::Description{name_of(location), explain(warp, lane, conflict), earlier,
+                                    name_of(location)};
+  };
+  const bool is_async = place.is_async || earlier.is_async;
+  if (is_async && kind != FindingKind::missing_proxy_fence) {
+    launch_.add_async(kind, place, earlier.site, describe);
+  } else {
+    launch_.add(kind, place, earlier.site, describe);
+  }
+}
+
+std::string BlockCheck::explain(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const {
+  if (conflict.lacks_proxy_fence)
+    return "fence.proxy.async is missing: the async proxy may not see the write of the generic proxy";
+  if (conflict.earlier.is_async != 0) return explain_operation(warp, lane, conflict);
+  if (conflict.earlier.block != block_) return "nothing orders the two blocks";
+  if (conflict.earlier.warp != (warp.warpid & 31))
+    return "no barrier or other synchronization orders the two warps";
+  return "no __syncwarp orders the two lanes of a warp";
 }
 
 // ---------------------------------------------------------------- waiting
@@ -276,18 +285,26 @@ CheckedAccess BlockCheck::access_of(const WarpContext& warp, const AccessSite& s
 }
 
 CheckedAccess BlockCheck::access_of(const AccessMark& mark) const {
-  const Dim3& grid = launch_.shape().grid;
-  const Dim3& block = launch_.shape().block;
-  const std::uint32_t thread = mark.warp * warp_size + mark.lane;
   const std::deque<AccessSite>& sites = launch_.sites();
+  const bool is_known = mark.site != AccessMark::unknown_site && mark.site < sites.size();
+  CheckedAccess made = access_of(is_known ? &sites[mark.site] : nullptr, mark.block, mark.warp, mark.lane);
+  made.is_async = mark.is_async != 0;
+  return made;
+}
+
+CheckedAccess BlockCheck::access_of(const AccessSite* site, std::uint32_t block, std::uint32_t warp,
+                                    std::uint32_t lane) const {
+  const Dim3& grid = launch_.shape().grid;
+  const Dim3& threads = launch_.shape().block;
+  const std::uint32_t thread = warp * warp_size + lane;
   CheckedAccess made;
-  if (mark.site != AccessMark::unknown_site && mark.site < sites.size()) made.site = &sites[mark.site];
-  made.block[0] = mark.block % grid.x;
-  made.block[1] = mark.block / grid.x % grid.y;
-  made.block[2] = mark.block / grid.x / grid.y;
-  made.thread[0] = thread % block.x;
-  made.thread[1] = thread / block.x % block.y;
-  made.thread[2] = thread / block.x / block.y;
+  made.site = site;
+  made.block[0] = block % grid.x;
+  made.block[1] = block / grid.x % grid.y;
+  made.block[2] = block / grid.x / grid.y;
+  made.thread[0] = thread % threads.x;
+  made.thread[1] = thread / threads.x % threads.y;
+  made.thread[2] = thread / threads.x / threads.y;
   return made;
 }
 
@@ -324,6 +341,10 @@ void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::
 
 void check_fence(WarpContext* warp, std::uint32_t mask, std::uint32_t reach) {
   if (mask != 0) warp->check->fence(warp->warpid, static_cast<Reach>(reach));
+}
+
+void check_proxy_fence(WarpContext* warp, std::uint32_t mask) {
+  if (mask != 0) warp->check->fence_proxies(warp->warpid, mask);
 }
 
 void check_members(WarpContext* warp, const std::uint32_t* members, std::uint32_t mask,

@@ -1,28 +1,48 @@
 // State of a thread block in a checked launch, and checks of its next operations.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "device/cpu/simt/check/launch_check.h"
+#include "device/cpu/simt/check/object_phases.h"
 
 namespace lynxpp::device::cpu {
 
 class BlockCheck;
-
-/// Accesses known to the threads that arrived at a barrier, and what they publish after it.
-struct BarrierKnowledge {
-  Knowledge known;
-  Knowledge released_to_block;
-  Knowledge released_to_device;
-};
 
 /// State that the blocks of a cluster share.
 struct ClusterKnowledge {
   std::vector<BlockCheck*> blocks;  ///< by rank
   BarrierKnowledge arriving;        ///< at the cluster's barrier, in the current phase
   BarrierKnowledge over;            ///< at the cluster's barrier, in the previous phase
+};
+
+/// Bytes that an asynchronous operation reads or writes. The address is of the kind that the site declares.
+struct AsyncAccess {
+  const AccessSite* site = nullptr;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  bool reads = false;
+  bool writes = false;
+};
+
+/// An asynchronous operation that one lane issues.
+struct AsyncIssue {
+  std::uint32_t lane = 0;
+  AsyncCompletion completion = AsyncCompletion::copy_group;
+  bool in_async_proxy = false;  ///< false: the generic proxy
+  std::span<const AsyncAccess> accesses;
+  // With AsyncCompletion::object:
+  const AccessSite* object_site = nullptr;
+  std::byte* object = nullptr;
+  std::uint64_t object_bytes = 0;  ///< that the operation completes
 };
 
 class BlockCheck {
@@ -53,6 +73,34 @@ class BlockCheck {
             std::uint32_t mask);
   void fault(const WarpContext& warp, const Fault& fault);
 
+  // Asynchronous operations and mbarrier objects (block_async.cpp).
+
+  /// Records an operation, whose effect on memory is `perform`. It is performed late: when the block waits.
+  void issue(const WarpContext& warp, const AsyncIssue& issue, std::function<void()> perform);
+  void commit(const WarpContext& warp, std::uint32_t lanes, AsyncCompletion completion);
+  /// Waits until at most `pending` groups of each lane are incomplete; nullopt: until all its copies are
+  /// complete, also those in no group. `only_reads`: the operations may still write.
+  void wait(const WarpContext& warp, std::uint32_t lanes, AsyncCompletion completion,
+            std::optional<std::uint32_t> pending, bool only_reads);
+  /// cp.async.mbarrier.arrive: completes the lane's copies, which arrive at the object.
+  void arrive_with_copies(const WarpContext& warp, const AccessSite& site, std::byte* object,
+                          std::uint32_t lane, const ObjectChange& change);
+  void fence_proxies(std::uint32_t warp, std::uint32_t lanes) { clocks_[warp].fence_proxies(lanes); }
+
+  /// Notes an operation on an object after it has been made.
+  void change_object(const WarpContext& warp, const AccessSite& site, const std::byte* object,
+                     const ObjectChange& change);
+  void test_object(const WarpContext& warp, const AccessSite& site, const std::byte* object,
+                   const ObjectTest& test);
+  /// Performs the operations that complete on an object. Returns false if none exist.
+  bool perform_late(const WarpContext& warp, const std::byte* object);
+  /// Performs all operations, because the kernel may wait for their data without any other wait.
+  void perform_overdue();
+  /// Describes who has arrived in the present phase; empty if nobody has.
+  std::string describe_arrivals(const std::byte* object) const;
+  /// All warps of the block have exited.
+  void finish();
+
   void arrive(std::uint32_t barrier, std::uint32_t warp) { arrive(barriers_[barrier], warp); }
   void leave(std::uint32_t barrier, std::uint32_t warp) { leave(barriers_[barrier], warp); }
   void close(std::uint32_t barrier) { barriers_[barrier] = {}; }
@@ -79,8 +127,45 @@ class BlockCheck {
                  Location location);
   void check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                   Location location, const std::byte* value);
-  void add_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access, Location location,
-                const Conflict& conflict);
+  /// The agent that makes an access: a warp, or operation number `operation` of the launch.
+  struct Accessor {
+    AccessRole role;
+    std::uint32_t operation = 0;
+    bool in_async_proxy = false;
+  };
+  void add_conflict(const WarpContext& warp, const AccessSite& site, std::uint32_t lane, Location location,
+                    const Accessor& accessor, const Conflict& conflict);
+  std::string explain(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
+  std::string explain_operation(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
+  void check_operation(const WarpContext& warp, const AsyncAccess& access, std::uint32_t lane,
+                       const Accessor& accessor);
+  enum class ObjectAccess : std::uint8_t { replace, change, test };
+  void check_object_access(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                           Location location, ObjectAccess access, std::uint32_t operation);
+  Location locate_object(const WarpContext& warp, const std::byte* object);
+  std::uint32_t groups_clock(std::uint32_t warp, AsyncCompletion completion);
+  AsyncGroups& groups_of(std::uint32_t warp, AsyncCompletion completion) {
+    return groups_[warp * group_kinds + static_cast<std::size_t>(completion)];
+  }
+  const AsyncGroups& groups_of(std::uint32_t warp, AsyncCompletion completion) const {
+    return groups_[warp * group_kinds + static_cast<std::size_t>(completion)];
+  }
+  void publish(ObjectPhases& phases, std::uint32_t warp, bool releases);
+  ObjectPhases& phases_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                          Location location, BlockCheck* user);
+  void deliver(std::uint32_t number, std::uint64_t offset, std::byte* place, const ObjectEntry& delivered,
+               const Knowledge& issuer);
+  bool check_in_use(const WarpContext& warp, const AccessSite& site, std::uint32_t lane, Location location);
+  void add_unfinished(const LateOperation& late, std::string detail);
+  AccessMark mark_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                     const Accessor& accessor) const;
+  /// Marks the words of an access and calls `on_conflict(conflict, address of the word)`.
+  template <typename OnConflict>
+  void mark_words(const WarpContext& warp, const AccessSite& site, std::uint32_t lane, Location location,
+                  std::uint64_t bytes, const Accessor& accessor, const OnConflict& on_conflict);
+  CheckedAccess access_of(const AccessSite* site, std::uint32_t block, std::uint32_t warp,
+                          std::uint32_t lane) const;
+  std::string name_of_object(std::uint64_t offset) const;
   bool changes_nothing(Location location, const LaneAccess& access, const std::byte* value) const;
   bool is_unwritten(Location location, std::uint64_t bytes) const;
   CheckedAccess access_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane) const;
@@ -97,10 +182,35 @@ class BlockCheck {
   AccessShadow shared_;
   SyncVariables sync_variables_;  // in shared memory
   std::vector<WarpClock> clocks_;
+  std::uint32_t next_clock_ = 0;                   // of asynchronous operations
+  std::vector<AsyncGroups> groups_;                // per warp, by AsyncCompletion
+  std::vector<std::uint32_t> group_clocks_;        // likewise: the first lane's clock; 0: none yet
+  std::map<std::uint64_t, ObjectPhases> objects_;  // mbarrier objects in the block's shared memory
   BarrierKnowledge barriers_[16];
   ClusterKnowledge alone_;  ///< used by a block outside clusters
   ClusterKnowledge* cluster_ = &alone_;
 };
+
+template <typename OnConflict>
+void BlockCheck::mark_words(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                            Location location, std::uint64_t bytes, const Accessor& accessor,
+                            const OnConflict& on_conflict) {
+  constexpr std::uint64_t marked_bytes = 4;
+  AccessShadow& shadow = location.kind == Location::Kind::shared ? location.owner->shared_ : launch_.global();
+  WarpClock& clock = clocks_[warp.warpid];
+  if (accessor.operation == 0 && accessor.role.writes && !accessor.role.is_barrier) clock.note_write(lane);
+  AccessMark mark = mark_of(warp, site, lane, accessor);
+  const AccessOrder order{clock, launch_.operations(), clocks_, accessor.in_async_proxy};
+  const std::uint64_t end = location.address + bytes;
+  for (std::uint64_t word = location.address / marked_bytes; word * marked_bytes < end; ++word) {
+    const std::uint64_t first = std::max(location.address, word * marked_bytes);
+    const std::uint64_t last = std::min(end, (word + 1) * marked_bytes);
+    mark.bytes = (((1u << (last - first)) - 1) << (first % marked_bytes)) & 0xf;
+    const Conflict found =
+        note_access(shadow.word(word), mark, accessor.role.reads, accessor.role.writes, order);
+    if (found.earlier.time != 0) on_conflict(found, word * marked_bytes);
+  }
+}
 
 // Hooks for compiled code and for C++ code that accesses memory, in checked launches only.
 
@@ -108,6 +218,7 @@ class BlockCheck {
 void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::byte* values,
                   std::uint32_t mask, const AccessSite* site);
 void check_fence(WarpContext* warp, std::uint32_t mask, std::uint32_t reach);
+void check_proxy_fence(WarpContext* warp, std::uint32_t mask);
 void check_members(WarpContext* warp, const std::uint32_t* members, std::uint32_t mask,
                    const AccessSite* site);
 void note_fault(WarpContext* warp, const Fault& fault);

@@ -26,11 +26,17 @@ enum class FindingKind : std::uint8_t {
   wrong_space,
   invalid_tensor,
   race,
+  unfinished_copy,      ///< an access to memory that an asynchronous operation may still read or write
+  missing_proxy_fence,  ///< an asynchronous operation on memory that the generic proxy has written
   uninitialized_read,
   divergent_barrier,
   endless_barrier,
   skipped_barrier,
   wrong_members,
+  copies_in_flight,     ///< the block exits before its asynchronous operations are complete
+  byte_count_mismatch,  ///< an mbarrier object expects other bytes than copies deliver
+  barrier_in_use,       ///< an mbarrier object is initialized or invalidated during a phase
+  invalid_barrier,      ///< an operation on an mbarrier object that does not exist
 };
 /// Returns "out of bounds", "use after free", …
 std::string_view name_of(FindingKind kind);
@@ -54,7 +60,8 @@ struct FindingPlace {
 struct Finding {
   FindingKind kind = FindingKind::out_of_bounds;
   FindingPlace place;
-  /// The first access of a race, or the location where a warp continued without a skipped barrier.
+  /// The first access of a race, the location where a warp continued without a skipped barrier, or the last
+  /// operation on a barrier in use.
   std::optional<FindingPlace> other;
   std::string detail;       ///< such as the distance to the nearest allocation; may be empty
   std::uint64_t count = 0;  ///< accesses (one for a warp's load from a single address), or warps

@@ -2,8 +2,13 @@
 //
 // Each warp counts its own time. For every other warp it knows up to which time that warp's accesses happen
 // before its own next access. Warps of other blocks are known only through memory.
+//
+// Asynchronous operations (async_operations.h) have clocks of their own, numbered after the block's warps:
+// one for each lane that issues groups of copies, whose time counts copies, and one for each mbarrier object,
+// whose time counts completed phases. A warp knows the time of such a clock after it has waited.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -14,23 +19,59 @@
 
 namespace lynxpp::device::cpu {
 
-/// Times of the warps of one block.
-using WarpTimes = std::vector<std::uint32_t>;
+/// Accesses of one clock that happen before others: those up to `time`.
+struct Seen {
+  std::uint32_t time = 0;
+  std::uint32_t fenced = 0;  ///< a proxy fence makes writes up to this time visible to the async proxy
+
+  void join(Seen other) {
+    time = std::max(time, other.time);
+    fenced = std::max(fenced, other.fenced);
+  }
+};
+
+/// Times of one block's clocks: its warps, then its asynchronous operations.
+class BlockTimes {
+ public:
+  explicit BlockTimes(std::size_t clocks = 0) : seen_(clocks) {}
+  std::size_t size() const { return seen_.size(); }
+  Seen operator[](std::size_t clock) const { return clock < seen_.size() ? seen_[clock] : Seen{}; }
+  Seen& at(std::size_t clock) {
+    if (clock >= seen_.size()) seen_.resize(clock + 1);
+    return seen_[clock];
+  }
+  void join(const BlockTimes& other);
+  void fence_proxies();
+
+ private:
+  std::vector<Seen> seen_;
+};
 
 /// For each block, the times up to which the accesses of its warps are known.
 class Knowledge {
  public:
   bool empty() const { return blocks_.empty() && !everything_; }
   void join(const Knowledge& other);
-  void join(std::uint32_t block, std::shared_ptr<const WarpTimes> times);
-  bool knows(std::uint32_t block, std::uint32_t warp, std::uint32_t time) const;
+  void join(std::uint32_t block, std::shared_ptr<const BlockTimes> times);
+  /// Returns what is known of one clock of a block.
+  Seen of(std::uint32_t block, std::uint32_t clock) const;
   /// Returns the times of one block; null if nothing is known.
-  const WarpTimes* of(std::uint32_t block) const;
+  const BlockTimes* of(std::uint32_t block) const;
+  /// Makes all known writes visible to the async proxy.
+  void fence_proxies();
 
  private:
-  using Entry = std::pair<std::uint32_t, std::shared_ptr<const WarpTimes>>;
+  using Entry = std::pair<std::uint32_t, std::shared_ptr<const BlockTimes>>;
   std::vector<Entry> blocks_;  // ascending
   bool everything_ = false;    // true once the limit is exceeded; then no access is reported as a race
+};
+
+/// One access, as a clock orders it: of a warp, or of an asynchronous operation.
+struct ClockTime {
+  std::uint32_t block = 0;
+  std::uint32_t clock = 0;
+  std::uint32_t time = 0;
+  std::uint32_t lane = 0;  ///< of a warp's access
 };
 
 class WarpClock {
@@ -38,17 +79,32 @@ class WarpClock {
   WarpClock() = default;
   WarpClock(std::uint32_t block, std::uint32_t warp, std::uint32_t warps);
 
-  std::uint32_t now() const { return known_[warp_]; }
+  std::uint32_t now() const { return known_[warp_].time; }
   /// True if an access at that time happens before this warp's next access. For another lane of this warp,
   /// only if the lanes have synchronized since.
   bool knows(std::uint32_t block, std::uint32_t warp, std::uint32_t time, bool same_lane) const {
-    if (block != block_) return others_.knows(block, warp, time);
+    if (block != block_) return others_.of(block, warp).time >= time;
     if (warp == warp_) return same_lane || time < phase_;
-    return known_[warp] >= time;
+    return known_[warp].time >= time;
   }
+  /// True if the completion of an asynchronous operation happens before the next access by `lane`.
+  bool knows_completion(const ClockTime& completion, std::uint32_t lane) const {
+    return seen_by(completion, lane).time >= completion.time;
+  }
+  /// True if a proxy fence makes a known write visible to the async proxy in `lane`. `writer`: the clock of
+  /// the writing warp if it is another one of this block; otherwise null.
+  bool has_fenced(const ClockTime& write, std::uint32_t lane, const WarpClock* writer) const;
 
   /// The lanes of the warp have synchronized.
-  void meet() { phase_ = ++known_[warp_]; }
+  void meet();
+  /// Later accesses are not part of what has been published.
+  void advance() { ++known_.at(warp_).time; }
+  /// Lanes have waited for the completion of asynchronous operations. `per_lane`: `clock` is the first
+  /// lane's, and those of other lanes follow.
+  void wait(std::uint32_t clock, bool per_lane, std::uint32_t lanes, std::uint32_t time);
+  void note_write(std::uint32_t lane) { unfenced_ |= 1u << lane; }
+  /// `fence.proxy.async` by these lanes.
+  void fence_proxies(std::uint32_t lanes);
   /// Returns what others learn if they synchronize with this moment.
   Knowledge snapshot() const;
   void learn(const Knowledge& heard);
@@ -67,10 +123,29 @@ class WarpClock {
   }
 
  private:
+  /// A wait of some lanes, which the others do not know until the lanes synchronize.
+  struct Waited {
+    std::uint32_t clock = 0;
+    bool per_lane = false;
+    std::uint32_t lanes = 0;
+    Seen seen;
+    std::uint32_t clock_of(std::uint32_t lane) const { return clock + (per_lane ? lane : 0); }
+  };
+  /// A proxy fence of some lanes while others had writes that it does not cover.
+  struct PartialFence {
+    std::uint32_t time = 0;
+    std::uint32_t lanes = 0;
+  };
+  Seen seen_by(const ClockTime& completion, std::uint32_t lane) const;
+  void add_waited(BlockTimes& to) const;
+
   std::uint32_t block_ = 0;
   std::uint32_t warp_ = 0;
   std::uint32_t phase_ = 1;
-  WarpTimes known_;   // of this block; for this warp, its own time
+  BlockTimes known_;  // of this block; for this warp, its own time
+  std::vector<Waited> waited_;
+  std::uint32_t unfenced_ = 0;  // lanes that have written since the lanes synchronized or fenced
+  std::vector<PartialFence> partial_fences_;
   Knowledge others_;  // of other blocks
   Knowledge released_to_block_;
   Knowledge released_to_device_;

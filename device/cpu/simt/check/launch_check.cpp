@@ -11,6 +11,12 @@ namespace {
 /// Most illegal accesses per launch: a loop that never reads its end condition would run forever.
 constexpr std::uint64_t most_faults = 1'000'000;
 
+std::string_view name_of_async(std::string_view opcode) {
+  if (opcode.starts_with("cp.reduce") || opcode.starts_with("red")) return "an asynchronous reduction";
+  if (opcode.starts_with("st")) return "an asynchronous store";
+  return opcode.starts_with("cp") ? "an asynchronous copy" : "an asynchronous operation";
+}
+
 FindingPlace describe_access(const CheckedAccess& access, const std::string& where) {
   FindingPlace place;
   std::copy(std::begin(access.block), std::end(access.block), place.block);
@@ -20,7 +26,13 @@ FindingPlace describe_access(const CheckedAccess& access, const std::string& whe
     return place;
   }
   const AccessSite& site = *access.site;
-  place.action = site.bytes != 0 ? name_of_access(site) + " " + where : std::string(site.opcode);
+  if (access.is_async) {
+    place.action = std::string(name_of_async(site.opcode)) + (access.writes ? " to " : " from ") + where;
+  } else if (site.bytes != 0 && !where.empty()) {
+    place.action = name_of_access(site) + " " + where;
+  } else {
+    place.action = site.opcode;
+  }
   place.function = site.function;
   place.opcode = site.opcode;
   place.line = site.line;
@@ -39,11 +51,17 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::wrong_space: return "wrong space";
     case FindingKind::invalid_tensor: return "invalid tensor";
     case FindingKind::race: return "race";
+    case FindingKind::unfinished_copy: return "unfinished copy";
+    case FindingKind::missing_proxy_fence: return "missing proxy fence";
     case FindingKind::uninitialized_read: return "uninitialized read";
     case FindingKind::divergent_barrier: return "divergent barrier";
     case FindingKind::endless_barrier: return "endless barrier";
     case FindingKind::skipped_barrier: return "skipped barrier";
     case FindingKind::wrong_members: return "wrong members";
+    case FindingKind::copies_in_flight: return "copies in flight";
+    case FindingKind::byte_count_mismatch: return "byte count mismatch";
+    case FindingKind::barrier_in_use: return "barrier in use";
+    case FindingKind::invalid_barrier: return "invalid barrier";
   }
   return "";
 }
@@ -55,18 +73,24 @@ std::string_view check_of(FindingKind kind) {
     case FindingKind::misaligned:
     case FindingKind::wrong_space:
     case FindingKind::invalid_tensor: return "memory";
-    case FindingKind::race: return "race";
+    case FindingKind::race:
+    case FindingKind::unfinished_copy:
+    case FindingKind::missing_proxy_fence: return "race";
     case FindingKind::uninitialized_read: return "init";
     case FindingKind::divergent_barrier:
     case FindingKind::endless_barrier:
     case FindingKind::skipped_barrier:
-    case FindingKind::wrong_members: return "sync";
+    case FindingKind::wrong_members:
+    case FindingKind::copies_in_flight:
+    case FindingKind::byte_count_mismatch:
+    case FindingKind::barrier_in_use:
+    case FindingKind::invalid_barrier: return "sync";
   }
   return "";
 }
 
-Finding& LaunchCheck::enter(FindingKind kind, const CheckedAccess& access, Description description) {
-  Finding& made = findings_.emplace_back();
+Finding LaunchCheck::make_finding(FindingKind kind, const CheckedAccess& access, Description description) {
+  Finding made;
   made.kind = kind;
   made.place = describe_access(access, description.where);
   if (description.other) made.other = describe_access(*description.other, description.other_where);

@@ -19,9 +19,11 @@
 
 namespace lynxpp::device::cpu {
 
-/// An access and the thread that makes it.
+/// An access and the thread that makes it, or that issues the operation which makes it.
 struct CheckedAccess {
   const AccessSite* site = nullptr;  ///< null if too many sites are in use to remember this one
+  bool is_async = false;             ///< made by an asynchronous operation
+  bool writes = false;               ///< set if it is asynchronous
   std::uint32_t block[3] = {};
   std::uint32_t thread[3] = {};
 };
@@ -40,6 +42,8 @@ class LaunchCheck {
   const GlobalMemory& memory() const { return memory_; }
 
   AccessShadow& global() { return global_; }
+  AsyncOperations& operations() { return operations_; }
+  const AsyncOperations& operations() const { return operations_; }
   SyncVariables& sync_variables() { return sync_variables_; }
 
   /// Text of a finding, produced only for its first occurrence.
@@ -52,8 +56,25 @@ class LaunchCheck {
   template <typename Describe>
   void add(FindingKind kind, const CheckedAccess& access, const AccessSite* other, const Describe& describe) {
     Finding*& found = known_[{kind, access.site, other}];
-    if (found == nullptr) found = &enter(kind, access, describe());
+    if (found == nullptr) found = &findings_.emplace_back(make_finding(kind, access, describe()));
     ++found->count;
+  }
+  /// Adds a race with an asynchronous operation, or an unfinished copy. The two orders of two accesses form
+  /// one finding: an unfinished copy, if one order is.
+  template <typename Describe>
+  void add_async(FindingKind kind, const CheckedAccess& access, const AccessSite* other,
+                 const Describe& describe) {
+    const bool is_race = kind == FindingKind::race;
+    const auto known =
+        known_.find({is_race ? FindingKind::unfinished_copy : FindingKind::race, other, access.site});
+    if (known == known_.end()) return add(kind, access, other, describe);
+    Finding& found = *known->second;
+    if (!is_race && found.kind == FindingKind::race) {
+      const std::uint64_t count = found.count;
+      found = make_finding(kind, access, describe());
+      found.count = count;
+    }
+    ++found.count;
   }
   /// Adds a finding that is not a memory access.
   Finding& add_finding(FindingKind kind, FindingPlace place, std::string detail);
@@ -64,7 +85,7 @@ class LaunchCheck {
   void finish();
 
  private:
-  Finding& enter(FindingKind kind, const CheckedAccess& access, Description description);
+  static Finding make_finding(FindingKind kind, const CheckedAccess& access, Description description);
 
   const SharedLayout& shared_;
   const std::deque<AccessSite>& sites_;
@@ -72,6 +93,7 @@ class LaunchCheck {
   const GlobalMemory& memory_;
   LaunchChecks& checks_;
   AccessShadow global_;
+  AsyncOperations operations_;
   SyncVariables sync_variables_;  // in global memory
   std::deque<Finding> findings_;
   std::map<std::tuple<FindingKind, const AccessSite*, const AccessSite*>, Finding*> known_;

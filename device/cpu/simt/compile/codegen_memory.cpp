@@ -464,7 +464,11 @@ void FunctionCodegen::emit_is_space() {
 }
 
 void FunctionCodegen::emit_fence() {
-  if (program_.checked) {
+  // It orders the two proxies, not the accesses of different threads.
+  const bool is_proxy_fence = instruction_->opcode.starts_with("fence.proxy.async");
+  if (program_.checked && is_proxy_fence) {
+    call_helper(reinterpret_cast<const void*>(&check_proxy_fence), builder_.getVoidTy(), {warp_, active()});
+  } else if (program_.checked) {
     const auto reach = static_cast<std::uint32_t>(reach_of_fence(instruction_->traits.modifiers));
     call_helper(reinterpret_cast<const void*>(&check_fence), builder_.getVoidTy(),
                 {warp_, active(), constant32(reach)});

@@ -263,6 +263,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   open_barriers_ = 0;
   has_arrivals_ = false;
   idle_rounds_ = 0;
+  checked_rounds_ = 0;
   waiting_rounds_ = 0;
   return success();
 }

@@ -55,10 +55,22 @@ ClusterRunner::Turn ClusterRunner::run_round() {
     progress |= turn != Turn::blocked;
   }
   if (!unfinished) return Turn::finished;
+  if (launch_.check != nullptr && all_wait_idly()) {
+    failed_ = static_cast<std::size_t>(std::ranges::find(finished_, false) - finished_.begin());
+    blocks_[failed_]->fail_at_object();
+    return Turn::failed;
+  }
   if (progress || launch_.stops()) return Turn::again;
   failed_ = static_cast<std::size_t>(std::ranges::find(finished_, false) - finished_.begin());
   blocks_[failed_]->fail_waiting_for_cluster();
   return Turn::failed;
+}
+
+bool ClusterRunner::all_wait_idly() const {
+  for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
+    if (!finished_[rank] && !blocks_[rank]->waits_idly_at_objects()) return false;
+  }
+  return true;
 }
 
 std::uint32_t ClusterRunner::waiting_rounds() const {

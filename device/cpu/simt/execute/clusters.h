@@ -34,6 +34,8 @@ class ClusterRunner {
   const BlockRunner& block() const;
 
  private:
+  bool all_wait_idly() const;
+
   LaunchState& launch_;
   std::vector<std::unique_ptr<BlockRunner>> blocks_;  ///< by rank
   std::vector<bool> finished_;

@@ -22,6 +22,9 @@ constexpr std::uint32_t patient_slices_with_locks = 8;
 /// A block that has passed this many barriers probably passes more; with fewer, the fast path does not pay.
 constexpr std::uint32_t barriers_before_step = 2;
 
+/// Rounds of a checked block after which asynchronous operations are performed without a wait for them.
+constexpr std::uint32_t rounds_until_overdue = 256;
+
 std::uint32_t population(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
 /// Most warps kept for later launches, and the most register memory of each.
@@ -117,8 +120,15 @@ BlockRunner::Turn BlockRunner::run_round() {
     waits &= turn == Turn::blocked || (turn == Turn::again && warp->spinning_slices > 0);
   }
   waiting_rounds_ = waits ? waiting_rounds_ + 1 : 0;
-  if (!unfinished) return Turn::finished;
-  if (check_ && waits_idly_at_objects()) {
+  if (!unfinished) {
+    if (check_) check_->finish();
+    return Turn::finished;
+  }
+  if (check_) {
+    note_idle_round();
+    if (++checked_rounds_ % rounds_until_overdue == 0) check_->perform_overdue();
+  }
+  if (check_ && seat_ == nullptr && waits_idly_at_objects()) {
     fail_at_object();
     return Turn::failed;
   }

@@ -64,6 +64,11 @@ class BlockRunner {
   void reset_waiting_rounds() { waiting_rounds_ = 0; }
   /// Fails because no block of the cluster can continue.
   void fail_waiting_for_cluster();
+  /// True if the block's warps have only queried mbarrier objects for so many rounds that none will complete,
+  /// unless another block of the cluster makes progress. Checked launches only.
+  bool waits_idly_at_objects() const;
+  /// Fails because the warps wait forever at mbarrier objects.
+  bool fail_at_object();
   /// Returns the block's three coordinates.
   const std::uint32_t* index() const { return index_; }
   /// Returns the PTX line of an unfinished warp; 0 if all are finished.
@@ -147,13 +152,13 @@ class BlockRunner {
   void complete_meetings(Warp& warp);
   bool fail_if_deadlocked();
   bool fail_at_barrier();
-  bool fail_at_object();
   bool fail_waiting(FindingPlace place, std::string message);
   FindingPlace place_at(const Warp& warp, const CompiledFunction& function, const Segment& segment,
                         std::uint32_t lanes) const;
   std::string name_of_awaited(const WarpContext& context) const;
+  std::string describe_cluster_waits() const;
   void add_wait(const Warp& warp, std::string& one, std::string& many) const;
-  bool waits_idly_at_objects();
+  void note_idle_round();
   void note_visit(const Warp& warp, const CompiledFunction& function, std::uint32_t segment);
   const ptx::Instruction* find_work_after(const CompiledFunction& function, const Segment& barrier,
                                           std::uint32_t warp) const;
@@ -229,6 +234,7 @@ class BlockRunner {
   std::vector<bool> visits_;           ///< segments that each warp has run in the current block
   std::uint64_t accesses_before_ = 0;  ///< BlockCheck::accesses() one round ago
   std::uint32_t idle_rounds_ = 0;
+  std::uint32_t checked_rounds_ = 0;
 };
 
 /// True if settle() would do nothing, for a converged warp.

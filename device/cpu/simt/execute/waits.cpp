@@ -151,6 +151,15 @@ std::string BlockRunner::describe_waits() const {
   return texts.text();
 }
 
+/// Describes the waits of all blocks of the cluster.
+std::string BlockRunner::describe_cluster_waits() const {
+  std::string text = describe_waits();
+  for (const BlockRunner* const member : cluster_members()) {
+    if (member != this) text += "; in block " + triple(member->index_) + " " + member->describe_waits();
+  }
+  return text;
+}
+
 bool BlockRunner::fail_waiting(FindingPlace place, std::string message) {
   const std::uint32_t line = place.line;
   if (check_ && launch_.check->selection().sync)
@@ -204,12 +213,11 @@ void BlockRunner::fail_waiting_for_cluster() {
                    triple(index_) + " " + describe_waits());
 }
 
-/// True if the block's warps wait at mbarrier objects, or for warps that do, without progress for long.
-/// Only in checked launches, which see every access; false in clusters, whose blocks arrive at each other's
-/// objects.
-bool BlockRunner::waits_idly_at_objects() {
+/// Counts the rounds in which the block's warps only wait at mbarrier objects, or for warps that do. Only in
+/// checked launches, which see every access.
+void BlockRunner::note_idle_round() {
   const std::uint64_t accesses = check_->accesses();
-  bool is_idle = seat_ == nullptr && accesses == accesses_before_;
+  bool is_idle = accesses == accesses_before_;
   accesses_before_ = accesses;
   for (const std::unique_ptr<Warp>& warp : warps_) {
     if (!is_idle || warp->depth == 0) continue;
@@ -219,8 +227,9 @@ bool BlockRunner::waits_idly_at_objects() {
     is_idle = waits;
   }
   idle_rounds_ = is_idle ? idle_rounds_ + 1 : 0;
-  return idle_rounds_ >= most_idle_rounds;
 }
+
+bool BlockRunner::waits_idly_at_objects() const { return idle_rounds_ >= most_idle_rounds; }
 
 bool BlockRunner::fail_at_object() {
   for (const std::unique_ptr<Warp>& warp : warps_) {
@@ -237,11 +246,13 @@ bool BlockRunner::fail_at_object() {
       place.block[axis] = index_[axis];
       place.thread[axis] = warp->context.tid[axis][0];
     }
+    const std::string arrivals = check_->describe_arrivals(awaited.object);
     return fail_waiting(std::move(place), "warp " + std::to_string(warp->context.warpid) + " of block " +
                                               triple(index_) + " waits forever at " +
-                                              name_of_awaited(warp->context) + "; " + describe_waits());
+                                              name_of_awaited(warp->context) + "; " + arrivals +
+                                              (arrivals.empty() ? "" : "; ") + describe_cluster_waits());
   }
-  return fail("no warp of the block can continue: " + describe_waits());
+  return fail("no warp of the block can continue: " + describe_cluster_waits());
 }
 
 }  // namespace lynxpp::device::cpu

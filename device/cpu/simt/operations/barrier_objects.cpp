@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 
 namespace lynxpp::device::cpu {
@@ -35,28 +36,43 @@ struct BarrierObject {
            (static_cast<std::uint64_t>(bytes) & byte_mask) << count_bits |
            (static_cast<std::uint64_t>(expected) & count_mask) << (count_bits + byte_bits) | parity << 62;
   }
-  void end_phase_if_complete() {
-    if (pending > 0 || bytes != 0) return;
+  /// Returns true if the phase ends.
+  bool end_phase_if_complete() {
+    if (pending > 0 || bytes != 0) return false;
     pending = expected;
     parity ^= 1;
+    return true;
   }
 };
 
+struct Changed {
+  std::uint64_t before = 0;  ///< the object's word
+  bool ends_phase = false;
+};
+
 template <typename Change>
-std::uint64_t change(std::byte* place, const Change& apply) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, place, 8);
-  BarrierObject object(word);
+Changed change(std::byte* place, const Change& apply) {
+  Changed made;
+  std::memcpy(&made.before, place, 8);
+  BarrierObject object(made.before);
   apply(object);
-  object.end_phase_if_complete();
+  made.ends_phase = object.end_phase_if_complete();
   const std::uint64_t after = object.word();
   std::memcpy(place, &after, 8);
-  return word;
+  return made;
 }
 
-void take_order(OpcodeWords& words) {
-  words.take_of({"release", "acquire", "relaxed"});
+/// Returns false if the operation is relaxed.
+bool take_order(OpcodeWords& words) {
+  const bool is_relaxed = words.take_of({"release", "acquire", "relaxed"}) == "relaxed";
   words.take_of({"cta", "cluster"});
+  return !is_relaxed;
+}
+
+/// Reports an operation that has been made to a checked launch.
+void report(const OperationCall& call, const std::byte* place, const ObjectChange& change) {
+  if (call.warp->check != nullptr)
+    call.warp->check->change_object(*call.warp, *(*call.sites)[0], place, change);
 }
 
 /// Visits the object of each active lane in turn.
@@ -82,6 +98,8 @@ Result<Operation> make_init(OperationRequest& request, bool inits) {
       if (inits) object.pending = object.expected = static_cast<std::int64_t>(call.in[1][lane] & count_mask);
       const std::uint64_t word = object.word();
       std::memcpy(place, &word, 8);
+      using Kind = ObjectChange::Kind;
+      report(call, place, {inits ? Kind::init : Kind::inval, lane, object.expected});
     });
   });
 }
@@ -93,7 +111,9 @@ Result<Operation> make_bytes(OperationRequest& request, int sign) {
   return on_object(space, [sign](const OperationCall& call) {
     visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
       const auto bytes = static_cast<std::int64_t>(call.in[1][lane] & 0xffff'ffff);
-      change(place, [&](BarrierObject& object) { object.bytes += sign * bytes; });
+      const Changed made = change(place, [&](BarrierObject& object) { object.bytes += sign * bytes; });
+      using Kind = ObjectChange::Kind;
+      report(call, place, {sign > 0 ? Kind::expect : Kind::complete, lane, 0, bytes, false, made.ends_phase});
     });
   });
 }
@@ -102,7 +122,7 @@ Result<Operation> make_arrive(OperationRequest& request, bool drops) {
   OpcodeWords& words = request.words;
   const bool expects = words.take("expect_tx");
   words.take("noComplete");
-  take_order(words);
+  const bool releases = take_order(words);
   const ptx::StateSpace space = take_space(words);
   if (!words.take("b64") || request.sources.size() > 2 || (expects && request.sources.size() != 2))
     return refuse(request);
@@ -111,12 +131,14 @@ Result<Operation> make_arrive(OperationRequest& request, bool drops) {
   return on_object(space, [=](const OperationCall& call) {
     visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
       const std::int64_t count = counts ? static_cast<std::int64_t>(call.in[1][lane] & count_mask) : 1;
-      const std::uint64_t before = change(place, [&](BarrierObject& object) {
-        if (expects) object.bytes += static_cast<std::int64_t>(call.in[1][lane] & 0xffff'ffff);
+      const std::int64_t bytes = expects ? static_cast<std::int64_t>(call.in[1][lane] & 0xffff'ffff) : 0;
+      const Changed made = change(place, [&](BarrierObject& object) {
+        object.bytes += bytes;
         object.pending -= count;
         if (drops) object.expected -= count;
       });
-      if (has_result) call.out[0][lane] = before;
+      if (has_result) call.out[0][lane] = made.before;
+      report(call, place, {ObjectChange::Kind::arrive, lane, count, bytes, releases, made.ends_phase});
     });
   });
 }
@@ -125,19 +147,26 @@ Result<Operation> make_arrive(OperationRequest& request, bool drops) {
 Result<Operation> make_wait(OperationRequest& request, bool may_suspend) {
   OpcodeWords& words = request.words;
   const bool by_parity = words.take("parity");
-  take_order(words);
+  const bool acquires = take_order(words);
   const ptx::StateSpace space = take_space(words);
   const std::size_t sources = request.sources.size();
   if (!words.take("b64") || request.results != 1 || sources < 2 || sources > (may_suspend ? 3u : 2u))
     return refuse(request);
-  return on_object(space, [by_parity](const OperationCall& call) {
+  return on_object(space, [by_parity, acquires](const OperationCall& call) {
     bool any = false;
     const std::byte* awaited = nullptr;
     visit_objects(call, [&](std::uint32_t lane, std::byte* place) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, place, 8);
       const std::uint64_t parity = by_parity ? call.in[1][lane] & 1 : BarrierObject(call.in[1][lane]).parity;
-      const bool ended = BarrierObject(word).parity != parity;
+      const auto has_ended = [&] {
+        std::uint64_t word = 0;
+        std::memcpy(&word, place, 8);
+        return BarrierObject(word).parity != parity;
+      };
+      bool ended = has_ended();
+      if (BlockCheck* const check = call.warp->check; check != nullptr) {
+        if (!ended && check->perform_late(*call.warp, place)) ended = has_ended();
+        check->test_object(*call.warp, *(*call.sites)[0], place, {lane, parity, ended, acquires});
+      }
       call.out[0][lane] = ended ? 1 : 0;
       any |= ended;
       awaited = place;
@@ -156,15 +185,16 @@ std::string missing_at(const std::byte* place) {
   const BarrierObject object(word);
   std::string text = std::to_string(object.pending) + " of " + std::to_string(object.expected) + " arrivals";
   if (object.bytes != 0) text += " and " + std::to_string(object.bytes) + " bytes";
-  return text + " missing in its present phase";
+  return text + " missing in its present phase, of parity " + std::to_string(object.parity);
 }
 
-void arrive_at(std::byte* place) {
-  change(place, [](BarrierObject& object) { --object.pending; });
+bool arrive_at(std::byte* place) {
+  return change(place, [](BarrierObject& object) { --object.pending; }).ends_phase;
 }
 
-void complete_bytes(std::byte* place, std::uint64_t bytes) {
-  change(place, [&](BarrierObject& object) { object.bytes -= static_cast<std::int64_t>(bytes); });
+bool complete_bytes(std::byte* place, std::uint64_t bytes) {
+  const auto complete = [&](BarrierObject& object) { object.bytes -= static_cast<std::int64_t>(bytes); };
+  return change(place, complete).ends_phase;
 }
 
 Result<Operation> make_mbarrier(OperationRequest& request) {

@@ -1,12 +1,13 @@
 // Distributed shared memory: addresses in the memory of a cluster's blocks, and stores and reductions that
-// signal a barrier there. They complete immediately, as asynchronous copies do.
+// signal a barrier there. They complete as asynchronous copies do.
+#include <array>
 #include <bit>
 #include <cstring>
 
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
-#include "device/cpu/simt/operations/barrier_objects.h"
+#include "device/cpu/simt/operations/async_operation.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -113,8 +114,14 @@ Result<Operation> make_async_store(OperationRequest& request) {
       std::byte* const to = call.place(0, call.in[0][lane], lane, count * bytes, count * bytes);
       std::byte* const barrier = call.place(1, call.in[count + 1][lane], lane, 8, 8);
       if (to == nullptr || barrier == nullptr) return;
-      for (unsigned i = 0; i < count; ++i) std::memcpy(to + i * bytes, &call.in[i + 1][lane], bytes);
-      complete_bytes(barrier, count * bytes);
+      std::array<std::uint64_t, 4> values{};
+      for (unsigned i = 0; i < count; ++i) values[i] = call.in[i + 1][lane];
+      const AsyncAccess access[] = {{(*call.sites)[0], call.in[0][lane], count * bytes, false, true}};
+      perform_async(call,
+                    {lane, AsyncCompletion::object, false, access, (*call.sites)[1], barrier, count * bytes},
+                    [=] {
+                      for (unsigned i = 0; i < count; ++i) std::memcpy(to + i * bytes, &values[i], bytes);
+                    });
     });
   };
   return Operation{.run = run, .addresses = {{space, count * bytes}, {space, 8}}};
@@ -146,12 +153,15 @@ Result<Operation> make_reduction(OperationRequest& request) {
       std::byte* const to = call.place(0, call.in[0][lane], lane, bytes, bytes);
       std::byte* const barrier = call.place(1, call.in[2][lane], lane, 8, 8);
       if (to == nullptr || barrier == nullptr) return;
-      // The function expects each value at its lane's index; this call has a single lane.
-      const auto address = reinterpret_cast<std::uint64_t>(to);
+      const AsyncAccess access[] = {{(*call.sites)[0], call.in[0][lane], bytes, true, true}};
       const std::uint64_t value = call.in[1][lane];
-      std::uint64_t before = 0;
-      operation->function(&before, &address, &value, &value, 1);
-      complete_bytes(barrier, bytes);
+      perform_async(call, {lane, AsyncCompletion::object, false, access, (*call.sites)[1], barrier, bytes},
+                    [=] {
+                      // The function expects each value at its lane's index; this call has a single lane.
+                      const auto address = reinterpret_cast<std::uint64_t>(to);
+                      std::uint64_t before = 0;
+                      operation->function(&before, &address, &value, &value, 1);
+                    });
     });
   };
   return Operation{.run = run, .addresses = {{space, bytes}, {space, 8}}};

@@ -1,12 +1,14 @@
 // Asynchronous copies. They are performed immediately, which the ISA allows: no thread may access their
-// operands before the group or barrier reports completion. So waiting for a group does nothing.
+// operands before the group or barrier reports completion. So waiting for a group does nothing, except in
+// checked launches, which perform them as late as the waits allow.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
-#include "device/cpu/simt/operations/barrier_objects.h"
+#include "device/cpu/simt/operations/async_operation.h"
 #include "device/cpu/simt/operations/tensor_operands.h"
 
 namespace lynxpp::device::cpu {
@@ -16,6 +18,28 @@ using ptx::StateSpace;
 
 Operation nothing() {
   return Operation{.run = [](const OperationCall&) {}};
+}
+
+/// cp.async{.bulk}.commit_group
+Operation commit(AsyncCompletion completion) {
+  return Operation{.run = [completion](const OperationCall& call) {
+    if (call.warp->check != nullptr) call.warp->check->commit(*call.warp, call.mask, completion);
+  }};
+}
+
+/// cp.async.wait_all, cp.async{.bulk}.wait_group{.read} n
+Operation wait(AsyncCompletion completion, std::optional<std::uint32_t> pending, bool only_reads) {
+  return Operation{.run = [=](const OperationCall& call) {
+    if (call.warp->check != nullptr)
+      call.warp->check->wait(*call.warp, call.mask, completion, pending, only_reads);
+  }};
+}
+
+Result<Operation> make_group_wait(const OperationRequest& request, AsyncCompletion completion,
+                                  bool only_reads) {
+  if (request.sources.size() != 1 || request.sources[0].kind != SourceSlot::Kind::constant)
+    return failure("malformed operands");
+  return wait(completion, static_cast<std::uint32_t>(request.sources[0].constant), only_reads);
 }
 
 bool takes_shared(OpcodeWords& words) { return !words.take_of({"shared", "shared::cta"}).empty(); }
@@ -44,27 +68,51 @@ Result<Operation> make_small_copy(OperationRequest& request) {
       const std::byte* from = nullptr;
       if (taken != 0) from = call.place(1, call.in[1][lane], lane, taken, size);
       if (to == nullptr || (taken != 0 && from == nullptr)) return;
-      if (taken != 0) std::memcpy(to, from, taken);
-      std::memset(to + taken, 0, size - taken);
+      const AsyncAccess accesses[] = {{(*call.sites)[0], call.in[0][lane], size, false, true},
+                                      {(*call.sites)[1], call.in[1][lane], taken, true, false}};
+      perform_async(call, {lane, AsyncCompletion::copy_group, false, accesses}, [=] {
+        if (taken != 0) std::memcpy(to, from, taken);
+        std::memset(to + taken, 0, size - taken);
+      });
     });
   };
   return Operation{.run = run,
                    .addresses = {{StateSpace::shared, static_cast<unsigned>(size)}, {StateSpace::global, 4}}};
 }
 
-/// Copies for `lane` and signals the barrier.
-void copy_bulk(const OperationCall& call, std::uint32_t lane, bool has_barrier, std::uint64_t to,
-               std::uint64_t barrier_address) {
-  const std::uint64_t bytes = call.in[2][lane] & 0xffff'ffff;
+/// Copies or reduces for `lane` and, if there is a barrier, signals it.
+template <typename Move>
+void move_bulk(const OperationCall& call, std::uint32_t lane, std::uint64_t to, std::uint64_t bytes,
+               std::optional<std::uint64_t> barrier, bool reads_target, const Move& move) {
+  std::byte* target = nullptr;
+  const std::byte* source = nullptr;
+  const std::vector<const AccessSite*>& sites = *call.sites;
   if (bytes != 0) {
-    std::byte* const target = call.place(0, to, lane, bytes, 16);
-    const std::byte* const source = call.place(1, call.in[1][lane], lane, bytes, 16);
+    target = call.place(0, to, lane, bytes, 16);
+    source = call.place(1, call.in[1][lane], lane, bytes, 16);
     if (target == nullptr || source == nullptr) return;
-    std::memcpy(target, source, bytes);
   }
-  if (!has_barrier) return;
-  if (std::byte* const barrier = call.place(2, barrier_address, lane, 8, 8); barrier != nullptr)
-    complete_bytes(barrier, bytes);
+  const AsyncAccess accesses[] = {{sites[0], to, bytes, reads_target, true},
+                                  {sites[1], call.in[1][lane], bytes, true, false}};
+  AsyncIssue issue{lane, AsyncCompletion::bulk_group, true, accesses};
+  if (barrier) {
+    issue.completion = AsyncCompletion::object;
+    issue.object_site = sites[2];
+    issue.object = call.place(2, *barrier, lane, 8, 8);
+    issue.object_bytes = bytes;
+    if (issue.object == nullptr) return;
+  }
+  perform_async(call, issue, [=] {
+    if (bytes != 0) move(target, source, bytes);
+  });
+}
+
+void copy_bulk(const OperationCall& call, std::uint32_t lane, std::uint64_t to,
+               std::optional<std::uint64_t> barrier) {
+  const auto copy = [](std::byte* target, const std::byte* source, std::uint64_t bytes) {
+    std::memcpy(target, source, bytes);
+  };
+  move_bulk(call, lane, to, call.in[2][lane] & 0xffff'ffff, barrier, false, copy);
 }
 
 /// cp.async.bulk.prefetch.L2.global{.hint}: affects performance only.
@@ -81,11 +129,9 @@ Result<Operation> make_prefetch(OperationRequest& request) {
 /// cp.async.bulk.to.from.completion{.multicast}{.hint} [to], [from], size{, [barrier]}{, blocks}{, policy}
 Result<Operation> make_bulk_copy(OperationRequest& request) {
   OpcodeWords& words = request.words;
-  if (words.take("commit_group")) return nothing();
-  if (words.take("wait_group")) {
-    words.take("read");
-    return nothing();
-  }
+  if (words.take("commit_group")) return commit(AsyncCompletion::bulk_group);
+  if (words.take("wait_group"))
+    return make_group_wait(request, AsyncCompletion::bulk_group, words.take("read"));
   if (words.take("prefetch")) return make_prefetch(request);
   if (words.take("tensor")) return make_tensor_copy(request, TensorCopyKind::copy);
   const auto take = [&words] {
@@ -109,10 +155,12 @@ Result<Operation> make_bulk_copy(OperationRequest& request) {
   if (request.sources.size() != sources) return failure("malformed operands");
   const auto run = [has_barrier, is_multicast](const OperationCall& call) {
     for_each_lane(call.mask, [&](std::uint32_t lane) {
-      if (!is_multicast) return copy_bulk(call, lane, has_barrier, call.in[0][lane], call.in[3][lane]);
+      if (!is_multicast)
+        return copy_bulk(call, lane, call.in[0][lane],
+                         has_barrier ? std::optional(call.in[3][lane]) : std::nullopt);
       // Copies to the same offset in each of the blocks and signals the barrier at the same offset there.
       for_each_lane(static_cast<std::uint32_t>(call.in[4][lane] & 0xffff), [&](std::uint32_t rank) {
-        copy_bulk(call, lane, true, cluster_address(rank, call.in[0][lane]),
+        copy_bulk(call, lane, cluster_address(rank, call.in[0][lane]),
                   cluster_address(rank, call.in[3][lane]));
       });
     });
@@ -171,15 +219,11 @@ Result<Operation> make_bulk_reduction(OperationRequest& request) {
   const auto run = [=](const OperationCall& call) {
     for_each_lane(call.mask, [&](std::uint32_t lane) {
       const std::uint64_t bytes = call.in[2][lane] & 0xffff'fff0;
-      if (bytes != 0) {
-        std::byte* const to = call.place(0, call.in[0][lane], lane, bytes, 16);
-        const std::byte* const from = call.place(1, call.in[1][lane], lane, bytes, 16);
-        if (to == nullptr || from == nullptr) return;
-        reduce_bulk(*operation, to, from, bytes);
-      }
-      if (to_global) return;
-      if (std::byte* const barrier = call.place(2, call.in[3][lane], lane, 8, 8); barrier != nullptr)
-        complete_bytes(barrier, bytes);
+      const auto barrier = to_global ? std::nullopt : std::optional(call.in[3][lane]);
+      move_bulk(call, lane, call.in[0][lane], bytes, barrier, true,
+                [operation](std::byte* to, const std::byte* from, std::uint64_t count) {
+                  reduce_bulk(*operation, to, from, count);
+                });
     });
   };
   const StateSpace space = to_global ? StateSpace::global : StateSpace::shared;
@@ -199,7 +243,12 @@ Result<Operation> make_copy_arrival(OperationRequest& request) {
   const auto run = [arrives](const OperationCall& call) {
     for_each_lane(call.mask, [&](std::uint32_t lane) {
       std::byte* const barrier = call.place(0, call.in[0][lane], lane, 8, 8);
-      if (arrives && barrier != nullptr) arrive_at(barrier);
+      if (barrier == nullptr) return;
+      const bool ends_phase = arrives && arrive_at(barrier);
+      if (call.warp->check == nullptr) return;
+      call.warp->check->arrive_with_copies(
+          *call.warp, *(*call.sites)[0], barrier, lane,
+          {ObjectChange::Kind::arrive, lane, arrives ? 1 : 0, 0, true, ends_phase});
     });
   };
   return Operation{.run = run, .addresses = {{space, 8}}};
@@ -212,7 +261,9 @@ Result<Operation> make_copy(OperationRequest& request) {
   if (words.take("reduce"))
     return words.take("async") && words.take("bulk") ? make_bulk_reduction(request) : refuse(request);
   if (!words.take("async")) return refuse(request);
-  if (words.take("commit_group") || words.take("wait_group") || words.take("wait_all")) return nothing();
+  if (words.take("commit_group")) return commit(AsyncCompletion::copy_group);
+  if (words.take("wait_all")) return wait(AsyncCompletion::copy_group, std::nullopt, false);
+  if (words.take("wait_group")) return make_group_wait(request, AsyncCompletion::copy_group, false);
   if (words.take("mbarrier")) return make_copy_arrival(request);
   return words.take("bulk") ? make_bulk_copy(request) : make_small_copy(request);
 }
