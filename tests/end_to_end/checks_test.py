@@ -3,7 +3,7 @@ lines name.
 
 Arguments: the build folder, and cases unless all are wanted; or the build folder, --example, and the name of
 an example program without findings, with its arguments. A line of tests/end_to_end/checks/*.cu that ends in
-"// CASE: KIND" must be reported in that case; cases without such a line are correct programs.
+"// CASES: KINDS" must be reported in those cases; cases without such a line are correct programs.
 """
 import json
 import os
@@ -18,7 +18,7 @@ import schema
 from harness import Build, TestFailure, clean_environment, demand_equal, expect
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "checks"
-PROGRAMS = ("memory", "race", "init", "sync", "ordered")
+PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores")
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
 
 
@@ -26,12 +26,14 @@ def expected_of(source):
     """Returns the cases of a program, each with the kinds and lines that it must report."""
     text = source.read_text()
     cases = {name: set() for name in re.findall(r'cases\.has\("(\w+)"\)', text)}
+    for name in re.findall(r"^  (?:CLUSTER_)?PAIR\((\w+)\);", text, re.MULTILINE):
+        cases |= {name: set(), f"{name}_right": set()}
     for number, line in enumerate(text.splitlines(), 1):
         code, _, comment = line.partition("  // ")
         for part in comment.split("; ") if comment and code.rstrip().endswith(";") else ():
             names, colon, kind = part.partition(": ")
             for case in names.split(", ") if colon else ():
-                cases[case].add((kind, number))
+                cases[case] |= {(each, number) for each in kind.split(", ")}
     return cases
 
 
@@ -123,6 +125,24 @@ def check_waits(build):
         expect("was interrupted; in block (0, 0, 0) warp 0 is at " in ended.stderr.decode(), describe(ended))
 
 
+def check_async_texts(build):
+    """Checks the explanations of findings about asynchronous operations."""
+    for program, case, words in (
+            ("loads", "wrong_parity", ("the copy completes phase 0 (parity 0) of the mbarrier at shared array",
+                                       "for parity 1 returned because of the phase before")),
+            ("loads", "one_group_short", ("an asynchronous copy to shared array", "no cp.async.wait_group has waited")),
+            ("loads", "no_commit", ("cp.async.commit_group is missing",)),
+            ("loads", "no_barrier_after_wait", ("has waited for it, but nothing orders the two threads",)),
+            ("loads", "arrival_is_missing", ("1 of 64 arrivals missing", "arrivals in phase 0: ", "31 by warp 0 at ",
+                                             "32 by warp 1 at ")),
+            ("stores", "no_proxy_fence", ("fence.proxy.async is missing", "after a store of 4 bytes to shared array")),
+            ("stores", "result_of_read_wait", ("wait_group.read waits only until the copy has read its source",)),
+            ("stores", "peer_arrives_less", ("in block (1, 0, 0) ", "32 by warp 0 of block 1 at "))):
+        ended, _ = check_run(build, build.examples / "tests" / f"check_async_{program}", case)
+        for word in words:
+            expect(word in ended.stderr.decode(), f"{case}: '{word}' is missing\n" + describe(ended))
+
+
 def check_driver_api(build):
     """Findings in programs that use the driver API are reported, however the programs end."""
     folder = pathlib.Path(__file__).resolve().parent / "forks"
@@ -202,7 +222,7 @@ def main():
             except TestFailure as failure:
                 failures.append(str(failure))
     if not wanted:
-        for check in (check_texts, check_waits, check_unrolled, check_driver_api, check_options):
+        for check in (check_texts, check_waits, check_async_texts, check_unrolled, check_driver_api, check_options):
             try:
                 check(build)
             except TestFailure as failure:
