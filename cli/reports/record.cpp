@@ -63,7 +63,13 @@ class Signals {
 /// started. `is_quiet`: standard output is for the document, so the program's goes to standard error.
 int run_and_wait(bool is_quiet, const std::function<int()>& command) {
   std::fflush(stdout);
+  // A signal may come before the handlers are set.
+  sigset_t forwarded, before;
+  sigemptyset(&forwarded);
+  for (const int each : {SIGTERM, SIGHUP}) sigaddset(&forwarded, each);
+  ::sigprocmask(SIG_BLOCK, &forwarded, &before);
   const pid_t child = ::fork();
+  if (child <= 0) ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return -1;
   if (child == 0) {
     if (is_quiet) ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -71,6 +77,7 @@ int run_and_wait(bool is_quiet, const std::function<int()>& command) {
   }
   running = child;
   const Signals signals;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   running = 0;

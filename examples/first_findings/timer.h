@@ -1,5 +1,5 @@
-// Times the kernels of these programs between events, in rounds. Prints "kernel_ms MEDIAN LOWER UPPER" (quartiles) on
-// stderr if there are several rounds.
+// Times the kernels of these programs between events, in rounds. Prints "kernel_ms MEDIAN LOWER UPPER"
+// (quartiles) on stderr if there are several rounds.
 #pragma once
 #include <algorithm>
 #include <cstdio>

@@ -26,8 +26,9 @@ struct TrialChoices {
   bool tries_remedies = false;  ///< changes that keep the results are tried, and their results compared
 };
 
-/// Parses LYNXPP_TRIALS ("classes", "remedies" for these, too, or perturbations separated by commas), LYNXPP_TRIAL_LAUNCHES (a number;
-/// empty: the default) and LYNXPP_TRIAL_REPLAY ("0", "1" or empty). The message names the variable.
+/// Parses LYNXPP_TRIALS ("classes", "remedies" for these, too, or perturbations separated by commas),
+/// LYNXPP_TRIAL_LAUNCHES (a number; empty: the default) and LYNXPP_TRIAL_REPLAY ("0", "1" or empty). The
+/// message names the variable.
 Result<TrialChoices> parse_trial_choices(const std::string& trials, const std::string& launches,
                                          const std::string& replay);
 

@@ -9,7 +9,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// Removes a directive with its number. Returns false if there is none.
+/// Removes a directive with its number. Returns false if it is missing.
 bool remove(std::string& ptx, device::DirectiveRange& directives, std::string_view name) {
   const std::size_t begin = ptx.find(name, directives.begin);
   if (begin >= directives.end) return false;

@@ -9,11 +9,11 @@
 namespace lynxpp::interposer {
 
 /// Removes .minnctapersm and .maxnreg, which limit the registers, from the directives in the text. Fails if
-/// there are none.
+/// the text has neither.
 Status remove_register_limits(std::string& ptx, device::DirectiveRange& directives);
 
-/// Limits the registers so that a multiprocessor holds one thread block of the launch more. Fails if no number
-/// of registers does so.
+/// Limits the registers so that a multiprocessor holds one thread block of the launch more. Fails if no
+/// number of registers does so.
 Status limit_registers(std::string& ptx, device::DirectiveRange& directives, device::Device& device,
                        const device::Launch& launch);
 

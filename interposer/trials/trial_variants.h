@@ -33,8 +33,8 @@ class TrialVariants {
                                                 const KernelSource& source,
                                                 const ptx::Perturbation& perturbation);
 
-  /// Returns the loaded variant: an unchanged copy of the kernel without a perturbation. Fails, always for the
-  /// same reason, if it cannot be made or the device refuses it.
+  /// Returns the loaded variant: an unchanged copy of the kernel without a perturbation. Fails, always for
+  /// the same reason, if it cannot be made or the device refuses it.
   Result<std::shared_ptr<const TrialVariant>> loaded(device::Device& device, const device::Launch& launch,
                                                      const KernelSource& source,
                                                      const std::optional<ptx::Perturbation>& perturbation);

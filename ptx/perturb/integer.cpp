@@ -1,5 +1,5 @@
-// Integer arithmetic, logic and shifts. `again` performs one more operation on the same pipe. If an operand of
-// 32 bits is known that the program's operation waits for, the added one preserves its value, and the
+// Integer arithmetic, logic and shifts. `again` performs one more operation on the same pipe. If an operand
+// of 32 bits is known that the program's operation waits for, the added one preserves its value, and the
 // program's uses the result (dependence.h):
 //
 //   mad.lo.s32 %r3, %r3, 31, %r2;   ▶   mad.lo.s32 after, %r3, one, zero;
@@ -8,8 +8,9 @@
 //                                       add.s32 %r3, after, %r2;
 // The assembler knows neither 1 nor 0. Sums, logic and shifts get a rotation, because it merges others with
 // the program's into operations of three operands. Divisions, bit counts and upper halves of products, of
-// which none preserves values, are repeated. Otherwise, and at comparisons, counters, addresses and sums that the
-// assembler computes together with a product, the added one works on accumulators, sums and exclusive or in turn:
+// which none preserves values, are repeated. Otherwise, and at comparisons, counters, addresses and sums that
+// the assembler computes together with a product, the added one works on accumulators, sums and exclusive or
+// in turn:
 //
 //   add.s64 %rd3, %rd1, %rd2;       ▶   add.u32 sink1, sink1, seed;  xor.b32 sink2, sink2, seed;
 //                                       add.s64 %rd3, %rd1, %rd2;

@@ -1,6 +1,6 @@
-// Counts the lanes that execute the operations of each class, and those of the warps that issue them: the rest
-// of the lanes are idle because of divergence. In registers of the lowest active lane; guards of instructions
-// are ignored.
+// Counts the lanes that execute the operations of each class, and those of the warps that issue them: the
+// rest of the lanes are idle because of divergence. In registers of the lowest active lane; guards of
+// instructions are ignored.
 //
 //   $L__BB0_2:   ▶   $L__BB0_2:
 //                    activemask.b32 mask;  popc.b32 lanes, mask;  …

@@ -10,8 +10,8 @@
 
 namespace lynxpp::ptx {
 
-/// In a long unrolled kernel, one in several sites is perturbed: the assembler's time grows with the text, and
-/// there are two dozen variants.
+/// In a long unrolled kernel, one in several sites is perturbed: the assembler's time grows with the text,
+/// and there are two dozen variants.
 constexpr std::size_t most_sites = 2048;
 
 std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation) {

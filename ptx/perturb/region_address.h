@@ -15,8 +15,9 @@ struct RegionAddress {
 
 /// Computes the address of an added load from the allocation, or the module's variable, that the site's
 /// address operand points into (memory_regions.h): in another part of it at the same offset, or in the form
-/// `harmless` at Additions::lane_offset(). Uses the scratch buffer, and says so, if the object is unknown or a
-/// small or unaligned variable. `bytes` is the access's size. nullopt if Additions::low_address() has no result.
+/// `harmless` at Additions::lane_offset(). Uses the scratch buffer, and says so, if the object is unknown or
+/// a small or unaligned variable. `bytes` is the access's size. nullopt if Additions::low_address() has no
+/// result.
 std::optional<RegionAddress> region_address(Additions& to, const Operand& address, std::uint32_t bytes);
 
 /// Computes the address of an added access in the scratch buffer: at the same offset from the allocation's

@@ -61,7 +61,7 @@ void time_waits(Additions& to, std::vector<PerturbedSite>& sites) {
     }
     sites.push_back(describe(to.module(), to.at(i), std::move(outcome)));
   }
-  // Of one lane per warp: the lanes wait together.
+  // One lane per warp reports: the lanes wait together.
   const VirtualRegister is_first = to.entry().pred("setp.eq.u32", {to.lane(), 0});
   to.select_results(to.entry().b64("selp.b64", {1, 0, is_first}));
   const VirtualRegister begin = clock_of(to.entry());

@@ -200,8 +200,8 @@ std::vector<SiteLabel> labels_of(const KernelFacts& kernel, const Accesses& grou
   return labels;
 }
 
-/// Returns "; with those of argument 2 (int*)" for the accesses after the first: the objects if all are in one
-/// line, else the lines.
+/// Returns "; with those of argument 2 (int*)" for the accesses after the first: the objects if all are in
+/// one line, else the lines.
 std::string together_text(std::span<const SiteLabel> labels) {
   constexpr std::size_t most = 3;
   if (labels.size() < 2) return {};

@@ -1,4 +1,5 @@
-// Kernels that frameworks generate with wgmma (tests/corpus/frameworks) compute the products that they should.
+// Kernels that frameworks generate with wgmma (tests/corpus/frameworks) compute the products that they
+// should.
 #include <gtest/gtest.h>
 #include <zlib.h>
 

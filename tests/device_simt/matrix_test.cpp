@@ -262,7 +262,11 @@ INSTANTIATE_TEST_SUITE_P(
                       SparseCase{8, "f32", "tf32", "tf32", 1}, SparseCase{16, "f32", "tf32", "tf32", 2},
                       SparseCase{32, "s32", "s8", "u8", 2}, SparseCase{64, "s32", "u8", "s8", 4},
                       SparseCase{64, "s32", "s4", "u4", 2}, SparseCase{128, "s32", "u4", "u4", 4},
-                      SparseCase{64, "f32", "e4m3", "e5m2", 4}));
+                      SparseCase{64, "f32", "e4m3", "e5m2", 4}),
+    [](const auto& each) {
+      const SparseCase& form = each.param;
+      return "k" + std::to_string(form.k) + "_" + form.d + "_" + form.a + "_" + form.b;
+    });
 
 TEST(Matrix, SaturatesOnRequest) {
   const std::vector<OperandGroup> sources = {{1, 32}, {1, 32}, {2, 32}};

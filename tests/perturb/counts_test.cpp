@@ -1,4 +1,4 @@
-// What the variants `lanes` and `waits` count on the cpu device.
+// The variants `lanes` and `waits` on the cpu device.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -93,19 +93,19 @@ class Triton(unittest.TestCase):
         expected = centred / numpy.sqrt(values.var(axis=1, keepdims=True) + 1e-5) * weight + bias
         numpy.testing.assert_allclose(result, expected, rtol=2e-5, atol=2e-6)
 
-    def test_unsupported_instructions_are_named(self):
-        halves = numpy.zeros((128, 128), numpy.float16)
-        with self.assertRaisesRegex(
-            lynxpp.PtxError,
-            r"^line 334: instruction 'wgmma.fence.sync.aligned' is not supported by the cpu device",
-        ):
-            lynxpp.run_ptx(
-                framework("triton/matmul_kernel"),
-                (1, 1),
-                256,
-                [halves, halves, halves, 128, 128, 128, None, None],
-                shared_bytes=98304,
-            )
+    def test_matrix_product_on_warpgroups(self):
+        left = numpy.round(normal(128, 128) * 4).astype(numpy.float16)
+        right = numpy.round(normal(128, 128) * 4).astype(numpy.float16)
+        result = numpy.zeros((128, 128), numpy.float16)
+        lynxpp.run_ptx(
+            framework("triton/matmul_kernel"),
+            (1, 1),
+            256,
+            [left, right, result, 128, 128, 128, None, None],
+            shared_bytes=98304,
+        )
+        product = left.astype(numpy.float32) @ right.astype(numpy.float32)
+        numpy.testing.assert_array_equal(result, product.astype(numpy.float16))
 
     def test_silu_of_inductor_in_place(self):
         gate, up = normal(1024).astype(numpy.float16), normal(1024).astype(numpy.float16)

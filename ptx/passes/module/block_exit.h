@@ -21,9 +21,9 @@ struct LanesTogether {
 };
 
 /// Emits a branch to `stays` for all lanes but those that exit last in their block. No thread waits for
-/// another, so threads may exit anywhere. What the block's other threads did before they exited is visible to
-/// the lanes that continue. `guard`: of the exit. `exited`: a 32-bit word of shared memory, 0 at the kernel's
-/// entry, which all exits share.
+/// another, so threads may exit anywhere. The lanes that continue see everything that the block's other
+/// threads wrote. `guard`: of the exit. `exited`: a 32-bit word of shared memory, 0 at the kernel's entry,
+/// which all exits share.
 LanesTogether append_last_exit(CodeBuilder& code, const std::optional<CodePredicate>& guard,
                                const CodeAddress& exited, Label stays);
 

@@ -1,5 +1,5 @@
-// Removes branches that code can do without. Every branch ends a basic block, and the time of ptxas grows with
-// their number more than with that of instructions.
+// Removes branches that code can do without. Every branch ends a basic block, and the time of ptxas grows
+// with their number more than with that of instructions.
 #pragma once
 
 #include "ptx/ir/code.h"

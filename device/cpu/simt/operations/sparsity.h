@@ -11,7 +11,7 @@ namespace lynxpp::device::cpu {
 /// Sparsity of one operand A of 16 rows. Every chunk of a row has four bits of metadata; the lanes of a group
 /// of four hold those of rows g and g + 8, where g is the group's index.
 struct Sparsity {
-  unsigned depth = 0;     ///< k of the product; each row stores half as many elements
+  unsigned depth = 0;     ///< k of the product; each row stores half of the elements
   unsigned stored = 2;    ///< elements stored per chunk: 1 (of 2), 2 (of 4) or 4 (of 8, in pairs)
   unsigned selector = 0;  ///< selects the lanes of a group that provide metadata
 

@@ -40,7 +40,7 @@ struct WarpgroupShape {
   bool may_transpose() const { return bits_of(a) == 16; }
 };
 
-/// Returns K of the instructions on dense matrices with elements of a format: 32 bytes; 0 if there is none.
+/// Returns K of the instructions on dense matrices with elements of a format: 32 bytes; 0 for other formats.
 unsigned dense_depth(Format format) {
   switch (format) {
     case Format::f16:
@@ -111,8 +111,8 @@ struct WarpgroupSources {
   unsigned d = 0;
 };
 
-/// a | a-desc, b-desc{, metadata, selector}, scale-d{, imm-scale-a, imm-scale-b{{, imm-trans-a}, imm-trans-b}},
-/// and the registers of D. Returns nullopt if the operands do not fit the shape.
+/// a | a-desc, b-desc{, metadata, selector}, scale-d{, imm-scale-a, imm-scale-b{{, imm-trans-a},
+/// imm-trans-b}}, and the registers of D. Returns nullopt if the operands do not fit the shape.
 std::optional<WarpgroupSources> warpgroup_sources(const std::vector<SourceSlot>& slots,
                                                   const WarpgroupShape& shape) {
   using enum SourceSlot::Kind;
