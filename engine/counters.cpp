@@ -302,15 +302,11 @@ bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock
     return std::ranges::any_of(function.counters,
                                [](const ptx::Counter& each) { return each.increments.size() > 1; });
   };
-  constexpr double warp_lanes = 32;
   const std::vector<ptx::FunctionCounters>& functions = counting.plan->functions;
-  const bool counts_in_block = counting.plan->counts_in_block();
-  if (!counts_in_block && (counting.plan->is_wide || std::ranges::none_of(functions, has_registers)))
-    return false;
+  if (counting.plan->is_wide || std::ranges::none_of(functions, has_registers)) return false;
   const bool may_grow_each_cycle =
       counting.has_paced_tallies || std::ranges::any_of(functions, has_several_points);
-  const double cycles_each = counts_in_block ? 1 / warp_lanes : may_grow_each_cycle ? 1 : 2;
-  const double cycles_to_wrap = cycles_each * 4294967296.0;
+  const double cycles_to_wrap = (may_grow_each_cycle ? 1.0 : 2.0) * 4294967296.0;
   return milliseconds * (clock_khz == 0 ? fastest_khz : clock_khz) >= cycles_to_wrap;
 }
 

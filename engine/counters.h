@@ -35,10 +35,9 @@ struct Counting {
   std::vector<ptx::Tally> marks;   ///< ptx::Tally::is_mark
 };
 
-/// True if a counter of 32 bits may reach 2^32 in a launch of this duration. It is incremented at most
+/// True if a counter in a register may reach 2^32 in a launch of this duration. It is incremented at most
 /// once per loop iteration, which takes at least two cycles; paced tallies, and counters incremented by
-/// several instructions, grow by at most one per cycle. A counter in a block's shared memory grows by at
-/// most 32 per cycle. `clock_khz` 0: unknown.
+/// several instructions, grow by at most one per cycle. `clock_khz` 0: unknown.
 bool may_wrap(const Counting& counting, double milliseconds, std::uint32_t clock_khz);
 
 /// True if counts may be wrong because a 32-bit index wrapped around between the lanes of an access

@@ -559,9 +559,7 @@ Result<Instrumented> instrument(const Request& request) {
   ptx::InstrumentationUnit unit(*module, request.launch);
   set_options(request, unit);
   if (Status reached = reach(request, *module, unit); !reached) return reached.error();
-  unit.options.has_few_registers =
-      request.counting.few_registers ||
-      (is_for_ptxas(request) && has_few_registers(*module, unit.reached.kernel()));
+  unit.options.has_few_registers = is_for_ptxas(request) && has_few_registers(*module, unit.reached.kernel());
   result.spent.parse_ms = watch.lap();
 
   const int sm = set_target(request, unit);

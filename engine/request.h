@@ -30,7 +30,6 @@ struct CountingChoices {
   bool wide = false;
   /// Hoist what lanes can compute about their addresses once (ptx/passes/memory/lane_values.h).
   bool lane_values = true;
-  bool few_registers = false;  ///< counts as if setmaxnreg left few registers to the kernel (for tests)
 };
 
 /// How memory words are counted.

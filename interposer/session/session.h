@@ -351,7 +351,6 @@ class Session {
   Status make_best_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
                            engine::Request& request);
   static Status check_replay(const Kernel& kernel, const device::Launch& launch);
-  static bool counts_in_block(const Kernel& kernel);
   static Result<std::string> obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch);
   Status keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch, engine::Request& request);
   /// Instruments and loads, unless the resulting text equals `refused`.

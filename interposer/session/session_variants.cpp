@@ -146,16 +146,15 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
 }
 
 /// Returns why the variant's counters cannot be in shared memory: an SM would hold fewer thread blocks with
-/// them. Empty: it would not, or there are no such counters.
+/// them. Empty: it would not, or there are no counters.
 Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch) {
   device::Device& device = *kernel.device;
   Result<std::shared_ptr<const LaunchedWords>> words =
       LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch, nullptr);
   if (!words) return words.error();
-  const bool counts_words = *words != nullptr && (*words)->block_counters().dynamic_bytes != 0;
-  if (!counts_words && !counts_in_block(kernel)) return std::string();
+  if (*words == nullptr || (*words)->block_counters().dynamic_bytes == 0) return std::string();
   device::Launch larger = launch;
-  if (counts_words) (*words)->add_block_counters(larger);
+  (*words)->add_block_counters(larger);
   const std::optional<std::uint32_t> before = device.resident_blocks(launch, nullptr);
   const std::optional<std::uint32_t> after = device.resident_blocks(larger, kernel.variant.get());
   if (!before || !after) return std::string("the device's occupancy is unknown");
@@ -164,23 +163,16 @@ Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, co
          std::to_string(*before);
 }
 
-bool Session::counts_in_block(const Kernel& kernel) {
-  return kernel.instrumented.counting != nullptr && kernel.instrumented.counting->plan->counts_in_block();
-}
-
-/// Puts counters into shared memory if there is room, else into device memory.
+/// Puts the counters that the scheme requests into shared memory if there is room, else into device memory.
 Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch,
                                engine::Request& request) {
   const Result<std::string> obstacle = obstacle_to_block_counters(kernel, launch);
   if (!obstacle) return obstacle.error();
   if (obstacle->empty()) return success();
-  const bool is_asked = request.words.scheme.shared_bits != 0;
   request.words.scheme.shared_bits = 0;
-  request.limits.without.insert(ptx::Refinement::block_counters);
   kernel.variant = nullptr;
   if (Status made = make_variant(seen, kernel, launch, request); !made) return made;
-  if (is_asked)
-    kernel.instrumented.notes.push_back("counters of shared memory stay in device memory: " + *obstacle);
+  kernel.instrumented.notes.push_back("counters of shared memory stay in device memory: " + *obstacle);
   return success();
 }
 

@@ -1,6 +1,5 @@
 #include "ptx/passes/pipeline.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -45,23 +44,13 @@ std::string text_of_memory_sites(const InstrumentationUnit& unit) {
   return memory_sites_text(unit.memory, unit.reached);
 }
 
-/// True if counters may be in shared memory. Together with the code of probes they may not: on an H200,
-/// ping-pong kernels of CUTLASS's example 57 stopped with an illegal instruction. Counted words of shared
-/// memory rely on where the program's arrays are.
-bool may_count_in_block(const InstrumentationUnit& unit) {
-  return unit.options.has_few_registers && !unit.counting.is_wide &&
-         !unit.options.without.contains(Refinement::block_counters) &&
-         std::ranges::none_of(unit.spliced.probes, &Probe::enabled) && unit.words.shared.variables.empty() &&
-         obstacle_to_shared_counters(unit.reached).empty();
-}
-
 Status count_plan(InstrumentationUnit& unit) {
   KernelCounting& counting = unit.counting;
   if (counting.request.uses.empty()) return success();
-  Result<std::shared_ptr<const CountPlan>> plan = plan_counting(
-      {unit.module, unit.reached, unit.spliced.probes, unit.memory, unit.options.without,
-       unit.variant.target.sm, counting.is_wide, unit.options.has_few_registers, may_count_in_block(unit)},
-      counting.request);
+  Result<std::shared_ptr<const CountPlan>> plan =
+      plan_counting({unit.module, unit.reached, unit.spliced.probes, unit.memory, unit.options.without,
+                     unit.variant.target.sm, counting.is_wide, unit.options.has_few_registers},
+                    counting.request);
   if (!plan) return plan.error();
   counting.plan = std::move(*plan);
   if (counting.plan->slots_in_use != 0) counting.slot = unit.hidden.add({HiddenSlot::Kind::counters});

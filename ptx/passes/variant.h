@@ -21,7 +21,6 @@ struct ModuleVariable {
   std::uint64_t bytes = 0;            ///< 0: no routine references it
   std::vector<std::uint8_t> initial;  ///< `bytes` elements, or empty; always empty for shared memory
   bool is_dynamic = false;            ///< starts at the base of dynamic shared memory and has no size
-  std::uint32_t alignment = 8;
 };
 
 /// The code and data that specifications add to the variant.

@@ -98,7 +98,6 @@ std::vector<std::vector<std::uint64_t>> CountedLaunch::count(const std::string& 
   request.launch = shape_;
   request.counting.plain = form == Form::plain;
   request.counting.wide = form == Form::wide;
-  request.counting.few_registers = form == Form::in_block;
   request.inspection.verify = true;
   const auto variant = engine::instrument(request);
   if (!variant) {

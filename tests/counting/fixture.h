@@ -46,10 +46,9 @@ enum class Form {
   narrow,        ///< 32-bit counters, for sm_90
   wide,          ///< 64-bit counters
   before_sm_80,  ///< for sm_75, without redux.sync
-  in_block,      ///< in the block's shared memory, as if setmaxnreg left few registers
   plain          ///< every handler runs, and nothing is derived
 };
-constexpr Form derived_forms[] = {Form::narrow, Form::wide, Form::before_sm_80, Form::in_block};
+constexpr Form derived_forms[] = {Form::narrow, Form::wide, Form::before_sm_80};
 
 struct Grid {
   std::array<std::uint32_t, 3> blocks;

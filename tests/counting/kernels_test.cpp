@@ -272,20 +272,6 @@ TEST(CountedKernels, WarpsDoNotWaitForLanesInPartialSynchronization) {
   EXPECT_FALSE(waits_at_exit_beside(most + "ON_BASIC_BLOCK_ENTRY: " + all_lanes));
 }
 
-/// Counters of a block are in shared memory, to which 32 lanes add in each cycle.
-TEST(CountedKernels, CountersOfABlockMayWrapInShorterLaunches) {
-  constexpr std::uint32_t khz = 2'000'000;
-  CountedLaunch launch(golden_kernel("shapes/uniform_loop").input, 1, 64);
-  launch.native();
-  ASSERT_TRUE(launch.is_exact(Form::in_block)) << launch.variant();
-  EXPECT_NE(launch.variant().find("red.shared.add.u32"), std::string::npos) << launch.variant();
-  EXPECT_TRUE(launch.plan().counts_in_block());
-  EXPECT_FALSE(engine::may_wrap(launch.counting(), 60, khz));
-  EXPECT_TRUE(engine::may_wrap(launch.counting(), 70, khz));
-  ASSERT_TRUE(launch.is_exact(Form::narrow));
-  EXPECT_FALSE(engine::may_wrap(launch.counting(), 70, khz));
-}
-
 TEST(HandlerSites, AKernelWithoutRetEndsAfterItsLastInstruction) {
   Result<ptx::Module> module = ptx::parse_module(golden_kernel("shapes/without_ret").input);
   ASSERT_TRUE(module);

@@ -85,7 +85,6 @@ struct Counter {
     bit,       ///< bit `index` of the function: at most one increment
     bit_pair,  ///< pair of bits `index`: the guard holds; the guard does not hold
     memory,    ///< no values: increments go directly to the slot
-    block,     ///< counter `index` of the block, in shared memory (emit/block_storage.h)
   };
   CounterKind kind = CounterKind::threads;
   std::vector<Increment> increments;

@@ -56,10 +56,6 @@ struct PlanDraft {
   bool keeps_registers(const CountedFunction& function) const {
     return !function.loses_registers && !inputs.has_few_registers;
   }
-  /// True if counters of the kernel are kept in the block's shared memory rather than in registers.
-  bool keeps_in_block(const CountedFunction& function) const {
-    return inputs.counts_in_block && function.is_kernel() && functions.size() == 1;
-  }
   bool has(Refinement refinement) const { return !inputs.without.contains(refinement); }
   /// Returns the variable of a quantity, by id in the unit. It is measured until it is defined.
   VariableId variable_of(const Quantity& quantity) {

@@ -26,13 +26,8 @@ struct FunctionCounters {
   std::uint32_t registers = 0;
   std::uint32_t bits = 0;       ///< 32 per register
   std::uint32_t bit_pairs = 0;  ///< 32 per two registers
-  /// Counters of the block: first those of CounterKind::threads, then those of CounterKind::elected. Their
-  /// slots follow each other in the same order.
-  std::uint32_t block_threads = 0, block_warps = 0;
   /// True if lanes wait for each other before they exit, so that all launched lanes of a warp flush together.
   bool converges_at_exit = false;
-
-  bool counts_in_block() const { return block_threads + block_warps != 0; }
 };
 
 /// Launch properties that counts are computed from.
@@ -60,8 +55,6 @@ struct CountPlan {
   /// True if the flush combines the values of a warp's lanes (redux.sync); otherwise each lane adds its own.
   bool sums_lanes = false;
 
-  /// True if counters are in the blocks' shared memory.
-  bool counts_in_block() const { return !functions.empty() && functions.front().counts_in_block(); }
   std::uint64_t slots() const { return std::uint64_t{stride} * replicas; }
   const Counter& counter(const std::pair<std::uint32_t, std::uint32_t>& at) const {
     return functions[at.first].counters[at.second];
@@ -80,8 +73,6 @@ struct KernelCounting {
   /// By position in CountPlan::functions; empty before the count pass.
   std::vector<CounterRegisters> registers;
   std::uint32_t slot = 0;  ///< parameter slot with the address of the plan's slots
-  /// Position in SplicedCode::variables of the shared memory for Counter::Storage::block.
-  std::uint32_t block_variable = 0;
 };
 
 }  // namespace lynxpp::ptx

@@ -58,7 +58,6 @@ class PlanText {
     const std::string index = std::to_string(counter.index);
     switch (counter.storage) {
       case Counter::Storage::memory: return "memory";
-      case Counter::Storage::block: return "shared memory";
       case Counter::Storage::reg: return "register " + index;
       case Counter::Storage::bit: return "bit " + index;
       case Counter::Storage::bit_pair: break;

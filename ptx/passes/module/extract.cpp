@@ -39,8 +39,7 @@ class Extract {
       if (variable.is_dynamic) text += ".extern .shared .align 16 .b8 " + variable_name(i) + "[];\n";
       if (variable.bytes == 0) continue;
       text += variable.space == StateSpace::shared ? ".shared" : ".global";
-      text += " .align " + std::to_string(variable.alignment) + " .b8 " + variable_name(i) + "[" +
-              std::to_string(variable.bytes) + "]";
+      text += " .align 8 .b8 " + variable_name(i) + "[" + std::to_string(variable.bytes) + "]";
       for (std::size_t k = 0; k < variable.initial.size(); ++k) {
         text += (k == 0 ? " = {" : ",") + std::to_string(variable.initial[k]);
       }

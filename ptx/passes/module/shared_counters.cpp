@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ptx/passes/module/block_exit.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/parameter_slots.h"
 #include "ptx/passes/probes/routine.h"
@@ -39,6 +38,18 @@ class SharedCountersPass {
     return code_.b32("add.u32", {dynamic, low_slot(array.offset_slot)});
   }
 
+  VirtualRegister threads() {
+    const VirtualRegister row = code_.special("%ntid.x");
+    const VirtualRegister plane = code_.b32("mul.lo.u32", {row, code_.special("%ntid.y")});
+    return code_.b32("mul.lo.u32", {plane, code_.special("%ntid.z")});
+  }
+
+  VirtualRegister thread_in_block() {
+    const VirtualRegister rows =
+        code_.b32("mad.lo.u32", {code_.special("%tid.z"), code_.special("%ntid.y"), code_.special("%tid.y")});
+    return code_.b32("mad.lo.u32", {rows, code_.special("%ntid.x"), code_.special("%tid.x")});
+  }
+
   /// Returns the size of one array's counters, a multiple of 16.
   VirtualRegister bytes_of_array() {
     const VirtualRegister bytes =
@@ -53,8 +64,8 @@ class SharedCountersPass {
     const VirtualRegister bytes =
         code_.b32("mad.lo.u32", {bytes_of_array(), counters_.arrays.size(), header});
     const VirtualRegister end = code_.b32("add.u32", {begin, bytes});
-    const VirtualRegister at = code_.b32("mad.lo.u32", {thread_in_block(code_), piece, begin});
-    const VirtualRegister step = code_.b32("mul.lo.u32", {threads_of_block(code_), piece});
+    const VirtualRegister at = code_.b32("mad.lo.u32", {thread_in_block(), piece, begin});
+    const VirtualRegister step = code_.b32("mul.lo.u32", {threads(), piece});
     const Label next = code_.fresh_label();
     const Label done = code_.fresh_label();
     code_.place(next);
@@ -68,9 +79,24 @@ class SharedCountersPass {
 
   void add_flush(const Instruction& exit) {
     const Label stays = code_.fresh_label();
+    if (const std::optional<CodePredicate> guard = predicate_of(exit.guard)) code_.branch_if(!*guard, stays);
     const VirtualRegister first = begin_of(counters_.arrays.front());
-    const LanesTogether last = append_last_exit(code_, predicate_of(exit.guard), {first, -header}, stays);
-    for (const BlockCounters::Array& array : counters_.arrays) add_array(array, last.rank, last.count);
+    const VirtualRegister mask = code_.active_mask();
+    const VirtualRegister here = code_.b32("popc.b32", {mask});
+    const VirtualRegister rank = code_.b32("popc.b32", {code_.lanes_below(mask)});
+    // Orders this thread's counts before its exit becomes visible.
+    code_.emit("membar.cta", {});
+    const VirtualRegister left = code_.b32("mov.b32", {0});
+    const VirtualRegister leads = code_.pred("setp.eq.u32", {rank, 0});
+    code_.emit_if(CodePredicate(leads), "atom.shared.add.u32", {left, CodeAddress{first, -header}, here});
+    // The other lanes hold 0.
+    const VirtualRegister reversed = code_.b32("brev.b32", {mask});
+    const VirtualRegister leader = code_.b32("clz.b32", {reversed});
+    const VirtualRegister before = code_.b32("shfl.sync.idx.b32", {left, leader, 31, mask});
+    const VirtualRegister all = code_.b32("add.u32", {before, here});
+    code_.branch_if(CodePredicate(code_.pred("setp.ne.u32", {all, threads()})), stays);
+    code_.emit("membar.cta", {});
+    for (const BlockCounters::Array& array : counters_.arrays) add_array(array, rank, here);
     code_.place(stays);
   }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "ptx/passes/counting/emit/block_storage.h"
 #include "ptx/passes/counting/emit/context.h"
 #include "ptx/passes/counting/emit/flush.h"
 #include "ptx/passes/counting/emit/increments.h"
@@ -100,7 +99,6 @@ class FunctionCounting {
       for (const VirtualRegister word : *words) code.mov(word, 0);
     }
     if (registers.launched) code.emit("activemask.b32", {*registers.launched});
-    if (counters_.counts_in_block()) append_block_clear(code, context_);
   }
 
   void add_increments(const Counter& counter) {
@@ -229,8 +227,6 @@ class FunctionCounting {
   void append_flushes() {
     const auto flush_at = [&](std::uint32_t position, const Guard& guard) {
       append_flush(at({position, Rank::flush}), context_, predicate_of(guard));
-      if (counters_.counts_in_block())
-        append_block_flush(at({position, Rank::flush}), context_, predicate_of(guard));
     };
     for (const Instruction& instruction : instructions_) {
       if (instruction.traits.kind == OpcodeClass::exit) flush_at(instruction.text.begin, instruction.guard);
@@ -264,10 +260,6 @@ Status write_counters(InstrumentationUnit& unit) {
   constexpr Version activemask{6, 2};
   unit.variant.version = std::max(unit.variant.version, activemask);
   unit.counting.registers = declare_counter_registers(unit);
-  if (const std::optional<ModuleVariable> variable = block_variable_of(*unit.counting.plan)) {
-    unit.counting.block_variable = static_cast<std::uint32_t>(unit.spliced.variables.size());
-    unit.spliced.variables.push_back(*variable);
-  }
   for (const FunctionCounters& function : unit.counting.plan->functions)
     FunctionCounting(count_context(unit, function.unit)).run();
   return success();

@@ -31,7 +31,7 @@ class Flush {
  public:
   Flush(CodeBuilder& code, const CountContext& context) : code_(code), context_(context) {
     for (const Counter& counter : context.counters.counters) {
-      if (counter.storage < Storage::memory) counters_.push_back(&counter);  // registers and bits
+      if (counter.storage != Storage::memory) counters_.push_back(&counter);
     }
   }
 

@@ -3,8 +3,6 @@
 #include <map>
 #include <set>
 
-#include "ptx/passes/counting/emit/block_storage.h"
-
 namespace lynxpp::ptx {
 namespace {
 
@@ -20,7 +18,6 @@ struct Kept {
 struct Group {
   Kept every, elected;  ///< lanes
   IncrementedCounters memory;
-  IncrementedCounters block_lanes, block_warps;
 
   bool elects() const { return !elected.numbers.empty() || !elected.words.empty() || !memory.empty(); }
 };
@@ -33,9 +30,6 @@ Group group_of(const IncrementedCounters& counters) {
       case Storage::reg: kept.numbers.insert(counter->index); break;
       case Storage::bit: kept.words[counter->index / word_bits] |= counter->bit_mask(); break;
       case Storage::memory: group.memory.push_back(counter); break;
-      case Storage::block:
-        (counter->kind == CounterKind::threads ? group.block_lanes : group.block_warps).push_back(counter);
-        break;
       case Storage::bit_pair: break;  // see append_divergences
     }
   }
@@ -54,11 +48,6 @@ void append_kept(CodeBuilder& code, const CountContext& context, const Kept& kep
     const VirtualRegister word = context.registers.bits[index];
     code.emit_if(guard, "or.b32", {word, word, static_cast<std::int32_t>(bits)});
   }
-}
-
-void append_lanes_to_block(CodeBuilder& code, const CountContext& context, const Group& group,
-                           const std::optional<CodePredicate>& guard) {
-  for (const Counter* counter : group.block_lanes) append_block_lanes(code, context, *counter, guard);
 }
 
 /// The warp's leader adds the number of lanes, or one per warp; for `converged` it adds one if every lane of
@@ -122,8 +111,6 @@ void append_increments(CodeBuilder& code, const CountContext& context, const Inc
                        Election& election) {
   const Group group = group_of(counters);
   append_kept(code, context, group.every, 1, {});
-  append_lanes_to_block(code, context, group, {});
-  if (!group.block_warps.empty()) append_block_warp(code, context, group.block_warps, election.mask(code));
   if (!group.elects()) return;
   const VirtualRegister leads = election.leader(code);
   append_elected(code, context, group, leads, election.mask(code));
@@ -134,13 +121,6 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
                                const ConvergedWarps& converged) {
   const Group group = group_of(counters);
   append_kept(code, context, group.every, 1, guard);
-  append_lanes_to_block(code, context, group, guard);
-  if (!group.block_warps.empty()) {
-    const Label fails = code.fresh_label();
-    code.branch_if(!guard, fails);
-    append_block_warp(code, context, group.block_warps, code.active_mask());
-    code.place(fails);
-  }
   if (!group.elects() && converged.counters.empty()) return;
   if (group.memory.empty() && converged.counters.empty()) {
     // Under the guard, activemask yields the lanes for which it holds; a vote would also wait for the others.
@@ -169,13 +149,12 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
       code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(counter->bit_mask())});
   }
   const Group group = group_of(counters);
-  if (!group.elects() && group.block_warps.empty()) return;
+  if (!group.elects()) return;
   // The first lane for which the guard holds counts, if the guard fails for other lanes.
   const VirtualRegister here = code.active_mask();
   const VirtualRegister holds = lanes_with(code, context, guard);
   const VirtualRegister leads = code.elect_leader(holds, guard);
   code.emit("setp.ne.and.b32", {leads, holds, here, leads});
-  for (const Counter* counter : group.block_warps) append_block_leader(code, context, *counter, leads);
   append_elected(code, context, group, leads, holds);
 }
 

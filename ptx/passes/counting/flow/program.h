@@ -25,7 +25,6 @@ struct CountInputs {
   int sm = 0;                           ///< compute capability × 10 of the variant
   bool is_wide = false;                 ///< 64-bit registers
   bool has_few_registers = false;       ///< VariantOptions::has_few_registers
-  bool counts_in_block = false;  ///< counters may be in the block's shared memory; only with few registers
 };
 
 /// A function of the unit, for planning. Refers to the unit.

@@ -95,10 +95,8 @@ class FunctionStorage {
       if (has_register(counter, draft)) {
         counter.storage = Storage::reg;
         counter.index = register_of(counter);
-      } else {
-        if (counter.kind == CounterKind::converged) counter.kind = CounterKind::elected;
-        if (plan_.keeps_in_block(draft_.function) && draft.amounts_to(Amount::one))
-          counter.storage = Storage::block;
+      } else if (counter.kind == CounterKind::converged) {
+        counter.kind = CounterKind::elected;
       }
     }
     result_.counters.push_back(std::move(counter));
@@ -195,13 +193,11 @@ class FunctionStorage {
 
   // ---- flush order
 
-  /// Orders registers, bits, pairs of bits, memory and the block's counters, because the flush adds adjacent
-  /// slots, and the second, third and last by kind, because it combines adjacent bits together. Numbers these
-  /// in this order.
+  /// Orders registers, bits, pairs of bits and memory, because the flush adds adjacent slots, and bits by
+  /// kind, because it combines adjacent bits together. Numbers the bits in this order.
   void order_counters() {
     std::ranges::stable_sort(result_.counters, {}, [](const Counter& each) {
-      const bool by_kind = each.is_bit() || each.storage == Storage::block;
-      return std::tuple(each.storage, by_kind ? each.kind : CounterKind::threads,
+      return std::tuple(each.storage, each.is_bit() ? each.kind : CounterKind::threads,
                         each.storage == Storage::reg ? each.index : 0);
     });
     result_.bits = result_.bit_pairs = 0;
@@ -210,9 +206,6 @@ class FunctionStorage {
       Counter& counter = result_.counters[i];
       positions[counter.variable] = i;
       if (counter.is_bit()) counter.index = number_of(counter.storage)++;
-      if (counter.storage != Storage::block) continue;
-      counter.index = result_.block_threads + result_.block_warps;
-      ++(counter.kind == CounterKind::threads ? result_.block_threads : result_.block_warps);
     }
     for (const Tally& tally : draft_.demand.tallies) {
       const VariableId variable = plan_.variable_of({Quantity::Kind::tally, 0, tally});
