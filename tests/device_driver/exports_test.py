@@ -13,9 +13,9 @@ import textwrap
 INTRODUCTION = """\
 # The CUDA driver on the cpu device
 
-This page lists all functions that the driver library of CUDA 13.0 exports, including variants with the
-suffixes `_ptsz` and `_ptds`. A function that the device does not support returns
-`CUDA_ERROR_NOT_SUPPORTED` and is logged once. The tables are `device/cpu/driver/api.def` and
+This page lists all functions that the driver library of CUDA 13.0 exports. A name includes its variants with
+the suffixes `_v2`, `_ptsz` and similar, unless the other list names them. A function that the device does not
+support returns `CUDA_ERROR_NOT_SUPPORTED` and is logged once. The tables are `device/cpu/driver/api.def` and
 `unsupported.def`; the test `device_driver_exports` compares them with the toolkit's library and with this
 page, which `tests/device_driver/exports_test.py … --write` generates from them.
 
@@ -35,6 +35,7 @@ launches are instrumented in the same way.
   beginning of its memory; access is either read and write or none. Memory is exported as a file descriptor.
 - `cuGetExportTable` returns no table. Statically linked CUDA runtimes need one, so they remain unsupported.
 """
+VARIANT = re.compile(r"(?:_v\d|_ptsz|_ptds)$")
 
 
 def entries_of(table):
@@ -55,16 +56,23 @@ def entries_of(table):
     return [(heading, names) for heading, names in found if names]
 
 
+def without_variants(names, group):
+    """Returns the names but variants of functions that are in the group, too."""
+    return [name for name in names if not (VARIANT.search(name) and VARIANT.sub("", name) in group)]
+
+
 def paragraph(text, **options):
     return textwrap.fill(text, 108, break_long_words=False, break_on_hyphens=False, **options) + "\n"
 
 
 def document(has, lacks):
     text = INTRODUCTION + "\n## Has\n\n"
+    all_has, all_lacks = ([name for _, names in entries for name in names] for entries in (has, lacks))
     for heading, names in has:
-        text += paragraph(f"- {heading}: " + ", ".join(f"`{name}`" for name in names) + ".", subsequent_indent="  ")
+        listed = without_variants(names, all_has)
+        text += paragraph(f"- {heading}: " + ", ".join(f"`{name}`" for name in listed) + ".", subsequent_indent="  ")
     text += "\n## Does not have\n\n"
-    text += paragraph(", ".join(f"`{name}`" for _, names in lacks for name in names) + ".")
+    text += paragraph(", ".join(f"`{name}`" for name in without_variants(all_lacks, all_lacks)) + ".")
     return text
 
 

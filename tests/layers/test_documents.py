@@ -122,6 +122,12 @@ class Documents(unittest.TestCase):
         self.assertEqual([], [f"{name_of(path)}:{line}: {name}" for path in sources
                               for line, name in missing_files(path.read_text(errors="replace"))])
 
+    def test_trust_names_every_specification(self):
+        text = (ROOT / "docs/trust.md").read_text()
+        names = [path.stem for path in sorted((ROOT / "examples/specs").glob("*.cod"))]
+        self.assertGreater(len(names), 20)
+        self.assertEqual([], [name for name in names if f"`{name}`" not in text])
+
     def test_the_change_log_has_the_version(self):
         version = re.search(r"project\(lynxpp VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
         self.assertRegex((ROOT / "CHANGELOG.md").read_text(), rf"(?m)^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$")

@@ -170,7 +170,7 @@ void SectorLanes::add_far_match(VirtualRegister address, const Lanes& lanes, Lab
 
 /// Represents sectors within 32 of the lowest one as bits of a word, one per lane: a reduction takes as long
 /// as match.any for one value, and 64-bit match.any takes twice as long
-/// (docs/measurements/match-any.md).
+/// (docs/measurements/sector-and-bank-rules.md).
 void SectorLanes::add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code) {
   if (unit_.variant.target.sm >= 80) {
     const Label far = code.fresh_label();
