@@ -201,8 +201,7 @@ class Collector {
     const std::pair<const char*, std::vector<double>*> wanted[] = {
         {"basic_block_count.thread_executions", &flow_[index].threads},
         {"basic_block_count.warp_executions", &flow_[index].warps},
-        {"branch_divergence.divergent", &flow_[index].divergent},
-        {"memory_efficiency.requests", &flow_[index].requests}};
+        {"branch_divergence.divergent", &flow_[index].divergent}};
     for (const auto& [known, values] : wanted) {
       if (name != known) continue;
       values->clear();
@@ -234,7 +233,6 @@ class Collector {
       facts.add("flow.thread_iterations", each.thread_iterations);
       facts.add("flow.warp_instructions", each.warp_instructions);
       facts.add("flow.lost", each.lost);
-      facts.add("flow.lost_requests", each.lost_requests);
     }
   }
 

@@ -91,16 +91,6 @@ class FlowReader {
     return sum;
   }
 
-  double requests_of(const std::set<std::uint32_t>& blocks) const {
-    double sum = 0;
-    for (const std::uint32_t block : blocks) {
-      const SitesRecord::Block& of = sites_.blocks[block];
-      for (std::size_t i = of.first; i < of.first + of.instructions && i < counts_.requests.size(); ++i)
-        sum += counts_.requests[i];
-    }
-    return sum;
-  }
-
   BranchCost branch_cost(std::uint32_t block, double divergent) const {
     BranchCost cost;
     cost.instruction = last_of(block);
@@ -154,9 +144,7 @@ class FlowReader {
     const bool leave_apart = divergent >= 0.05 * cost.warp_entries && divergent > 0;
     if (!leave_apart || entering <= in_iteration) return {};
     cost.warp_instructions = instructions_of(blocks, counts_.warps);
-    const double lost = 1 - in_iteration / entering;
-    cost.lost = lost * cost.warp_instructions;
-    cost.lost_requests = lost * requests_of(blocks);
+    cost.lost = (1 - in_iteration / entering) * cost.warp_instructions;
     return cost;
   }
 

@@ -18,9 +18,7 @@ struct FlowCounts {
   std::vector<double> threads;    ///< executions of each block by threads
   std::vector<double> warps;      ///< executions of each block by warps
   std::vector<double> divergent;  ///< per instruction: executions by warps that diverge at it
-  /// Per instruction: requests of warps to global memory; empty if they were not counted.
-  std::vector<double> requests = {};
-  double thread_blocks = 1;  ///< of all launches
+  double thread_blocks = 1;       ///< of all launches
 };
 
 struct BranchCost {
@@ -38,7 +36,6 @@ struct LoopCost {
   double warp_iterations = 0, thread_iterations = 0;
   double warp_instructions = 0;  ///< executed in the loop
   double lost = 0;               ///< warp instructions that would not be executed with equal trip counts
-  double lost_requests = 0;      ///< requests to global memory that these instructions make
 };
 
 struct FlowCosts {

@@ -94,9 +94,9 @@ double divergent_share(const View& v) { return ratio(v("flow.divergent"), v("flo
 double lost_share(const View& v) {
   return std::min(1.0, ratio(v("flow.lost"), v("instruction_count.warp_instructions")));
 }
+/// Lost instructions cost issue slots only: each lane still needs the sectors of its own items, whichever lanes
+/// request them with it. Sectors that lanes share if they share an item are a finding of the accesses.
 double flow_saving(const View& v) { return lost_share(v) * issue_share(v); }
-/// A request takes at least one sector, however few lanes make it.
-double loop_saving(const View& v) { return flow_saving(v) + work_share(v, 2 * v("flow.lost_requests")); }
 double lanes_in_flow(const View& v) {
   return ratio(v("flow.thread_instructions"), v("flow.warp_instructions"));
 }
@@ -266,7 +266,7 @@ const std::vector<FindingRule> rule_table = {
      {"flow.lost", "instruction_count.warp_instructions"},
      [](const View& v) { return lanes_in_iteration(v) <= 0.8 * lanes_entering(v) ? lost_share(v) : 0; },
      0.02,
-     loop_saving,
+     flow_saving,
      {{"entering", lanes_entering},
       {"warp_trips", [](const View& v) { return ratio(v("flow.warp_iterations"), v("flow.warp_entries")); }},
       {"lane_trips",
