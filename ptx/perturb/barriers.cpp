@@ -2,10 +2,16 @@
 //
 //   bar.sync 0;   ▶   bar.sync 0;
 //                     bar.sync 0;
+//
+// A GPU issues instructions that follow a barrier, such as a reading of the clock, before the other threads
+// arrive. So the timed form adds two barriers; the second needs the result of the first.
 // Every thread that takes part in a barrier must wait equally often, so a barrier is repeated if no branch
 // makes the block's threads reach different ones, or if all barriers of the kernel are.
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ptx/analysis/flow/walk.h"
 #include "ptx/perturb/operation_code.h"
@@ -20,7 +26,8 @@ bool is_block_barrier(const Instruction& instruction) {
 
 class Barriers : public OperationCode {
  public:
-  explicit Barriers(bool is_everywhere) : is_everywhere_(is_everywhere) {}
+  Barriers(bool is_everywhere, std::optional<VirtualRegister> timed_by)
+      : is_everywhere_(is_everywhere), timed_by_(timed_by) {}
 
   bool selects(const FunctionUnit& /*function*/, const Instruction& instruction) const override {
     return is_block_barrier(instruction) || instruction.op() == Op::mbarrier ||
@@ -42,20 +49,35 @@ class Barriers : public OperationCode {
   }
 
  private:
-  static void emit(Additions& to) {
+  void emit(Additions& to) const {
     const Instruction& site = to.site();
-    std::vector<CodeOperand> operands;
-    std::string opcode(site.opcode);
+    const bool is_aligned = site.op() == Op::bar || site.has(Modifier::aligned);
     const bool is_reduction = site.has(Modifier::red);
-    if (is_reduction) {
-      const bool is_aligned = site.op() == Op::bar || site.has(Modifier::aligned);
-      opcode = is_aligned ? "barrier.sync.aligned" : "barrier.sync";
-    }
     // bar.red d, a, b, c: the barrier, optionally the number of threads, the predicate
+    std::vector<CodeOperand> operands;
     const std::size_t begin = is_reduction ? 1 : 0;
     const std::size_t end = site.operands.size() - (is_reduction ? 1 : 0);
     for (std::size_t i = begin; i < end; ++i) operands.emplace_back(to.text(site.operands[i]));
+    if (timed_by_) {
+      const VirtualRegister first = emit_reduction(to, is_aligned, operands, *timed_by_);
+      emit_reduction(to, is_aligned, operands, first);
+      return;
+    }
+    std::string opcode(site.opcode);
+    if (is_reduction) opcode = is_aligned ? "barrier.sync.aligned" : "barrier.sync";
     to.code().emit_if(to.guard(), opcode, std::move(operands));
+  }
+
+  /// Returns a predicate that is true if `value` is in any thread.
+  static VirtualRegister emit_reduction(Additions& to, bool is_aligned,
+                                        const std::vector<CodeOperand>& operands, VirtualRegister value) {
+    const VirtualRegister any = to.code().fresh(RegisterType::pred);
+    std::vector<CodeOperand> all{any};
+    all.insert(all.end(), operands.begin(), operands.end());
+    all.emplace_back(value);
+    to.code().emit_if(to.guard(), is_aligned ? "barrier.red.or.aligned.pred" : "barrier.red.or.pred",
+                      std::move(all));
+    return any;
   }
 
   /// True if no thread takes part in a barrier of the kernel without also waiting there.
@@ -112,13 +134,14 @@ class Barriers : public OperationCode {
   }
 
   bool is_everywhere_;
+  std::optional<VirtualRegister> timed_by_;
   std::optional<std::vector<bool>> divergent_;  ///< per block
 };
 
 }  // namespace
 
-std::unique_ptr<OperationCode> barrier_code(bool is_everywhere) {
-  return std::make_unique<Barriers>(is_everywhere);
+std::unique_ptr<OperationCode> barrier_code(bool is_everywhere, std::optional<VirtualRegister> timed_by) {
+  return std::make_unique<Barriers>(is_everywhere, timed_by);
 }
 
 }  // namespace lynxpp::ptx

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,9 @@ std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation);
 std::unique_ptr<OperationCode> shared_access_code();
 std::unique_ptr<OperationCode> global_access_code();
 std::unique_ptr<OperationCode> atomic_code();
-/// `is_everywhere`: every barrier of the kernel is selected.
-std::unique_ptr<OperationCode> barrier_code(bool is_everywhere);
+/// `is_everywhere`: every barrier of the kernel is selected. With `timed_by`, a predicate that holds in all
+/// threads, the code after the added barrier is issued when all threads have arrived.
+std::unique_ptr<OperationCode> barrier_code(bool is_everywhere, std::optional<VirtualRegister> timed_by = {});
 std::unique_ptr<OperationCode> async_copy_code();
 std::unique_ptr<OperationCode> branch_code();
 std::unique_ptr<OperationCode> fp32_code();

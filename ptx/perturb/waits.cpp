@@ -1,8 +1,9 @@
 // Sums the cycles that threads wait at barriers of the block, and for groups of asynchronous copies. The
-// operation is repeated between two readings of the clock, so that the program's own does not wait.
+// operation is repeated between two readings of the clock, so that the program's own does not wait. After a
+// barrier, the second reading waits for its result.
 //
 //   bar.sync 0;   ▶   mov.u64 before, %clock64;
-//                     bar.sync 0;
+//                     barrier.red.or.aligned.pred p, 0, true;  barrier.red.or.aligned.pred q, 0, p;
 //                     mov.u64 after, %clock64;  sub.u64 spent, after, before;  add.u64 sum, sum, spent;
 //                     bar.sync 0;
 #include <algorithm>
@@ -42,7 +43,10 @@ void time_waits(Additions& to, std::vector<PerturbedSite>& sites) {
     std::unique_ptr<OperationCode> code;
     std::optional<VirtualRegister> sum;
   };
-  std::array<Kind, 2> kinds{Kind{Operation::barrier, barrier_code(true), {}},
+  const VirtualRegister begin = clock_of(to.entry());
+  // True, which the assembler must not know.
+  const VirtualRegister has_begun = to.entry().pred("setp.ne.u64", {begin, 0});
+  std::array<Kind, 2> kinds{Kind{Operation::barrier, barrier_code(true, has_begun), {}},
                             Kind{Operation::async_copy, std::make_unique<CopyWaits>(), {}}};
   for (std::uint32_t i = 0; i < to.body().instructions.size(); ++i) {
     const auto kind = std::ranges::find_if(
@@ -61,10 +65,9 @@ void time_waits(Additions& to, std::vector<PerturbedSite>& sites) {
     }
     sites.push_back(describe(to.module(), to.at(i), std::move(outcome)));
   }
-  // One lane per warp reports: the lanes wait together.
+  // One lane per warp counts: the lanes wait together.
   const VirtualRegister is_first = to.entry().pred("setp.eq.u32", {to.lane(), 0});
   to.select_results(to.entry().b64("selp.b64", {1, 0, is_first}));
-  const VirtualRegister begin = clock_of(to.entry());
   for (const Kind& each : kinds) {
     if (!each.sum) continue;
     const std::uint32_t word = 2 * static_cast<std::uint32_t>(each.operation);
