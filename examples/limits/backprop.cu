@@ -13,10 +13,10 @@ __device__ void forward(const float* input, const float* weights, float* sums) {
   if (tx == 0) node[ty] = input[row];
   products[ty][tx] = weights[row * pitch + tx + 1];  // fault
   __syncthreads();
-  products[ty][tx] *= node[ty];
+  products[ty][tx] *= node[ty];  // fault
   for (int step = 1; step < width; step *= 2) {
     __syncthreads();
-    if (ty % (2 * step) == 0) products[ty][tx] += products[ty + step][tx];
+    if (ty % (2 * step) == 0) products[ty][tx] += products[ty + step][tx];  // fault
   }
   if (ty == 0) sums[blockIdx.x * width + tx] = products[0][tx];
 }

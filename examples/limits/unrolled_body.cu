@@ -11,8 +11,8 @@ __global__ void slow(const unsigned* in, unsigned* out) {
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
     for (int k = 0; k < steps; ++k) {
-      value = value * 1664525u + other;
-      other = other * 69069u + value;  // fault
+      value = value * 1664525u + other;  // fault
+      other = other * 69069u + value;    // fault
     }
   }
   out[i] = value ^ other;

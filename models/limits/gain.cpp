@@ -130,4 +130,14 @@ std::optional<Gain> gain_of(const Times& times, std::optional<double> noise) {
               clamped(std::max(interval.high, estimate))};
 }
 
+Gain without(const Gain& cost, std::span<const Gain> others) {
+  Gain gain = cost;
+  for (const Gain& each : others) {
+    gain.at_most = std::min(gain.at_most, 1 - each.at_most);
+    gain.low = std::min(gain.low, 1 - each.high);
+    gain.high = std::min(gain.high, 1 - each.low);
+  }
+  return gain;
+}
+
 }  // namespace lynxpp::models::limits

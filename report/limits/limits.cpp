@@ -1,6 +1,7 @@
 #include "report/limits/limits.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -91,7 +92,7 @@ class Computation {
       const PerturbationText text = parse(each->perturbation);
       if (text.operation == "copy" && !each->ms.empty()) copy_ = each;
       if (text.operation == "lanes") lanes_ = each->counts;
-      if (text.operation == "waits") waits_ = each->counts;
+      if (text.operation == "waits") waits_ = each;
       if (text.operation.ends_with("-registers") && !each->ms.empty()) register_settings_.push_back(each);
       if (!each->results.empty() && !each->ms.empty()) remedies_.push_back(each);
       if (!is_tried_class(text.operation)) continue;
@@ -120,10 +121,11 @@ class Computation {
       limit.lines = lines_of(operation, pairs);
     }
     if (copy_ != nullptr) add_derived(kernel);
+    add_sums_of_lines(kernel);
+    bound_by_others(kernel);
     std::ranges::stable_sort(kernel.limits, std::greater<>(), [](const Limit& limit) {
       return limit.operation == "waiting" ? 0 : limit.gain.at_most;  // a rest: last
     });
-    add_sums_of_lines(kernel);
     for (const TrialRecord* const each : remedies_) add_remedy(*each, kernel);
   }
 
@@ -175,8 +177,7 @@ class Computation {
   }
 
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
-    if (operation != "global-access") return std::nullopt;
-    return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
+    return operation == "global-access" ? harmless_cost(pair) : std::nullopt;
   }
 
   /// Adds limits that follow from those of all classes.
@@ -207,8 +208,8 @@ class Computation {
   }
 
   static bool is_class(const Limit& limit) {
-    return limit.operation != "occupancy" && limit.operation != "divergence" &&
-           is_tried_class(limit.operation);
+    constexpr std::string_view others[] = {"occupancy", "divergence", "waiting"};
+    return std::ranges::count(others, limit.operation) == 0 && is_tried_class(limit.operation);
   }
 
   static const TrialRecord::Count* find(const std::vector<TrialRecord::Count>& counts,
@@ -221,13 +222,20 @@ class Computation {
   /// gained at most, as far as the traffic of global memory does not explain it: all warps share that, while
   /// other classes may be expensive only in the warps that the others wait for.
   void bound_by_waits(Limit& limit, const Gain& traffic) const {
-    const TrialRecord::Count* const waits = find(waits_, limit.operation);
+    const TrialRecord::Count* const waits =
+        waits_ != nullptr ? find(waits_->counts, limit.operation) : nullptr;
     if (waits == nullptr) return;
     const double share = std::min(1.0, static_cast<double>(waits->count) / static_cast<double>(waits->of));
     limit.notes.push_back("by the clocks, threads wait for " + rounded(share) + " of their time");
     const double bound = std::min(share, 1 - traffic.at_most);
     if (bound <= limit.gain.at_most) return;
     limit.gain = {bound, std::min(share, 1 - traffic.high), std::min(share, 1 - traffic.low)};
+    TrialRecord waiting = *waits_;
+    std::erase_if(waiting.sites, [&](const TrialRecord::Site& each) {
+      return each.opcode.starts_with("cp.async.wait") != (limit.operation == "async-copy");
+    });
+    if (const auto locations = locations_of(waiting); !locations.empty()) limit.locations = locations;
+    limit.lines.clear();
   }
 
   /// Lanes that are idle cost their share of each class, and of the time that no class explains.
@@ -264,8 +272,58 @@ class Computation {
     kernel.limits.push_back(std::move(limit));
   }
 
+  /// True if the kernel needs at least the class's cost while the class stays. Others: a variant with fewer
+  /// resources, and classes whose operations go with those of another class.
+  bool is_needed(const Limit& limit) const {
+    if (!is_class(limit) || limit.operation == "fetch" || limit.operation == "branch") return false;
+    const Pairs& pairs = classes_.at(limit.operation);
+    const auto whole = pairs.find({});
+    if (whole == pairs.end()) return false;
+    return std::ranges::all_of(
+        std::array{whole->second.again, whole->second.harmless}, [&](const TrialRecord* each) {
+          return each->blocks_per_sm == native_.blocks_per_sm && each->spill_bytes == native_.spill_bytes;
+        });
+  }
+
+  /// Returns what repeating the needed classes costs that are not among `changed`.
+  std::vector<Gain> needed(const KernelLimits& kernel, std::span<const std::string> changed) const {
+    std::vector<Gain> costs;
+    for (const Limit& each : kernel.limits) {
+      if (is_needed(each) && std::ranges::count(changed, each.operation) == 0)
+        costs.push_back(*gain_of(each.operation, classes_.at(each.operation).at({})));
+    }
+    return costs;
+  }
+
+  /// Limits the gain of each class to the time that the others leave, and that of another pattern also to the
+  /// time that harmless operations leave. Barriers, waits for copies and branches order other operations, and
+  /// each instruction is fetched.
+  void bound_by_others(KernelLimits& kernel) const {
+    for (Limit& limit : kernel.limits) {
+      constexpr std::string_view others[] = {"barrier", "async-copy", "branch", "fetch"};
+      if (!is_class(limit) || std::ranges::count(others, limit.operation) != 0) continue;
+      const std::vector<Gain> costs = needed(kernel, std::span(&limit.operation, 1));
+      const auto whole = classes_.at(limit.operation).find({});
+      const bool is_whole = has_pattern(limit.operation) && whole != classes_.at(limit.operation).end();
+      bound(limit, costs, is_whole ? harmless_cost(whole->second) : std::nullopt);
+      for (LineLimit& line : limit.lines) bound(line, costs, {});
+    }
+  }
+
+  std::optional<Gain> harmless_cost(const Pair& pair) const {
+    return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
+  }
+
+  static void bound(Gains& gains, std::vector<Gain> costs, const std::optional<Gain>& harmless) {
+    using models::limits::without;
+    gains.gain = without(gains.gain, costs);
+    if (gains.reuse) gains.reuse = without(*gains.reuse, costs);
+    if (harmless) costs.push_back(*harmless);
+    if (gains.pattern) gains.pattern = without(*gains.pattern, costs);
+  }
+
   /// Sums the gains of the lines that classes were narrowed down to.
-  static void add_sums_of_lines(KernelLimits& kernel) {
+  void add_sums_of_lines(KernelLimits& kernel) const {
     const auto add = [&](const LimitLocation& location, const Limit& limit, double at_most) {
       const auto known = std::ranges::find_if(
           kernel.lines, [&](const LineSum& each) { return each.location.text() == location.text(); });
@@ -282,6 +340,11 @@ class Computation {
         if (line.locations.size() == 1) add(line.locations[0], limit, line.gain.at_most);
       }
     }
+    for (LineSum& each : kernel.lines) {
+      for (const Gain& cost : needed(kernel, each.operations))
+        each.at_most = std::min(each.at_most, 1 - cost.at_most);
+    }
+    std::erase_if(kernel.lines, [](const LineSum& each) { return each.at_most < least_gain; });
     std::ranges::stable_sort(kernel.lines, std::greater<>(), &LineSum::at_most);
   }
 
@@ -292,13 +355,14 @@ class Computation {
 
   /// The variant has one block per SM fewer. Its slowdown does not bound what more blocks gain: if the time
   /// goes with the blocks at all, it is taken to fall in proportion to them, up to the limit of threads.
-  static void bound_by_occupancy(Gain& gain, const KernelLimits& kernel) {
+  static void bound_by_occupancy(Gain& gain, KernelLimits& kernel) {
     if (!kernel.waves || kernel.waves->most_blocks_per_sm == 0 || kernel.blocks_per_sm < 2) return;
     const auto blocks = static_cast<double>(kernel.blocks_per_sm);
     const auto most = static_cast<double>(kernel.waves->most_blocks_per_sm);
     constexpr double least_share = 0.1;  // of the slowdown in proportion to the blocks
-    const double slowdown = gain.low * (blocks - 1);
-    const double bound = slowdown < least_share ? 0 : std::max(0.0, 1 - blocks / most);
+    const bool has_effect = gain.low * (blocks - 1) >= least_share;
+    kernel.waves->is_throughput_bound = gain.high * (blocks - 1) < least_share && kernel.waves->full() >= 1;
+    const double bound = has_effect ? std::max(0.0, 1 - blocks / most) : 0;
     gain = {bound, std::min(bound, gain.low), bound};
   }
 
@@ -317,6 +381,7 @@ class Computation {
   Limit limit_of(const std::string& operation, const Gain& gain, const Pair& pair) const {
     Limit limit;
     limit.gain = gain;
+    limit.cost = gain.at_most;
     limit.pattern = pattern_of(operation, pair);
     limit.reuse = reuse_of(operation, pair);
     limit.operation = operation;
@@ -387,8 +452,9 @@ class Computation {
   }
 
   const TrialRecord& native_;
-  const TrialRecord* copy_ = nullptr;  ///< null: not tried
-  std::vector<TrialRecord::Count> lanes_, waits_;
+  const TrialRecord* copy_ = nullptr;   ///< null: not tried
+  const TrialRecord* waits_ = nullptr;  ///< null: not tried
+  std::vector<TrialRecord::Count> lanes_;
   std::vector<const TrialRecord*> register_settings_, remedies_;
   std::map<std::string, Pairs> classes_;
   std::vector<std::string> order_;  ///< operations in order of appearance
@@ -445,7 +511,11 @@ double KernelLimits::Waves::full() const {
   return static_cast<double>(blocks) / static_cast<double>(multiprocessors * blocks_per_sm);
 }
 
-double KernelLimits::Waves::idle() const { return 1 - full() / std::ceil(full()); }
+double KernelLimits::Waves::idle() const {
+  const double rounds =
+      is_throughput_bound ? static_cast<double>(blocks) / static_cast<double>(multiprocessors) : full();
+  return 1 - rounds / std::ceil(rounds);
+}
 
 std::vector<KernelLimits> limits_of(std::span<const TrialRecord> trials,
                                     std::span<const DeviceRecord> devices) {

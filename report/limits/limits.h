@@ -60,7 +60,8 @@ Verdict verdict_of(const Gain& gain);
 ///   divergence    idle lanes: the costs of the classes, each times the share of its lanes that are idle
 ///   more-registers, fewer-registers   what another limit of registers gains, measured
 struct Limit : Gains {
-  std::string operation;                 ///< "shared-access"
+  std::string operation;  ///< "shared-access"
+  double cost = 0;        ///< of repeating the class; more than the gain if other classes limit it
   std::vector<LimitLocation> locations;  ///< of all its instructions
   std::vector<LineLimit> lines;          ///< that explain the gain, most expensive first; empty: not tried
   std::vector<std::uint64_t> registers;  ///< of variants that have others than the original
@@ -116,8 +117,11 @@ struct KernelLimits {
     std::uint64_t multiprocessors = 0;
     std::uint64_t blocks_per_sm = 0;
     std::uint64_t most_blocks_per_sm = 0;  ///< that the SM's threads allow; 0: unknown
-    double full() const;                   ///< waves, as a fraction
-    double idle() const;  ///< share of the time for which slots idle, if all blocks take equally long
+    /// True if one block per SM less costs nothing although all slots are in use: blocks of an SM share its
+    /// throughput, so that it idles only without any block.
+    bool is_throughput_bound = false;
+    double full() const;  ///< waves, as a fraction
+    double idle() const;  ///< share of the time for which slots idle, if all blocks do the same work
   };
   std::optional<Waves> waves;
 

@@ -46,6 +46,7 @@ Json json_of(const Limit& limit) {
     object["reuse"] = Json::object();
     add(object["reuse"], *limit.reuse);
   }
+  object["cost"] = limit.cost;
   object["verdict"] = name_of(verdict_of(limit.gain));
   object["advice"] = advice_on(limit.operation);
   object["locations"] = json_of(limit.locations);

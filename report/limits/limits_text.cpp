@@ -139,8 +139,16 @@ std::string waves_text(const KernelLimits::Waves& waves) {
   if (waves.full() <= 1) return blocks + " are resident at once on " + slots;
   std::string text = blocks + " run in " + fixed(waves.full(), 2) + " waves on " + slots;
   if (waves.idle() < least_gain) return text;
-  return text + ": if all take equally long, the last wave leaves " + percent_text(waves.idle()) +
-         " of the slots' time idle; choose a grid that fills its waves, or let blocks fetch work";
+  constexpr const char* advice = "; choose a grid that fills its waves, or let blocks fetch work";
+  const std::string idle = percent_text(waves.idle());
+  if (waves.is_throughput_bound) {
+    return text +
+           ": blocks share the multiprocessors' throughput; if all do the same work, multiprocessors idle "
+           "for " +
+           idle + " of the time" + advice;
+  }
+  return text + ": if all take equally long, the last wave leaves " + idle + " of the slots' time idle" +
+         advice;
 }
 
 std::vector<const Limit*> limits_in_table(const KernelLimits& kernel) {

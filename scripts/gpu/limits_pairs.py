@@ -53,7 +53,7 @@ ARITHMETIC = ("fp32", "fp64", "integer", "special-function", "fetch")  # "arithm
 # The kinds of mending, and the figures of `lynxpp limits` that promise it, a function of the limits by operation and the classes.
 MENDINGS = {
     # The operations go, or become fewer and cheaper: "gain at most" of the classes.
-    "removed": lambda limits, classes: total(limits, classes, lambda limit: limit["at_most"]),
+    "removed": lambda limits, classes: gone(limits, classes),
     # Other addresses of the same operations: "by another pattern".
     "pattern": lambda limits, classes: total(limits, classes, lambda limit: (limit["pattern"] or limit)["at_most"]),
     # Values come from registers or shared memory: "by reuse".
@@ -117,6 +117,13 @@ def is_fault(pair, location):
 def total(limits, classes, figure):
     """Returns the sum of the figures of the classes that were tried, at most 1."""
     return min(1.0, sum(figure(limits[each]) for each in classes if each in limits))
+
+
+def gone(limits, classes):
+    """Returns the gain at most if the operations of the classes go: of one class as `lynxpp limits` says; of several what repeating them costs,
+    since the gain of each is limited by the others."""
+    tried = [each for each in classes if each in limits]
+    return total(limits, tried, lambda limit: limit["at_most"] if len(tried) == 1 else limit["cost"])
 
 
 def classes_of(pair):

@@ -75,7 +75,7 @@ class Programs(unittest.TestCase):
 def limit(operation, at_most, lines=(), locations=()):
     def where(number):
         return {"file": "row_sums.cu", "line": number, "ptx_line": 1, "opcodes": []}
-    return {"operation": operation, "at_most": at_most, "low": at_most, "high": at_most, "registers": [], "notes": [],
+    return {"operation": operation, "at_most": at_most, "low": at_most, "high": at_most, "cost": at_most, "registers": [], "notes": [],
             "pattern": {"at_most": at_most / 2} if operation.endswith("-access") else None,
             "reuse": {"at_most": at_most / 4} if operation == "global-access" else None,
             "locations": [where(number) for number in locations],

@@ -37,6 +37,16 @@ TEST(Gain, IsAFraction) {
   EXPECT_EQ(gain({10, 10, 10}, {35, 35, 35}, {11, 11, 11}).at_most, 1);
 }
 
+TEST(Gain, LeavesWhatOtherOperationsNeed) {
+  const Gain cost{0.6, 0.5, 0.7};
+  const Gain small = without(cost, std::vector<Gain>{{0.1, 0, 0.2}, {0.75, 0.7, 0.8}});
+  EXPECT_DOUBLE_EQ(small.at_most, 0.25);
+  EXPECT_DOUBLE_EQ(small.low, 1 - 0.8) << "if the others need most";
+  EXPECT_DOUBLE_EQ(small.high, 1 - 0.7) << "if they need least";
+  EXPECT_DOUBLE_EQ(without(cost, std::vector<Gain>{{0.3, 0.2, 0.4}}).at_most, 0.6);
+  EXPECT_DOUBLE_EQ(without(cost, {}).high, 0.7);
+}
+
 TEST(Gain, NeedsATimeOfEachVariant) {
   const std::vector<double> some = {1, 1}, none;
   EXPECT_FALSE(gain_of({some, some, none}, 0.0));

@@ -229,6 +229,62 @@ TEST(Limits, BoundBarriersByTheClocks) {
   EXPECT_DOUBLE_EQ(barrier.gain.at_most, 0.5) << "the loads explain the other half";
 }
 
+TEST(Limits, AreAtTheWaitsThatTheClocksFound) {
+  std::vector<TrialRecord> trials = all_classes();
+  trials.push_back(trial("async-copy:again", {1.25, 1.25}, {{2, "a.cu", 3, "cp.async.cg", ""}}));
+  trials.push_back(trial("async-copy:harmless", {1.25, 1.25}));
+  trials.push_back(
+      trial("waits:again", {}, {{6, "a.cu", 9, "bar.sync", ""}, {8, "a.cu", 12, "cp.async.wait_all", ""}}));
+  trials.back().counts = {{"async-copy", 30, 100}};
+  const Limit copies = *find(limits_of(trials, {})[0], "async-copy");
+  EXPECT_DOUBLE_EQ(copies.gain.at_most, 0.3);
+  ASSERT_EQ(copies.locations.size(), 1u);
+  EXPECT_EQ(copies.locations[0].text(), "a.cu:12");
+}
+
+TEST(Limits, LeaveTheTimeThatOtherClassesNeed) {
+  std::vector<TrialRecord> trials = all_classes();
+  trials[3].ms = {2, 2, 2};  // fp32 costs 0.75 of the time, and the loads 0.5
+  const KernelLimits kernel = limits_of(trials, {})[0];
+  const Limit& access = *find(kernel, "global-access");
+  EXPECT_DOUBLE_EQ(access.gain.at_most, 0.25);
+  EXPECT_DOUBLE_EQ(access.cost, 0.5);
+  EXPECT_DOUBLE_EQ(access.pattern->at_most, 0.25);
+  EXPECT_DOUBLE_EQ(access.reuse->at_most, 0.125);
+  EXPECT_DOUBLE_EQ(find(kernel, "fp32")->gain.at_most, 0.5);
+  EXPECT_DOUBLE_EQ(find(kernel, "waiting")->gain.at_most, 0.25);
+  EXPECT_DOUBLE_EQ(kernel.lines.at(0).at_most, 1) << "both go";
+  trials[3].blocks_per_sm = 7;
+  EXPECT_DOUBLE_EQ(find(limits_of(trials, {})[0], "global-access")->gain.at_most, 0.5)
+      << "fewer blocks may be why the variant is slow";
+}
+
+TEST(Limits, LeaveTheTimeThatHarmlessAccessesNeed) {
+  std::vector<TrialRecord> trials = all_classes();
+  trials[1].ms = {3, 3, 3};
+  trials[2].ms = {2, 2, 2};
+  const Limit access = *find(limits_of(trials, {})[0], "global-access");
+  EXPECT_DOUBLE_EQ(access.gain.at_most, 0.875) << "fp32 needs the rest";
+  EXPECT_DOUBLE_EQ(access.pattern->at_most, 0.25);
+}
+
+TEST(Limits, DoNotBoundBarriersByOperationsThatTheyOrder) {
+  std::vector<TrialRecord> trials = all_classes();
+  trials[3].ms = {2, 2, 2};
+  trials[5].ms = {1.75, 1.75, 1.75};
+  EXPECT_DOUBLE_EQ(find(limits_of(trials, {})[0], "barrier")->gain.at_most, 0.5);
+}
+
+TEST(Limits, CountRoundsOfMultiprocessorsIfBlocksShareThroughput) {
+  const DeviceRecord device{.device = "gpu", .multiprocessors = 140, .threads_per_sm = 2048};
+  std::vector<TrialRecord> trials = {trial("", {1, 1, 1}), trial("occupancy:again", {1, 1, 1})};
+  trials[0].blocks_per_sm = 2;
+  const auto waves = [&] { return limits_of(trials, std::vector{device})[0].waves.value(); };
+  EXPECT_DOUBLE_EQ(waves().idle(), 1 - 300 / 140. / 3) << "at most 3 blocks on a multiprocessor";
+  trials[1].ms = {1.2, 1.2, 1.2};
+  EXPECT_DOUBLE_EQ(waves().idle(), 1 - 300 / 280. / 2) << "a block leaves the other more than its share";
+}
+
 TEST(Limits, ChargeIdleLanesWithTheirShareOfEachClass) {
   std::vector<TrialRecord> trials = all_classes();
   EXPECT_EQ(find(limits_of(trials, {})[0], "divergence"), nullptr) << "not counted";
