@@ -46,10 +46,10 @@ std::optional<double> noise_of(std::span<const std::vector<double>> variants);
 std::optional<Gain> gain_of(const Times& times, std::optional<double> noise);
 
 /// Returns what a kernel gains at most without operations of this cost if all others stay, whose costs are
-/// `others`. Work takes no longer together than one after the other: a kernel with B twice takes at most as long
-/// as the kernel and then B alone. So B alone, and any kernel that contains it, takes at least what repeating B
-/// costs. This holds if B's variant has the kernel's resources, and unless the operations that go order B's, as
-/// barriers do.
+/// `others`. Work takes no longer together than one after the other: a kernel with B twice takes at most as
+/// long as the kernel and then B alone. So B alone, and any kernel that contains it, takes at least what
+/// repeating B costs. This holds if B's variant has the kernel's resources, and unless the operations that go
+/// order B's, as barriers do.
 Gain without(const Gain& cost, std::span<const Gain> others);
 
 }  // namespace lynxpp::models::limits

@@ -136,7 +136,10 @@ std::string waves_text(const KernelLimits::Waves& waves) {
   }
   const std::string slots = all + " multiprocessors with " + std::to_string(waves.blocks_per_sm) +
                             (waves.blocks_per_sm == 1 ? " block each" : " blocks each");
-  if (waves.full() <= 1) return blocks + " are resident at once on " + slots;
+  if (waves.full() <= 1) {
+    return blocks + " are resident at once on " + all + " multiprocessors with room for " +
+           std::to_string(waves.blocks_per_sm) + " each";
+  }
   std::string text = blocks + " run in " + fixed(waves.full(), 2) + " waves on " + slots;
   if (waves.idle() < least_gain) return text;
   constexpr const char* advice = "; choose a grid that fills its waves, or let blocks fetch work";
