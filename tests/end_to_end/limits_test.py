@@ -113,7 +113,7 @@ class Limits(unittest.TestCase):
         for name, kernel in self.kernels.items():
             self.assertEqual(kernel["limits"][-1]["operation"], "waiting", name)
         first, *_, waiting = self.kernels["conflicts"]["limits"]
-        self.assertAlmostEqual(first["at_most"] + waiting["at_most"], 1)
+        self.assertAlmostEqual(first["cost"] + waiting["at_most"], 1)
 
     def test_remedies_keep_the_results(self):
         with tempfile.TemporaryDirectory() as folder:
