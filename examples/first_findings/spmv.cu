@@ -5,8 +5,8 @@
 #include "examples/first_findings/graph.h"
 #include "examples/first_findings/timer.h"
 
-// MENDED: 1: four lanes share a row; 2: rows in the order of their lengths; 3: column numbers near those of the row;
-// 4: 1 and 3.
+// MENDED: 1: four lanes share a row; 2: rows in the order of their lengths; 3: column numbers near those of
+// the row; 4: 1 and 3.
 __global__ void spmv(const int* first, const int* column, const float* value, const float* x, float* y,
                      int n) {
 #if MENDED == 1 || MENDED == 4

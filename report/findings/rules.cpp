@@ -94,8 +94,8 @@ double divergent_share(const View& v) { return ratio(v("flow.divergent"), v("flo
 double lost_share(const View& v) {
   return std::min(1.0, ratio(v("flow.lost"), v("instruction_count.warp_instructions")));
 }
-/// Lost instructions cost issue slots only: each lane still needs the sectors of its own items, whichever lanes
-/// request them with it. Sectors that lanes share if they share an item are a finding of the accesses.
+/// Lost instructions cost issue slots only: each lane still needs the sectors of its own items, whichever
+/// lanes request them with it. Sectors that lanes share if they share an item are a finding of the accesses.
 double flow_saving(const View& v) { return lost_share(v) * issue_share(v); }
 double lanes_in_flow(const View& v) {
   return ratio(v("flow.thread_instructions"), v("flow.warp_instructions"));

@@ -59,7 +59,10 @@ def measure(build, program, path, groups, folder):
             run = build.run(build.command, "run", "-d", "cpu", "-s", ",".join(group), "-o", output, "--", *command, preload=False, timeout=240)
             if "not enough memory for its counters" not in run.stderr:
                 break
-        demand_equal(f"output of {path.name} with {', '.join(group)}", (run.status, run.stdout), (0, plain.stdout))
+        # Tensor maps that a kernel builds in memory contain addresses, which differ between runs.
+        holds_addresses = "tensormap.replace.tile.global_address" in path.read_text()
+        shown = [each.stdout.rsplit(b" ", 1)[0] if holds_addresses else each.stdout for each in (run, plain)]
+        demand_equal(f"output of {path.name} with {', '.join(group)}", (run.status, shown[0]), (0, shown[1]))
         records = Records(read_json_lines(output))
         for entry in records.coverage:
             expect(entry["instrumented"], f"{entry['kernel']} was not instrumented: {entry.get('reason')}\n{run}")
