@@ -310,7 +310,8 @@ TEST(Warpgroup, ReadsAreChecked) {
   without_barrier.replace(without_barrier.find("bar.sync 0;"), 11, "");
   const std::vector<Finding> races = findings_of_product(operands, without_barrier);
   ASSERT_FALSE(races.empty());
-  EXPECT_TRUE(std::ranges::any_of(races, [](const Finding& each) { return each.kind == FindingKind::race; }));
+  EXPECT_TRUE(std::ranges::any_of(
+      races, [](const Finding& each) { return each.kind == FindingKind::unfinished_copy; }));
 
   WarpgroupOperands moved = operands;
   moved.b += 32768 / 16;

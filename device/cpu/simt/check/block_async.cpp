@@ -408,16 +408,18 @@ std::string BlockCheck::explain_operation(const WarpContext& warp, std::uint32_t
            " returned because of the phase before";
   }
   const ClockTime at = operation.completion_for(issuer, conflict.earlier_writes);
+  const std::string noun =
+      operation.completion == AsyncCompletion::matrix_group ? "the matrix product" : "the copy";
   if (operation.block != block_) return "nothing orders the two blocks";
   const AsyncGroups& groups = groups_of(operation.warp, operation.completion);
   const WarpClock& clock = clocks_[operation.warp];
   if (clock.knows_completion(at, issuer))
-    return "the thread that issued the copy has waited for it, but nothing orders the two threads";
+    return "the thread that issued " + noun + " has waited for it, but nothing orders the two threads";
   if (!groups.is_committed(issuer, at.time))
-    return "the copy is in no group: " + prefix_of(operation.completion) + ".commit_group is missing";
+    return noun + " is in no group: " + prefix_of(operation.completion) + ".commit_group is missing";
   if (clock.knows_completion(operation.completion_for(issuer, false), issuer))
     return "cp.async.bulk.wait_group.read waits only until the copy has read its source";
-  return "no " + prefix_of(operation.completion) + ".wait_group has waited for the copy's group";
+  return "no " + prefix_of(operation.completion) + ".wait_group has waited for the group of " + noun;
 }
 
 }  // namespace lynxpp::device::cpu

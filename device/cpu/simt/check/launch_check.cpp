@@ -27,7 +27,10 @@ FindingPlace describe_access(const CheckedAccess& access, const std::string& whe
   }
   const AccessSite& site = *access.site;
   if (access.is_async) {
-    place.action = std::string(name_of_async(site.opcode)) + (access.writes ? " to " : " from ") + where;
+    const bool is_product = site.opcode.starts_with("wgmma");
+    place.action =
+        is_product ? "an asynchronous matrix product with an operand in " + where
+                   : std::string(name_of_async(site.opcode)) + (access.writes ? " to " : " from ") + where;
   } else if (site.bytes != 0 && !where.empty()) {
     place.action = name_of_access(site) + " " + where;
   } else {

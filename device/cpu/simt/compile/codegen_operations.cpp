@@ -125,6 +125,7 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
     if (is_descriptor) {
       AccessSite& site = add_site(AddressKind::shared, address.space, address.bytes, next - 1);
       site.role.reads = true;
+      site.role.is_async = true;
       if (!again_) operation.sites.push_back(&site);
       continue;
     }

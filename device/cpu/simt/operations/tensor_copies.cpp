@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,7 @@
 #include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
-#include "device/cpu/simt/operations/barrier_objects.h"
+#include "device/cpu/simt/operations/async_operation.h"
 #include "device/cpu/simt/operations/tensor_operands.h"
 #include "device/cpu/simt/tensors/tensor_copy.h"
 
@@ -192,8 +193,8 @@ class TensorInstruction {
 
   void load_for(const OperationCall& call, std::uint32_t lane) const {
     const std::uint64_t shared = call.in[0][lane];
-    TensorPlan made;
-    if (!plan(call, lane, shared, made)) return;
+    const auto made = std::make_shared<TensorPlan>();
+    if (!plan(call, lane, shared, *made)) return;
     const std::uint64_t barrier = call.in[next_][lane];
     if (!form_.is_multicast) return load_into(call, lane, made, shared, barrier);
     // Each of the blocks gets the box at the same offset, and a signal for its barrier at the same offset.
@@ -203,29 +204,50 @@ class TensorInstruction {
     });
   }
 
-  void load_into(const OperationCall& call, std::uint32_t lane, const TensorPlan& made, std::uint64_t shared,
-                 std::uint64_t barrier_address) const {
-    std::byte* const box = find_box(call, lane, shared, made);
+  void load_into(const OperationCall& call, std::uint32_t lane, const std::shared_ptr<const TensorPlan>& made,
+                 std::uint64_t shared, std::uint64_t barrier_address) const {
+    std::byte* const box = find_box(call, lane, shared, *made);
     if (box == nullptr) return;
-    load(made, box);
-    if (std::byte* const barrier = call.place(2, barrier_address, lane, 8, 8); barrier != nullptr)
-      complete_bytes(barrier, made.bytes);
+    std::byte* const barrier = call.place(2, barrier_address, lane, 8, 8);
+    if (barrier == nullptr) return;
+    const std::vector<AsyncAccess> accesses = accesses_of(call, shared, *made);
+    perform_async(call,
+                  {lane, AsyncCompletion::object, true, accesses, (*call.sites)[2], barrier,
+                   std::uint64_t{made->bytes}},
+                  [made, box] { load(*made, box); });
   }
 
   void store_for(const OperationCall& call, std::uint32_t lane) const {
     const std::uint64_t shared = call.in[next_][lane];
-    TensorPlan made;
-    if (!plan(call, lane, shared, made)) return;
-    const std::byte* const box = find_box(call, lane, shared, made);
+    const auto made = std::make_shared<TensorPlan>();
+    if (!plan(call, lane, shared, *made) || made->runs.empty()) return;
+    const std::byte* const box = find_box(call, lane, shared, *made);
     if (box == nullptr) return;
-    if (form_.reduction.empty()) return store(made, box);
-    const AtomicOperation& operation = *reduction_of(made);
-    reduce(made, box, [&operation](std::byte* global, const std::byte* element) {
-      // The function expects each value at its lane's index; this call has a single lane.
-      const auto address = reinterpret_cast<std::uint64_t>(global);
-      std::uint64_t before = 0;
-      operation.function(&before, &address, element, element, 1);
+    const std::vector<AsyncAccess> accesses = accesses_of(call, shared, *made);
+    const AsyncIssue issue{lane, AsyncCompletion::bulk_group, true, accesses};
+    if (form_.reduction.empty()) return perform_async(call, issue, [made, box] { store(*made, box); });
+    perform_async(call, issue, [made, box, operation = reduction_of(*made)] {
+      reduce(*made, box, [operation](std::byte* global, const std::byte* element) {
+        // The function expects each value at its lane's index; this call has a single lane.
+        const auto address = reinterpret_cast<std::uint64_t>(global);
+        std::uint64_t before = 0;
+        operation->function(&before, &address, element, element, 1);
+      });
     });
+  }
+
+  /// Returns the ranges that the copy accesses, in checked launches only.
+  std::vector<AsyncAccess> accesses_of(const OperationCall& call, std::uint64_t shared,
+                                       const TensorPlan& made) const {
+    std::vector<AsyncAccess> accesses;
+    if (call.warp->check == nullptr) return accesses;
+    const bool loads = form_.to_shared();
+    const bool reduces = !form_.reduction.empty();
+    for (const ByteRange& each : made.shared)
+      accesses.push_back({(*call.sites)[shared_site_], shared + each.begin, each.bytes, !loads, loads});
+    for (const ByteRange& row : made.global)
+      accesses.push_back({(*call.sites)[map_site_], row.begin, row.bytes, loads || reduces, !loads});
+    return accesses;
   }
 
   TensorForm form_;

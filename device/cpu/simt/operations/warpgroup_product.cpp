@@ -4,7 +4,9 @@
 // This is an order that the ISA allows: the operands in shared memory and registers must be complete before
 // the instruction and must not change, and D must not be used, before a wait_group that covers it; within a
 // warp, products that accumulate in the same registers are performed in program order. No element of D
-// depends on registers of another warp. So fences, commits and waits have nothing to do.
+// depends on registers of another warp. So fences, commits and waits have nothing to do, except in checked
+// launches, in which the reads of shared memory last until a wait_group.
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cpu/simt/operations/async_operation.h"
 #include "device/cpu/simt/operations/matrix_descriptor.h"
 #include "device/cpu/simt/operations/matrix_panels.h"
 #include "device/cpu/simt/operations/operation.h"
@@ -172,6 +175,7 @@ class WarpgroupProduct {
       buffers_.panels.multiply();
     }
     store_sums();
+    if (call_.warp->check != nullptr) issue_reads();
   }
 
  private:
@@ -189,10 +193,26 @@ class WarpgroupProduct {
   }
 
   /// In checked launches, where the kernel continues, pieces that it may not read are zeros.
-  void read_piece(std::size_t site, std::uint64_t address, std::byte* to) const {
+  void read_piece(std::size_t site, std::uint64_t address, std::byte* to) {
     constexpr unsigned bytes = MatrixDescriptor::piece_bytes;
+    if (call_.warp->check != nullptr) pieces_[site].push_back(address);
     const std::byte* const from = call_.place(site, address, lane_, bytes, bytes);
     from != nullptr ? std::memcpy(to, from, bytes) : std::memset(to, 0, bytes);
+  }
+
+  /// Tells the checks that the operands in shared memory may be read until a wait_group.
+  void issue_reads() {
+    std::vector<AsyncAccess> reads;
+    for (std::size_t site = 0; site < std::size(pieces_); ++site) {
+      std::ranges::sort(pieces_[site]);
+      for (const std::uint64_t address : pieces_[site]) {
+        const bool extends = !reads.empty() && reads.back().site == (*call_.sites)[site] &&
+                             reads.back().address + reads.back().bytes == address;
+        if (!extends) reads.push_back({(*call_.sites)[site], address, 0, true, false});
+        reads.back().bytes += MatrixDescriptor::piece_bytes;
+      }
+    }
+    perform_async(call_, {lane_, AsyncCompletion::matrix_group, true, reads}, [] {});
   }
 
   void take_a() {
@@ -336,6 +356,7 @@ class WarpgroupProduct {
   const std::uint32_t lane_;      ///< whose descriptors are used: they are the same for all lanes
   const unsigned first_row_ = 0;  ///< of A and D
   Buffers& buffers_ = buffers();
+  std::vector<std::uint64_t> pieces_[2];  ///< addresses by site, in checked launches only
 };
 
 /// wgmma.mma_async{.sp}.sync.aligned.shape…
@@ -361,11 +382,28 @@ Result<Operation> make_wgmma(OperationRequest& request) {
   OpcodeWords& words = request.words;
   if (words.take("mma_async")) return make_warpgroup_product(request);
   const bool waits = words.take("wait_group");
-  if ((!waits && words.take_of({"fence", "commit_group"}).empty()) || !words.take("sync") ||
-      !words.take("aligned"))
+  const bool commits = !waits && words.take("commit_group");
+  if ((!waits && !commits && !words.take("fence")) || !words.take("sync") || !words.take("aligned"))
     return refuse(request);
-  if (request.sources.size() != (waits ? 1 : 0)) return failure("malformed operands");
-  return Operation{.run = [](const OperationCall&) {}, .needs_converged_warp = true};
+  if (!waits) {
+    if (!request.sources.empty()) return failure("malformed operands");
+    return Operation{.run =
+                         [commits](const OperationCall& call) {
+                           if (commits && call.warp->check != nullptr)
+                             call.warp->check->commit(*call.warp, call.mask, AsyncCompletion::matrix_group);
+                         },
+                     .needs_converged_warp = true};
+  }
+  if (request.sources.size() != 1 || request.sources[0].kind != SourceSlot::Kind::constant)
+    return failure("malformed operands");
+  const auto pending = static_cast<std::uint32_t>(request.sources[0].constant);
+  return Operation{.run =
+                       [pending](const OperationCall& call) {
+                         if (call.warp->check != nullptr)
+                           call.warp->check->wait(*call.warp, call.mask, AsyncCompletion::matrix_group,
+                                                  pending, false);
+                       },
+                   .needs_converged_warp = true};
 }
 
 }  // namespace lynxpp::device::cpu
