@@ -20,7 +20,7 @@
 namespace {
 
 constexpr std::size_t bytes_of_pointer = 4u << 20;
-constexpr unsigned dynamic_shared_bytes = 160u << 10;  // the maximum that such kernels use
+constexpr unsigned dynamic_shared_bytes = 227u << 10;  // the maximum of a block of sm_90
 constexpr std::size_t most_parameters = 64;
 
 enum class Fill { zeros, numbers, indices };

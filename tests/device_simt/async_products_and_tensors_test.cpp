@@ -38,9 +38,9 @@ std::string texts_of(const std::vector<Finding>& findings) {
 
 // ---------------------------------------------------------------- tensor copies
 
-/// Runs a kernel of two warps on a tensor of 32 rows of 64 bytes; a box has 16 of them. `body` may use %t, the
-/// thread; %s, its 16 bytes of `tile`, which holds the box; %o, those of a thread of the other warp; %d, the
-/// tensor; %map; %y, a row; `bar`, room for an mbarrier object; %p1, true in thread 0.
+/// Runs a kernel of two warps on a tensor of 32 rows of 64 bytes; a box has 16 of them. `body` may use %t,
+/// the thread; %s, its 16 bytes of `tile`, which holds the box; %o, those of a thread of the other warp; %d,
+/// the tensor; %map; %y, a row; `bar`, room for an mbarrier object; %p1, true in thread 0.
 std::vector<Finding> run(const std::string& body) {
   const auto module = load(R"(
 .visible .entry k(.param .align 64 .b8 map[128], .param .u64 data) {

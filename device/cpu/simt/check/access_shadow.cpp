@@ -38,7 +38,12 @@ bool lacks_proxy_fence(const AccessMark& write, const AccessMark& mark, const Ac
   ClockTime at{write.block, write.warp, write.time, write.lane};
   const WarpClock* writer = nullptr;
   if (write.is_async != 0) {
-    if (order.operations[write.time].in_async_proxy) return false;
+    const AsyncOperation& writer_operation = order.operations[write.time];
+    if (writer_operation.in_async_proxy) return false;
+    // Triton and CUTLASS multiply matrices that cp.async has copied without this fence.
+    const bool is_product =
+        mark.is_async != 0 && order.operations[mark.time].completion == AsyncCompletion::matrix_group;
+    if (is_product && writer_operation.completion == AsyncCompletion::copy_group) return false;
     at = order.operations[write.time].completion_for(write.lane, true);
   } else if (write.block == mark.block && write.warp != mark.warp) {
     writer = &order.block[write.warp];
