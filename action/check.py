@@ -19,7 +19,7 @@ RULES = {
     "misaligned": "Misaligned access",
     "wrong space": "Access to memory of another state space",
     "race": "Unordered accesses to the same bytes",
-    "unfinished copy": "Access to memory of an asynchronous copy that has not been waited for",
+    "unfinished operation": "Access to memory of an asynchronous copy that has not been waited for",
     "missing proxy fence": "Asynchronous copy of memory written without fence.proxy.async",
     "uninitialized read": "Read of memory that was never written",
     "divergent barrier": "Barrier that a partial warp reaches",

@@ -63,7 +63,7 @@ again:
   @%p3 bra again;
   cp.async.wait_all;
 )";
-  EXPECT_THAT(kinds_of(poll, 1), ElementsAre(FindingKind::unfinished_copy));
+  EXPECT_THAT(kinds_of(poll, 1), ElementsAre(FindingKind::unfinished_operation));
 }
 
 constexpr const char* copy = "cp.async.cg.shared.global [%s], [%g], 16;\n";
@@ -77,7 +77,7 @@ TEST(AsyncCheckTest, AWaitCoversAllButTheNewestGroups) {
     if (pending == "0") {
       EXPECT_THAT(kinds_of(body), IsEmpty());
     } else {
-      EXPECT_THAT(kinds_of(body), testing::Each(FindingKind::unfinished_copy));
+      EXPECT_THAT(kinds_of(body), testing::Each(FindingKind::unfinished_operation));
       EXPECT_THAT(kinds_of(body), testing::Not(IsEmpty()));
     }
   }
@@ -90,14 +90,14 @@ TEST(AsyncCheckTest, AnEarlyReadSeesTheOldValue) {
                       data);
   EXPECT_EQ(data[0], 9u) << "the copy is performed when it is waited for";
   ASSERT_EQ(ran.findings.size(), 1u);
-  EXPECT_EQ(ran.findings[0].kind, FindingKind::unfinished_copy);
+  EXPECT_EQ(ran.findings[0].kind, FindingKind::unfinished_operation);
   EXPECT_THAT(ran.findings[0].detail, HasSubstr("commit_group is missing"));
 }
 
 TEST(AsyncCheckTest, ACopyWithoutACommitIsInNoGroup) {
   const std::string wait = "cp.async.wait_group 0;\nbar.sync 0;\n";
   EXPECT_THAT(kinds_of(std::string(copy) + commit + wait + read_other), IsEmpty());
-  EXPECT_THAT(kinds_of(copy + wait + read_other), testing::Contains(FindingKind::unfinished_copy));
+  EXPECT_THAT(kinds_of(copy + wait + read_other), testing::Contains(FindingKind::unfinished_operation));
 }
 
 const std::string store_tile =

@@ -105,13 +105,13 @@ struct Fault {
 };
 
 const Fault tensor_faults[] = {
-    {"read before the wait", FindingKind::unfinished_copy, expect(1024) + load_box + read_other + wait_phase,
+    {"read before the wait", FindingKind::unfinished_operation, expect(1024) + load_box + read_other + wait_phase,
      expect(1024) + load_box + wait_phase + read_other},
-    {"wait for the other parity", FindingKind::unfinished_copy,
+    {"wait for the other parity", FindingKind::unfinished_operation,
      expect(1024) + load_box + replaced(wait_phase, "[bar], 0", "[bar], 1") + read_other +
          "then: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;\n@!%p3 bra then;\n",
      expect(1024) + load_box + wait_phase + read_other},
-    {"store over a load", FindingKind::unfinished_copy, expect(1024) + load_box + write_tile + wait_phase,
+    {"store over a load", FindingKind::unfinished_operation, expect(1024) + load_box + write_tile + wait_phase,
      expect(1024) + load_box + wait_phase + write_tile},
     {"load over readers", FindingKind::race,
      expect(1024) + load_box + wait_phase + barrier + read_other + expect(1024) + load_box + wait_second,
@@ -127,7 +127,7 @@ const Fault tensor_faults[] = {
     {"no proxy fence before a store", FindingKind::missing_proxy_fence,
      write_tile + barrier + store_box + commit + wait,
      write_tile + fence + barrier + store_box + commit + wait},
-    {"overwritten source of a store", FindingKind::unfinished_copy,
+    {"overwritten source of a store", FindingKind::unfinished_operation,
      write_tile + fence + barrier + store_box + commit + write_tile + wait,
      write_tile + fence + barrier + store_box + commit + wait_read + barrier + write_tile + wait},
     {"store in flight at the end", FindingKind::copies_in_flight,
@@ -135,10 +135,10 @@ const Fault tensor_faults[] = {
      write_tile + fence + barrier + store_box + commit + wait_read},
     {"store in no group", FindingKind::copies_in_flight, write_tile + fence + barrier + store_box + wait,
      write_tile + fence + barrier + store_box + commit + wait},
-    {"sums read too early", FindingKind::unfinished_copy,
+    {"sums read too early", FindingKind::unfinished_operation,
      write_tile + fence + barrier + add_box + commit + wait_read + read_tensor + wait,
      write_tile + fence + barrier + add_box + commit + wait + read_tensor},
-    {"reduction into a tile being stored", FindingKind::unfinished_copy,
+    {"reduction into a tile being stored", FindingKind::unfinished_operation,
      write_tile + fence + barrier + store_box + add_box + commit + wait,
      write_tile + fence + barrier + add_box + add_box + commit + wait},
 };
@@ -157,7 +157,7 @@ TEST(TensorCopyFaults, OnlyTheBytesOfTheBoxAreAccessed) {
   const std::string outside = "mov.u32 %y, 24;\n" + write_tile + fence + barrier + store_box + commit;
   EXPECT_THAT(run(outside + "@%p1 ld.global.u32 %v, [%d+1472];\n" + wait), IsEmpty());
   EXPECT_EQ(kinds_of(run(outside + "@%p1 ld.global.u32 %v, [%d+1536];\n" + wait)),
-            std::set{FindingKind::unfinished_copy});
+            std::set{FindingKind::unfinished_operation});
 }
 
 // ---------------------------------------------------------------- products

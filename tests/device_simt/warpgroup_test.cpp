@@ -311,7 +311,7 @@ TEST(Warpgroup, ReadsAreChecked) {
   const std::vector<Finding> races = findings_of_product(operands, without_barrier);
   ASSERT_FALSE(races.empty());
   EXPECT_TRUE(std::ranges::any_of(
-      races, [](const Finding& each) { return each.kind == FindingKind::unfinished_copy; }));
+      races, [](const Finding& each) { return each.kind == FindingKind::unfinished_operation; }));
 
   WarpgroupOperands moved = operands;
   moved.b += 32768 / 16;
@@ -327,6 +327,37 @@ TEST(Warpgroup, ReadsAreChecked) {
   const std::vector<Finding> outside = findings_of_product(moved, kernel);
   ASSERT_FALSE(outside.empty());
   EXPECT_EQ(outside[0].kind, FindingKind::out_of_bounds);
+}
+
+/// Replaces the first `from`, which must exist.
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(Warpgroup, OperandsStayUntilAllProductsAreComplete) {
+  const WarpgroupCase form{"f32", "f16", "f16", 8};
+  const WarpgroupOperands operands = lay_out(form, random_matrices(form, 1));
+  const std::string commit = "  wgmma.commit_group.sync.aligned;\n";
+  const std::string wait = "  wgmma.wait_group.sync.aligned 0;\n";
+  const std::string barrier = "  bar.sync 0;\n";
+  const std::string overwrite =
+      "  mov.u32 %t, %tid.x;\nagain:\n  setp.lt.u32 %more, %t, %words;\n  @!%more bra overwritten;\n"
+      "  mov.u32 %at, tile;\n  mad.lo.u32 %at, %t, 4, %at;\n  st.shared.b32 [%at], %t;\n"
+      "  add.u32 %t, %t, 128;\n  bra again;\noverwritten:\n";
+  const std::string correct = with(warpgroup_kernel(form), wait, wait + barrier + overwrite);
+  const auto describes = [&](const std::string& kernel) {
+    const std::vector<Finding> found = findings_of_product(operands, kernel);
+    return found.empty() ? std::string() : found.front().detail;
+  };
+  EXPECT_EQ(describes(correct), "");
+  EXPECT_THAT(describes(with(correct, wait, "")), HasSubstr("wgmma.wait_group"));
+  EXPECT_THAT(describes(with(correct, commit, "")), HasSubstr("wgmma.commit_group is missing"));
+  EXPECT_THAT(describes(with(correct, wait, "  wgmma.wait_group.sync.aligned 1;\n")),
+              HasSubstr("no wgmma.wait_group has waited for the group of the matrix product"));
+  EXPECT_THAT(describes(with(correct, wait + barrier, wait)),
+              HasSubstr("has waited for it, but nothing orders the two threads"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ __global__ void read_before_wait(int* in, int* out) {
   COMMIT();
   if (RIGHT) WAIT_GROUP(0);
   __syncthreads();
-  const int value = tile[last - threadIdx.x];  // read_before_wait: unfinished copy
+  const int value = tile[last - threadIdx.x];  // read_before_wait: unfinished operation
   WAIT_GROUP(0);
   out[threadIdx.x] = value;
 }
@@ -32,7 +32,7 @@ __global__ void one_group_short(int* in, int* out) {
     WAIT_GROUP(1);
   }
   __syncthreads();
-  out[threadIdx.x] = tile[elements + last - threadIdx.x];  // one_group_short: unfinished copy
+  out[threadIdx.x] = tile[elements + last - threadIdx.x];  // one_group_short: unfinished operation
 }
 
 /// Three stages in flight; the loop's last iterations issue nothing, but still commit a group.
@@ -47,7 +47,7 @@ __global__ void pipeline(int* in, int* out) {
   for (int i = 0; i < 6; ++i) {
     WAIT_GROUP(1);
     __syncthreads();
-    sum += stages[i % 3][last - threadIdx.x];  // pipeline: unfinished copy
+    sum += stages[i % 3][last - threadIdx.x];  // pipeline: unfinished operation
     if (i + 2 < 6) COPY_16(&stages[(i + 2) % 3][4 * threadIdx.x], &in[4 * threadIdx.x]);
     if (RIGHT || i + 2 < 6) COMMIT();
   }
@@ -63,7 +63,7 @@ __global__ void no_barrier_after_wait(int* in, int* out) {
   COMMIT();
   WAIT_GROUP(0);
   if (RIGHT) __syncthreads();
-  out[threadIdx.x] = tile[last - threadIdx.x];  // no_barrier_after_wait: unfinished copy, uninitialized read
+  out[threadIdx.x] = tile[last - threadIdx.x];  // no_barrier_after_wait: unfinished operation, uninitialized read
 }
 
 template <bool RIGHT>
@@ -72,7 +72,7 @@ __global__ void no_syncwarp_after_wait(int* in, int* out) {
   COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
   WAIT_ALL();
   if (RIGHT) __syncwarp();
-  out[threadIdx.x] = tile[4 * (threadIdx.x ^ 1)];  // no_syncwarp_after_wait: unfinished copy
+  out[threadIdx.x] = tile[4 * (threadIdx.x ^ 1)];  // no_syncwarp_after_wait: unfinished operation
 }
 
 template <bool RIGHT>
@@ -82,7 +82,7 @@ __global__ void one_lane_waits(int* in, int* out) {
   COMMIT();
   if (RIGHT || threadIdx.x == 0) WAIT_GROUP(0);
   __syncthreads();
-  out[threadIdx.x] = tile[4 * threadIdx.x];  // one_lane_waits: unfinished copy
+  out[threadIdx.x] = tile[4 * threadIdx.x];  // one_lane_waits: unfinished operation
 }
 
 template <bool RIGHT>
@@ -92,7 +92,7 @@ __global__ void no_commit(int* in, int* out) {
   if (RIGHT) COMMIT();
   WAIT_GROUP(0);
   __syncthreads();
-  out[threadIdx.x] = tile[last - threadIdx.x];  // no_commit: unfinished copy
+  out[threadIdx.x] = tile[last - threadIdx.x];  // no_commit: unfinished operation
 }
 
 template <bool RIGHT>
@@ -100,7 +100,7 @@ __global__ void store_over_copy(int* in, int* out) {
   __shared__ alignas(16) int tile[elements];
   COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
   if (RIGHT) WAIT_ALL();
-  tile[4 * threadIdx.x] = 7;  // store_over_copy: unfinished copy
+  tile[4 * threadIdx.x] = 7;  // store_over_copy: unfinished operation
   WAIT_ALL();
   out[threadIdx.x] = tile[4 * threadIdx.x];
 }
@@ -110,7 +110,7 @@ __global__ void copy_over_copy(int* in, int* out) {
   __shared__ alignas(16) int tile[elements];
   COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
   if (RIGHT) WAIT_ALL();
-  COPY_16(&tile[4 * threadIdx.x], &in[elements - 4 - 4 * threadIdx.x]);  // copy_over_copy: unfinished copy
+  COPY_16(&tile[4 * threadIdx.x], &in[elements - 4 - 4 * threadIdx.x]);  // copy_over_copy: unfinished operation
   WAIT_ALL();
   out[threadIdx.x] = tile[4 * threadIdx.x];
 }
@@ -124,7 +124,7 @@ __global__ void copy_over_readers(int* in, int* out) {
     COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
     WAIT_ALL();
     __syncthreads();
-    sum += tile[last - threadIdx.x];  // copy_over_readers: unfinished copy
+    sum += tile[last - threadIdx.x];  // copy_over_readers: unfinished operation
     if (RIGHT) __syncthreads();
   }
   out[threadIdx.x] = sum;
@@ -135,7 +135,7 @@ __global__ void source_changed(int* in, int* out) {
   __shared__ alignas(16) int tile[elements];
   COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
   if (RIGHT) WAIT_ALL();
-  in[4 * threadIdx.x] = 5;  // source_changed: unfinished copy
+  in[4 * threadIdx.x] = 5;  // source_changed: unfinished operation
   WAIT_ALL();
   out[threadIdx.x] = tile[4 * threadIdx.x];
 }
@@ -149,7 +149,7 @@ __global__ void copies_arrive(int* in, int* out) {
   COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
   COPIES_ARRIVE(&full);
   if (RIGHT) WAIT_OBJECT(&full, 0);
-  out[threadIdx.x] = tile[last - threadIdx.x];  // copies_arrive: unfinished copy
+  out[threadIdx.x] = tile[last - threadIdx.x];  // copies_arrive: unfinished operation
   WAIT_OBJECT(&full, 0);
 }
 
@@ -164,7 +164,7 @@ __global__ void arrives_before_copy(int* in, int* out) {
   COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
   if (RIGHT) COPIES_ARRIVE(&full);
   WAIT_OBJECT(&full, 0);
-  out[threadIdx.x] = tile[last - threadIdx.x];  // arrives_before_copy: unfinished copy
+  out[threadIdx.x] = tile[last - threadIdx.x];  // arrives_before_copy: unfinished operation
 }
 
 /// The bulk store reads what cp.async wrote, in another proxy.
@@ -199,7 +199,7 @@ template <bool RIGHT>
 __global__ void read_before_object(int* in, int* out) {
   BEGIN_LOAD();
   if (RIGHT) WAIT_OBJECT(&full, 0);
-  out[threadIdx.x] = tile[last - threadIdx.x];  // read_before_object: unfinished copy, uninitialized read
+  out[threadIdx.x] = tile[last - threadIdx.x];  // read_before_object: unfinished operation, uninitialized read
   WAIT_OBJECT(&full, 0);
 }
 
@@ -208,7 +208,7 @@ template <bool RIGHT>
 __global__ void wrong_parity(int* in, int* out) {
   BEGIN_LOAD();
   WAIT_OBJECT(&full, RIGHT ? 0 : 1);
-  out[threadIdx.x] = tile[last - threadIdx.x];  // wrong_parity: unfinished copy, uninitialized read
+  out[threadIdx.x] = tile[last - threadIdx.x];  // wrong_parity: unfinished operation, uninitialized read
   __syncthreads();
   WAIT_OBJECT(&full, 0);
 }
@@ -225,7 +225,7 @@ __global__ void parity_not_flipped(int* in, int* out) {
     BULK_LOAD(tile, in, bytes, &full);
   }
   WAIT_OBJECT(&full, RIGHT ? 1 : 0);
-  sum += tile[threadIdx.x];  // parity_not_flipped: unfinished copy
+  sum += tile[threadIdx.x];  // parity_not_flipped: unfinished operation
   out[threadIdx.x] = sum;
   WAIT_OBJECT(&full, 1);
 }
@@ -235,7 +235,7 @@ __global__ void one_thread_waits(int* in, int* out) {
   BEGIN_LOAD();
   if (threadIdx.x == 0) WAIT_OBJECT(&full, 0);
   if (RIGHT) __syncthreads();
-  out[threadIdx.x] = tile[last - threadIdx.x];  // one_thread_waits: unfinished copy, uninitialized read
+  out[threadIdx.x] = tile[last - threadIdx.x];  // one_thread_waits: unfinished operation, uninitialized read
 }
 
 /// A test that may have failed orders nothing.
@@ -279,7 +279,7 @@ __global__ void load_over_readers(int* in, int* out) {
     WAIT_OBJECT(&full, 1);
   } else if (threadIdx.x >= 32) {
     WAIT_OBJECT(&full, 0);
-    out[threadIdx.x] = tile[threadIdx.x];  // load_over_readers: unfinished copy
+    out[threadIdx.x] = tile[threadIdx.x];  // load_over_readers: unfinished operation
     ARRIVE(&empty);
   }
 }

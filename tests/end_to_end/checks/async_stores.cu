@@ -105,11 +105,11 @@ template <bool RIGHT>
 __global__ void source_overwritten(int* in, int* out) {
   __shared__ alignas(128) int tile[threads];
   for (int i = 0; i < 2; ++i) {
-    tile[threadIdx.x] = in[threadIdx.x] + i + 1;  // source_overwritten: unfinished copy
+    tile[threadIdx.x] = in[threadIdx.x] + i + 1;  // source_overwritten: unfinished operation
     PROXY_FENCE();
     __syncthreads();
     if (threadIdx.x == 0) {
-      BULK_STORE(out, tile, 4 * threads);  // source_overwritten: unfinished copy
+      BULK_STORE(out, tile, 4 * threads);  // source_overwritten: unfinished operation
       BULK_COMMIT();
       if (RIGHT) BULK_WAIT(0);
     }
@@ -131,7 +131,7 @@ __global__ void result_of_read_wait(int* in, int* out) {
     BULK_WAIT_READ(0);
     tile[0] = 5;
     if (RIGHT) BULK_WAIT(0);
-    out[elements] = out[7];  // result_of_read_wait: unfinished copy
+    out[elements] = out[7];  // result_of_read_wait: unfinished operation
     BULK_WAIT(0);
   }
 }
@@ -285,7 +285,7 @@ __global__ void async_store(int* in, int* out) {
   ASYNC_STORE(&tile[threadIdx.x], in[threadIdx.x], &full);
   if (RIGHT) WAIT_OBJECT(&full, 0);
   __syncthreads();
-  out[threadIdx.x] = tile[threads - 1 - threadIdx.x];  // async_store: unfinished copy
+  out[threadIdx.x] = tile[threads - 1 - threadIdx.x];  // async_store: unfinished operation
   WAIT_OBJECT(&full, 0);
 }
 
@@ -302,7 +302,7 @@ __global__ void async_add(int* in, int* out) {
   ASYNC_ADD(&sum, in[threadIdx.x], &full);
   if (RIGHT) WAIT_OBJECT(&full, 0);
   __syncthreads();
-  out[threadIdx.x] = sum;  // async_add: unfinished copy
+  out[threadIdx.x] = sum;  // async_add: unfinished operation
   WAIT_OBJECT(&full, 0);
 }
 
@@ -334,7 +334,7 @@ __global__ void target_overwritten(int* in, int* out) {
     BULK_STORE(out, tile, 4 * threads);
     BULK_COMMIT();
     if (RIGHT) BULK_WAIT(0);
-    out[5] = 1;  // target_overwritten: unfinished copy
+    out[5] = 1;  // target_overwritten: unfinished operation
     BULK_WAIT(0);
   }
 }
@@ -348,7 +348,7 @@ __global__ void stores_overlap(int* in, int* out) {
   if (threadIdx.x == 0) {
     BULK_STORE(out, tile, 4 * threads);
     BULK_COMMIT();
-    BULK_STORE(out + (RIGHT ? threads : 4), tile, 4 * threads);  // stores_overlap: unfinished copy
+    BULK_STORE(out + (RIGHT ? threads : 4), tile, 4 * threads);  // stores_overlap: unfinished operation
     BULK_COMMIT();
     BULK_WAIT(0);
   }
@@ -368,7 +368,7 @@ __global__ void sum_read_early(int* in, int* out) {
     BULK_WAIT(0);
   }
   if (RIGHT) __syncthreads();
-  in[threadIdx.x] = out[threadIdx.x];  // sum_read_early: unfinished copy
+  in[threadIdx.x] = out[threadIdx.x];  // sum_read_early: unfinished operation
 }
 
 template <bool RIGHT>
@@ -397,7 +397,7 @@ __global__ void __cluster_dims__(2) peer_reads_early(int* in, int* out) {
   CLUSTER_BARRIER();
   if (threadIdx.x == 0 && blockIdx.x == 0) MULTICAST(tile, in, bytes, &full, 3);
   if (RIGHT || blockIdx.x == 0) WAIT_OBJECT(&full, 0);
-  const int value = tile[threadIdx.x];  // peer_reads_early: unfinished copy, uninitialized read
+  const int value = tile[threadIdx.x];  // peer_reads_early: unfinished operation, uninitialized read
   out[threads * blockIdx.x + threadIdx.x] = value;
   WAIT_OBJECT(&full, 0);
   CLUSTER_BARRIER();

@@ -197,7 +197,7 @@ void BlockCheck::add_conflict(const WarpContext& warp, const AccessSite& site, s
   CheckedAccess earlier = access_of(conflict.earlier);
   earlier.writes = conflict.earlier_writes;
   const FindingKind kind = conflict.lacks_proxy_fence       ? FindingKind::missing_proxy_fence
-                           : conflict.earlier.is_async != 0 ? FindingKind::unfinished_copy
+                           : conflict.earlier.is_async != 0 ? FindingKind::unfinished_operation
                                                             : FindingKind::race;
   CheckedAccess place = access_of(warp, site, lane);
   place.is_async = accessor.operation != 0;

@@ -54,7 +54,7 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::wrong_space: return "wrong space";
     case FindingKind::invalid_tensor: return "invalid tensor";
     case FindingKind::race: return "race";
-    case FindingKind::unfinished_copy: return "unfinished copy";
+    case FindingKind::unfinished_operation: return "unfinished operation";
     case FindingKind::missing_proxy_fence: return "missing proxy fence";
     case FindingKind::uninitialized_read: return "uninitialized read";
     case FindingKind::divergent_barrier: return "divergent barrier";
@@ -77,7 +77,7 @@ std::string_view check_of(FindingKind kind) {
     case FindingKind::wrong_space:
     case FindingKind::invalid_tensor: return "memory";
     case FindingKind::race:
-    case FindingKind::unfinished_copy:
+    case FindingKind::unfinished_operation:
     case FindingKind::missing_proxy_fence: return "race";
     case FindingKind::uninitialized_read: return "init";
     case FindingKind::divergent_barrier:

@@ -59,14 +59,14 @@ class LaunchCheck {
     if (found == nullptr) found = &findings_.emplace_back(make_finding(kind, access, describe()));
     ++found->count;
   }
-  /// Adds a race with an asynchronous operation, or an unfinished copy. The two orders of two accesses form
-  /// one finding: an unfinished copy, if one order is.
+  /// Adds a race with an asynchronous operation, or an unfinished operation. The two orders of two accesses form
+  /// one finding: an unfinished operation, if one order is.
   template <typename Describe>
   void add_async(FindingKind kind, const CheckedAccess& access, const AccessSite* other,
                  const Describe& describe) {
     const bool is_race = kind == FindingKind::race;
     const auto known =
-        known_.find({is_race ? FindingKind::unfinished_copy : FindingKind::race, other, access.site});
+        known_.find({is_race ? FindingKind::unfinished_operation : FindingKind::race, other, access.site});
     if (known == known_.end()) return add(kind, access, other, describe);
     Finding& found = *known->second;
     if (!is_race && found.kind == FindingKind::race) {
