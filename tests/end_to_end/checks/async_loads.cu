@@ -108,9 +108,10 @@ __global__ void store_over_copy(int* in, int* out) {
 template <bool RIGHT>
 __global__ void copy_over_copy(int* in, int* out) {
   __shared__ alignas(16) int tile[elements];
-  COPY_16(&tile[4 * threadIdx.x], &in[4 * threadIdx.x]);
+  const unsigned at = 4 * threadIdx.x;
+  COPY_16(&tile[at], &in[at]);
   if (RIGHT) WAIT_ALL();
-  COPY_16(&tile[4 * threadIdx.x], &in[elements - 4 - 4 * threadIdx.x]);  // copy_over_copy: unfinished operation
+  COPY_16(&tile[at], &in[elements - 4 - at]);  // copy_over_copy: unfinished operation
   WAIT_ALL();
   out[threadIdx.x] = tile[4 * threadIdx.x];
 }
@@ -199,7 +200,8 @@ template <bool RIGHT>
 __global__ void read_before_object(int* in, int* out) {
   BEGIN_LOAD();
   if (RIGHT) WAIT_OBJECT(&full, 0);
-  out[threadIdx.x] = tile[last - threadIdx.x];  // read_before_object: unfinished operation, uninitialized read
+  const unsigned i = threadIdx.x;
+  out[i] = tile[last - i];  // read_before_object: unfinished operation, uninitialized read
   WAIT_OBJECT(&full, 0);
 }
 
