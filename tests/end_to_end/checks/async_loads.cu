@@ -63,7 +63,8 @@ __global__ void no_barrier_after_wait(int* in, int* out) {
   COMMIT();
   WAIT_GROUP(0);
   if (RIGHT) __syncthreads();
-  out[threadIdx.x] = tile[last - threadIdx.x];  // no_barrier_after_wait: unfinished operation, uninitialized read
+  const unsigned i = threadIdx.x;
+  out[i] = tile[last - i];  // no_barrier_after_wait: unfinished operation, uninitialized read
 }
 
 template <bool RIGHT>

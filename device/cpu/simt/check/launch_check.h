@@ -59,8 +59,8 @@ class LaunchCheck {
     if (found == nullptr) found = &findings_.emplace_back(make_finding(kind, access, describe()));
     ++found->count;
   }
-  /// Adds a race with an asynchronous operation, or an unfinished operation. The two orders of two accesses form
-  /// one finding: an unfinished operation, if one order is.
+  /// Adds a race with an asynchronous operation, or an unfinished operation. The two orders of two accesses
+  /// form one finding: an unfinished operation, if one order is.
   template <typename Describe>
   void add_async(FindingKind kind, const CheckedAccess& access, const AccessSite* other,
                  const Describe& describe) {
