@@ -105,14 +105,14 @@ struct Fault {
 };
 
 const Fault tensor_faults[] = {
-    {"read before the wait", FindingKind::unfinished_operation, expect(1024) + load_box + read_other + wait_phase,
-     expect(1024) + load_box + wait_phase + read_other},
+    {"read before the wait", FindingKind::unfinished_operation,
+     expect(1024) + load_box + read_other + wait_phase, expect(1024) + load_box + wait_phase + read_other},
     {"wait for the other parity", FindingKind::unfinished_operation,
      expect(1024) + load_box + replaced(wait_phase, "[bar], 0", "[bar], 1") + read_other +
          "then: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;\n@!%p3 bra then;\n",
      expect(1024) + load_box + wait_phase + read_other},
-    {"store over a load", FindingKind::unfinished_operation, expect(1024) + load_box + write_tile + wait_phase,
-     expect(1024) + load_box + wait_phase + write_tile},
+    {"store over a load", FindingKind::unfinished_operation,
+     expect(1024) + load_box + write_tile + wait_phase, expect(1024) + load_box + wait_phase + write_tile},
     {"load over readers", FindingKind::race,
      expect(1024) + load_box + wait_phase + barrier + read_other + expect(1024) + load_box + wait_second,
      expect(1024) + load_box + wait_phase + read_other + barrier + expect(1024) + load_box + wait_second},

@@ -26,8 +26,8 @@ enum class FindingKind : std::uint8_t {
   wrong_space,
   invalid_tensor,
   race,
-  unfinished_operation,      ///< an access to memory that an asynchronous operation may still read or write
-  missing_proxy_fence,  ///< an asynchronous operation on memory that the generic proxy has written
+  unfinished_operation,  ///< an access to memory that an asynchronous operation may still read or write
+  missing_proxy_fence,   ///< an asynchronous operation on memory that the generic proxy has written
   uninitialized_read,
   divergent_barrier,
   endless_barrier,
