@@ -12,8 +12,8 @@
 // `own` is 0 in the form `again`, and `mask` is 0 in the form `harmless`; the assembler knows neither.
 //
 // A store is repeated as a store of the same value to the scratch buffer, at the same offset modulo the
-// buffer's size: it covers the same sectors, wholly or in part. `harmless` stores to consecutive addresses, a
-// word of its own for each thread. Nothing waits for stores.
+// buffer's size: it covers the same sectors, completely or partly. `harmless` stores to consecutive
+// addresses, a word of its own for each thread. Nothing waits for stores.
 #include <algorithm>
 
 #include "ptx/ir/memory_access.h"
