@@ -53,7 +53,7 @@ def main():
         begin.record()
         softmax_kernel[(x.shape[0],)](y, x, x.stride(0), x.shape[1], BLOCK=4096)
         if os.environ.get("MENDED") == "1":
-# 32 warps : there are fewer programs than multiprocessors, and four warps each would wait for latency.
+            # 32 warps: there are fewer programs than multiprocessors, and four warps each would wait for latency.
             column_mean_tiled_kernel[(triton.cdiv(y.shape[1], 32),)](mean, y, y.stride(0), *y.shape, ROWS=512, COLUMNS=32, num_warps=32)
         else:
             column_mean_kernel[(y.shape[1],)](mean, y, y.stride(0), y.shape[0], BLOCK=1024)
