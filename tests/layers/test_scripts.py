@@ -40,6 +40,13 @@ class Scripts(unittest.TestCase):
             self.assertTrue(path.stat().st_mode & 0o100, f"{path} is not executable")
             compile(path.read_text(), str(path), "exec")
 
+    def test_python_modules_compile(self):
+        folders = ("action", "bench", "examples", "image", "python", "scripts", "tests")
+        found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")) if "build" not in path.parts]
+        self.assertGreaterEqual(len(found), 100)
+        for path in found:
+            compile(path.read_text(), str(path), "exec")
+
     def test_unknown_arguments_are_refused(self):
         for command in ([ROOT / "scripts" / "setup", "--frobnicate"], [ROOT / "test.sh", "fastest"], [ROOT / "scripts" / "release", "--x", "y"],
                         [ROOT / "scripts" / "release", "a", "b"]):
