@@ -86,7 +86,7 @@ void add_launch(CLI::App& run, PtxLaunch& launch) {
       "f32, f64. COUNT: numbers with commas for a shape. FILL: zero, iota, const:NUMBER, NUMBER,NUMBER...,\n"
       "random[:LOW:HIGH[:STEP]] or @FILE; without =FILL, the array counts as not written. FILE is one of\n"
       "NumPy (.npy) or raw bytes. TYPE[COUNT]:box[COUNT]:swizzle128=FILL passes the array's tensor map.\n"
-      "Checks run on the cpu device. The exit code is 1 if results differ or a check finds something, and 2 if\n"
+      "Checks run on the cpu device. The exit code is 1 if results differ or a check finds something, 2 if\n"
       "the kernel cannot run or fails.\n\n"
       "Example: lynxpp ptx run scale.ptx --grid 4 --block 256 -a f32[1000]=iota -a f32=0.5 -a u32=1000\n"
       "                        --expect 1=expected.npy --check");
