@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/findings/rules.h"
@@ -34,7 +35,9 @@ struct KernelFinding {
   /// Upper bound of the saving, as a share of the run (in units of RunFacts::weight).
   std::optional<double> benefit;
   Basis basis = Basis::estimated;  ///< of `benefit`
-  double weight = 0;               ///< the kernel's share of the run
+  /// 95 % confidence interval of a measured benefit.
+  std::optional<std::pair<double, double>> interval = {};
+  double weight = 0;  ///< the kernel's share of the run
   std::string sentence;
   std::string why;
   std::string what_to_try;
@@ -56,6 +59,9 @@ std::string location_text(const SiteLabel& location);
 
 /// Returns "38 %", "0.4 %".
 std::string percent_text(double share);
+
+/// Returns "40 to 55 %", or "40 %" if both ends are printed alike.
+std::string interval_text(double low, double high);
 
 /// Returns the findings as lines of at most `width` characters; empty without findings. Shows
 /// at most `most` findings, and only those that promise at least 1 % of the run.

@@ -28,7 +28,12 @@ std::string kernel_of(const KernelFinding& finding) {
 
 std::string benefit_of(const KernelFinding& finding) {
   if (!finding.benefit) return "not estimated";
-  return "at most " + percent_text(*finding.benefit) + " (" + std::string(text_of(finding.basis)) + ")";
+  std::string basis(text_of(finding.basis));
+  if (finding.interval) {
+    const auto& [low, high] = *finding.interval;
+    if (percent_text(low) != percent_text(high)) basis += ", " + interval_text(low, high);
+  }
+  return "at most " + percent_text(*finding.benefit) + " (" + basis + ")";
 }
 
 /// `same_rule`: the number of the first finding by the same rule.

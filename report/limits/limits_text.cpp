@@ -65,10 +65,9 @@ constexpr Advice advice_table[] = {
 
 std::string share_text(double share) { return percent_text(share < 0.0005 ? 0 : share); }
 
-/// Returns "40 to 55 %", or "40 %".
 std::string interval_text(const Gain& gain) {
-  const std::string low = share_text(gain.low), high = share_text(gain.high);
-  return low == high ? low : low.substr(0, low.size() - 2) + " to " + high;
+  const auto shown = [](double share) { return share < 0.0005 ? 0 : share; };
+  return report::interval_text(shown(gain.low), shown(gain.high));
 }
 
 std::string joined(const std::vector<std::string>& texts, const std::string& separator) {

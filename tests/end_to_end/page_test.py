@@ -394,6 +394,8 @@ class Page(unittest.TestCase):
                 page = report(records, "html")
                 finding = data_of(page)["summary"]["findings"]["list"][0]
                 self.assertEqual((finding["rule"], finding["place"]["line"], finding["basis"]), (first, line, "measured"))
+                low, high = finding["interval"]
+                self.assertTrue(low <= finding["benefit"] <= high, finding)
                 greatest = float(re.search(r"<title>[\w-]+: at most (\d+) %", data_of(page)["limits"])[1]) / 100
                 rows = pixels(page, folder, height=500)
             self.assert_first_bar(rows, finding["benefit"], program)

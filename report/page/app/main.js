@@ -38,6 +38,11 @@ function shortName(name) {
 
 const { shares_of: unit, list: everyFinding } = data.summary.findings;
 const benefitOf = ({ benefit }) => (benefit === null || benefit === undefined ? "" : `at most ${percent(benefit)}`);
+/** Returns "measured, 89 to 91 %". */
+const basisOf = ({ basis, interval }) => {
+  const [low, high] = (interval ?? []).map((each) => percent(each));
+  return `${basis ?? "estimated"}${low === high ? "" : `, ${low.replace(" %", "")} to ${high}`}`;
+};
 const isWorthReading = (each) => (each.benefit === null ? each.weight >= 0.05 : each.benefit === undefined || each.benefit >= 0.01);
 
 /** Renders a finding; a finding of the run is a link, by its number, that opens the kernel at its line. */
@@ -48,7 +53,7 @@ function card(each, kernel) {
   const title = [element("b", {}, sentence(each.rule).slice(0, -1)), element("span", { title: kernel.name }, shortName(kernel.name)), place && element("span", {}, place)];
   const gain = benefitOf(each);
   return element("li", { class: "card" },
-    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (${each.basis ?? "estimated"})` }, `${gain} (${each.basis ?? "estimated"})`, bar(each.benefit, "")) : element("span", { class: "facts" }, "gain not estimated"),
+    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (${basisOf(each)})` }, `${gain} (${basisOf(each)})`, bar(each.benefit, "", "", each.interval)) : element("span", { class: "facts" }, "gain not estimated"),
     element("div", {}, at < 0 ? element("p", {}, ...title) : element("a", { href: `#finding=${at}` }, ...title), what ? element("p", { class: "try" }, sentence(what)) : "",
       element("details", { open: !what }, element("summary", {}, "Why"), element("p", {}, sentence(each.sentence)), each.why ? element("p", {}, sentence(each.why)) : "",
         what ? element("p", {}, `Try: ${sentence(each.what_to_try)}`) : "")));
@@ -105,7 +110,7 @@ function overview(show) {
     { title: `share of ${unit}`, field: "share", ...bars, formatter: drawn((row) => row.share, ({ each }) =>
       [percent(each.share), time(each.milliseconds)].filter(Boolean).join(" · ")) },
     rows.some(({ traffic }) => traffic) && { title: "traffic at L1", field: "traffic", ...bars,
-      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred)} bytes`,
+      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} used of ${compact(each.transferred)} bytes`,
         ({ each }) => `Global loads, stores and asynchronous copies request ${format(each.requested)} bytes in ${format(each.transferred)} bytes of sectors at L1`) },
     rows.some(({ lanes }) => lanes) && { title: "active lanes", field: "lanes", ...bars, formatter: drawn((row) => row.lanes, (row) => percent(row.lanes)) },
     rows.some(({ worst }) => worst) && { title: "first finding", field: "gain", sorter: "number", minWidth: 200, widthGrow: 1.6, tooltip: (_, cell) => cell.getRow().getData().worst ?? "", formatter: (cell) => escape(cell.getRow().getData().worst ?? "") },
