@@ -51,6 +51,9 @@ std::vector<KernelFinding> findings_of(const RunFacts& facts,
 /// True if the finding promises at least 1 % of the run or, without an estimate, is about at least 5 % of it.
 bool is_worth_a_line(const KernelFinding& finding);
 
+/// Returns what the findings save together at most, as a share of the run: of each kernel at most its share.
+double benefit_together(std::span<const KernelFinding> findings);
+
 /// Returns "transpose.cu:24 (st.global.f32, argument 1 (float*))"; empty if unknown or about the kernel.
 std::string location_text(const KernelFinding& finding);
 
@@ -63,8 +66,8 @@ std::string percent_text(double share);
 /// Returns "40 to 55 %", or "40 %" if both ends are printed alike.
 std::string interval_text(double low, double high);
 
-/// Returns the findings as lines of at most `width` characters; empty without findings. Shows
-/// at most `most` findings, and only those that promise at least 1 % of the run.
+/// Returns the findings as lines of at most `width` characters; empty if all together promise less than 1 % of
+/// the run. Shows at most `most` findings, and only those that promise at least 1 %; if none does, the first three.
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most = 10);
 

@@ -589,6 +589,25 @@ TEST_F(Findings, SmallBenefitsAreSummarized) {
   EXPECT_EQ(findings_text({}, Weight::work, 100), "");
 }
 
+TEST_F(Findings, SmallBenefitsOfManyKernelsAreShownTogether) {
+  std::vector<Record> records;
+  for (int i = 0; i < 200; ++i) {
+    LaunchRecord each = with_block(instructions(1600, 100), 48);
+    each.kernel = "k" + std::to_string(i);
+    records.emplace_back(each);
+  }
+  const std::vector<KernelFinding> found = findings(records);
+  ASSERT_FALSE(std::ranges::any_of(found, is_worth_a_line));
+  EXPECT_NEAR(benefit_together(found), 0.25 + 1.0 / 3, 0.01);
+  std::vector<KernelFinding> many = found;
+  for (int i = 0; i < 9; ++i) many.insert(many.end(), found.begin(), found.end());
+  EXPECT_EQ(benefit_together(many), 1) << "of a kernel no more than all";
+  const std::string text = findings_text(found, facts_.weight, 100);
+  EXPECT_THAT(text, HasSubstr(" together promise at most 58 %. The first ones:\n1.  "));
+  EXPECT_THAT(text, HasSubstr("\n3.  "));
+  EXPECT_THAT(text, Not(HasSubstr("\n4.  ")));
+}
+
 TEST_F(Findings, SummaryNamesKernelsThatAFilterExcluded) {
   findings({CoverageRecord{"_Z6matmulPf", false, "not selected by LYNXPP_KERNELS", 3, 0, 0, {}}});
   EXPECT_EQ(summary_text(sink_->summary(), 100),
