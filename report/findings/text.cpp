@@ -36,7 +36,8 @@ std::string benefit_of(const KernelFinding& finding) {
     const auto& [low, high] = *finding.interval;
     if (percent_text(low) != percent_text(high)) basis += ", " + interval_text(low, high);
   }
-  return "at most " + percent_text(*finding.benefit) + " (" + basis + ")";
+  const double shown = *finding.benefit > 0 ? std::max(*finding.benefit, 0.001) : 0;
+  return "at most " + percent_text(shown) + " (" + basis + ")";
 }
 
 /// `same_rule`: the number of the first finding by the same rule.

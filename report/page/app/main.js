@@ -37,7 +37,7 @@ function shortName(name) {
 }
 
 const { shares_of: unit, list: everyFinding } = data.summary.findings;
-const benefitOf = ({ benefit }) => (benefit === null || benefit === undefined ? "" : `at most ${percent(benefit)}`);
+const benefitOf = ({ benefit }) => (benefit === null || benefit === undefined ? "" : `at most ${percent(benefit && Math.max(benefit, 0.001))}`);
 /** Returns "measured, 89 to 91 %". */
 const basisOf = ({ basis, interval }) => {
   const [low, high] = (interval ?? []).map((each) => percent(each));
@@ -114,7 +114,7 @@ function overview(show) {
     { title: `share of ${unit}`, field: "share", ...bars, formatter: drawn((row) => row.share, ({ each }) =>
       [percent(each.share), time(each.milliseconds)].filter(Boolean).join(" · ")) },
     rows.some(({ traffic }) => traffic) && { title: "traffic at L1", field: "traffic", ...bars,
-      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} used of ${compact(each.transferred)} bytes`,
+      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred).replace(/\D?$/, " $&B")} used`,
         ({ each }) => `Global loads, stores and asynchronous copies request ${format(each.requested)} bytes in ${format(each.transferred)} bytes of sectors at L1`) },
     rows.some(({ lanes }) => lanes) && { title: "active lanes", field: "lanes", ...bars, formatter: drawn((row) => row.lanes, (row) => percent(row.lanes)) },
     rows.some(({ worst }) => worst) && { title: "first finding", field: "gain", sorter: "number", minWidth: 200, widthGrow: 1.6, tooltip: (_, cell) => cell.getRow().getData().worst ?? "", formatter: (cell) => escape(cell.getRow().getData().worst ?? "") },
