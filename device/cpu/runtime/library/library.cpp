@@ -1,5 +1,7 @@
 // A stand-in for CUDA's runtime library, for libraries that are opened later and bring their own runtime:
 // symbol lookup finds these functions first, and they make liblynxpp.so bind the process to the cpu device.
+// Also for programs on machines without CUDA's runtime: liblynxpp.so replaces the functions before the program
+// starts.
 // Links only libc.
 #include <atomic>
 #include <cstddef>
@@ -29,12 +31,20 @@ constexpr const char* exported_names[] = {
 #undef LYNXPP_UNSUPPORTED_ENTRY
 };
 
+int refuse() {
+  constexpr int insufficient_driver = 35;  // cudaErrorInsufficientDriver
+  return insufficient_driver;
+}
+
+/// Serves processes without liblynxpp.so.
+void* find_nothing(const char*) { return reinterpret_cast<void*>(refuse); }
+
 }  // namespace
 
 extern "C" {
 
 /// Set by liblynxpp.so before any function is bound. Never returns null.
-[[gnu::visibility("default")]] void* (*lynxpp_find_runtime_function)(const char* name) = nullptr;
+[[gnu::visibility("default")]] void* (*lynxpp_find_runtime_function)(const char* name) = find_nothing;
 
 [[gnu::visibility("hidden")]] std::atomic<void*> lynxpp_runtime_slots[std::size(exported_names)] = {};
 
