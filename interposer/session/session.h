@@ -206,6 +206,8 @@ class Session {
   /// True if the kernel gets no variant yet: it has hardly been launched, and others have taken
   /// Configuration::compile_budget. Precondition: `state_` is held.
   bool is_deferred(const Seen& seen, const device::Device& device) const;
+  /// Returns a kernel that is not instrumented for this reason.
+  static KernelPtr deferred();
   BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
   /// Returns the slot of the variant for such launches, whatever else it was created for; null if there is
   /// none.

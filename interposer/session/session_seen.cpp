@@ -231,6 +231,13 @@ bool Session::is_deferred(const Seen& seen, const device::Device& device) const 
   return is_exhausted && seen.coverage.launches <= hardly_launched && device.info().name != "cpu";
 }
 
+Session::KernelPtr Session::deferred() {
+  auto kernel = std::make_shared<Kernel>();
+  kernel->is_made = true;
+  kernel->problem = "launched at most twice, after variants had taken the compile budget";
+  return kernel;
+}
+
 Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
                                        const std::shared_ptr<const Attached>& attached,
                                        device::Device& device, const device::Launch& launch,
@@ -243,13 +250,9 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
     while (!kernel->is_made && !finished_) changed_.wait_for(state, step);
     return kernel->is_made ? kernel : nullptr;
   }
+  if (place == nullptr && is_deferred(seen, device)) return deferred();
   seen.timing.device = device.info().name;
   auto kernel = std::make_shared<Kernel>();
-  if (place == nullptr && is_deferred(seen, device)) {
-    kernel->is_made = true;
-    kernel->problem = "launched at most twice, after variants had taken the compile budget";
-    return kernel;
-  }
   kernel->device = &device;
   kernel->image = source.image;
   kernel->attached = attached;
