@@ -228,7 +228,7 @@ const std::vector<Case>& cases() {
        "at least 2,000 of 8,000 atomic operations update the same word of global memory; a word is updated "
        "by "
        "8 lanes of a warp on average",
-       0.8 * 396000 / (396000 + 250)},
+       0.8 * 528000 / (528000 + 250)},  // four words of one KB: half a cycle each, on 132 multiprocessors
       // Every other warp executes line 14 with half of its lanes.
       {"divergent branch",
        {of_one_block(instructions(9600, 350)), of_one_block(divergence(400, 200)),
@@ -437,6 +437,21 @@ TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
   const KernelFinding* const finding =
       find({uniform, instructions(32000, 1000), contention(250, 8000, 250, 0, 8000)}, "contended atomics");
   EXPECT_EQ(finding, nullptr) << "250 operations of 400 blocks";
+}
+
+TEST_F(Findings, AtomicsOnFarWordsOverlap) {
+  const auto benefit = [&](std::uint64_t hottest) {
+    const KernelFinding* const finding =
+        find({instructions(32'000'000, 1'000'000), contention(1'000'000, 32'000'000, 1'000'000, 0, hottest)},
+             "contended atomics");
+    return finding != nullptr ? finding->benefit.value() : 0;
+  };
+  const auto of = [](double cycles, double hottest) {
+    return cycles * 132 / (cycles * 132 + 250'000) * (hottest - 400) / hottest;
+  };
+  EXPECT_NEAR(benefit(32'000'000), of(48e6, 32e6), 1e-6) << "one word: 1.5 cycles each";
+  EXPECT_NEAR(benefit(125'000), of(16e6, 125'000), 1e-6) << "256 words of 4 bytes: half a cycle each";
+  EXPECT_NEAR(benefit(12'500), of(1.6e6, 12'500), 1e-6) << "ten such parts at once";
 }
 
 TEST_F(Findings, LastWarpAtABoundsCheckIsNotALoss) {
