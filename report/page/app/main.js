@@ -113,8 +113,8 @@ function overview(show) {
       } },
     { title: `share of ${unit}`, field: "share", ...bars, formatter: drawn((row) => row.share, ({ each }) =>
       [percent(each.share), time(each.milliseconds)].filter(Boolean).join(" · ")) },
-    rows.some(({ traffic }) => traffic) && { title: "traffic at L1", field: "traffic", ...bars,
-      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred).replace(/\D?$/, " $&B")} used`,
+    rows.some(({ traffic }) => traffic) && { title: "requested of traffic at L1", field: "traffic", ...bars,
+      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred).replace(/\D?$/, " $&B")}`,
         ({ each }) => `Global loads, stores and asynchronous copies request ${format(each.requested)} bytes in ${format(each.transferred)} bytes of sectors at L1`) },
     rows.some(({ lanes }) => lanes) && { title: "active lanes", field: "lanes", ...bars, formatter: drawn((row) => row.lanes, (row) => percent(row.lanes)) },
     rows.some(({ worst }) => worst) && { title: "first finding", field: "gain", sorter: "number", minWidth: 200, widthGrow: 1.6, tooltip: (_, cell) => cell.getRow().getData().worst ?? "", formatter: (cell) => escape(cell.getRow().getData().worst ?? "") },
@@ -266,6 +266,14 @@ function about() {
   return section(text, runSections, kernels.length === 0);
 }
 
+/** Returns the program's name; an interpreter's is that of its script. */
+function titleOf(process) {
+  if (!process?.program) return data.title;
+  const name = shortFile(process.program);
+  const script = /^python[\d.]*$/.test(name) && !process.command?.includes("-c") && process.command?.slice(1).find((each) => !each.startsWith("-"));
+  return script ? shortFile(script) : name;
+}
+
 function header(...buttons) {
   const { processes, devices, timings } = data;
   const [process] = processes;
@@ -283,7 +291,7 @@ function header(...buttons) {
     Number.isFinite(begin) && data.last_us > begin && ["elapsed", `${time((data.last_us - begin) / 1000)} until the last launch ended`],
     milliseconds !== null && [modelled ? "modelled GPU time" : "GPU time", `${time(milliseconds)}${modelled ? "" : ", instrumented"}`],
   ].filter(Boolean);
-  return element("header", {}, element("h1", {}, process?.program ? shortFile(process.program) : data.title), ...buttons,
+  return element("header", {}, element("h1", {}, titleOf(process)), ...buttons,
     element("dl", {}, ...facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))));
 }
 
