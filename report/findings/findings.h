@@ -63,11 +63,12 @@ std::string location_text(const SiteLabel& location);
 /// Returns "38 %", "0.4 %".
 std::string percent_text(double share);
 
-/// Returns "40 to 55 %", or "40 %" if both ends are printed alike.
+/// Returns "40 to 55 %", or "40 %" if both ends have the same text.
 std::string interval_text(double low, double high);
 
-/// Returns the findings as lines of at most `width` characters; empty if all together promise less than 1 % of
-/// the run. Shows at most `most` findings, and only those that promise at least 1 %; if none does, the first three.
+/// Returns the findings as lines of at most `width` characters; empty if all together promise less than 1 %
+/// of the run. Shows at most `most` findings, and only those that promise at least 1 %; if none does, the
+/// first three.
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most = 10);
 

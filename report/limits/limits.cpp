@@ -296,8 +296,8 @@ class Computation {
   }
 
   /// Limits the gain of each class to the time that the others leave, and that of another pattern also to the
-  /// time that harmless operations of full warps leave. Barriers, waits for copies and branches order other operations, and
-  /// each instruction is fetched.
+  /// time that harmless operations of full warps leave. Barriers, waits for copies and branches order other
+  /// operations, and each instruction is fetched.
   void bound_by_others(KernelLimits& kernel) const {
     for (Limit& limit : kernel.limits) {
       constexpr std::string_view others[] = {"barrier", "async-copy", "branch", "fetch"};
@@ -314,8 +314,8 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
   }
 
-  /// Returns what harmless accesses need at least. If lanes are idle, another pattern may need fewer requests,
-  /// with more lanes each: the lanes of a warp may share what one of them accesses now.
+  /// Returns what harmless accesses need at least. If lanes are idle, another pattern may need fewer
+  /// requests, with more lanes each: the lanes of a warp may share what one of them accesses now.
   std::optional<Gain> harmless_need(const std::string& operation, const Pair& pair) const {
     std::optional<Gain> need = harmless_cost(pair);
     const TrialRecord::Count* const lanes = find(lanes_, operation);

@@ -268,7 +268,7 @@ TEST(Limits, LeaveTheTimeThatHarmlessAccessesNeed) {
   EXPECT_DOUBLE_EQ(access.pattern->at_most, 0.25);
   trials[9].counts = {{"global-access", 32, 64}};
   EXPECT_DOUBLE_EQ(find(limits_of(trials, {})[0], "global-access")->pattern->at_most, 1 - 0.75 / 2)
-      << "full warps need half as many accesses";
+      << "full warps need half of the accesses";
 }
 
 TEST(Limits, DoNotBoundBarriersByOperationsThatTheyOrder) {

@@ -1,8 +1,7 @@
 // A stand-in for CUDA's runtime library, for libraries that are opened later and bring their own runtime:
 // symbol lookup finds these functions first, and they make liblynxpp.so bind the process to the cpu device.
-// Also for programs on machines without CUDA's runtime: liblynxpp.so replaces the functions before the program
-// starts.
-// Links only libc.
+// Also for programs on machines without CUDA's runtime: liblynxpp.so replaces the functions before the
+// program starts. Links only libc.
 #include <atomic>
 #include <cstddef>
 #include <iterator>
