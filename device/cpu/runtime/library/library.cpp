@@ -2,9 +2,12 @@
 // symbol lookup finds these functions first, and they make liblynxpp.so bind the process to the cpu device.
 // Also for programs on machines without CUDA's runtime: liblynxpp.so replaces the functions before the
 // program starts. Links only libc.
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 
 namespace {
 
@@ -30,13 +33,13 @@ constexpr const char* exported_names[] = {
 #undef LYNXPP_UNSUPPORTED_ENTRY
 };
 
-int refuse() {
-  constexpr int insufficient_driver = 35;  // cudaErrorInsufficientDriver
-  return insufficient_driver;
+/// Ends a process without liblynxpp.so, as the dynamic linker does that of a program without its libraries.
+[[noreturn]] void* find_nothing(const char*) {
+  constexpr std::string_view text =
+      "lynxpp: error: this process has no CUDA runtime library, and its environment lacks LD_PRELOAD\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(127);
 }
-
-/// Serves processes without liblynxpp.so.
-void* find_nothing(const char*) { return reinterpret_cast<void*>(refuse); }
 
 }  // namespace
 
