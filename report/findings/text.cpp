@@ -285,10 +285,9 @@ std::string summary_text(const Summary& summary, std::size_t width) {
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);
-  if (!words.empty()) return text + "\n" + words;
-  return text + "\n" +
-         (findings.empty() ? "No rule found anything to improve.\n"
-                           : "No rule found anything that would save 1 % of the run.\n");
+  const char* const nothing = findings.empty() ? "No rule found anything to improve.\n"
+                                               : "No rule found anything that would save 1 % of the run.\n";
+  return text + "\n" + (words.empty() ? nothing : words);
 }
 
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {
