@@ -38,6 +38,15 @@ std::optional<std::uint64_t> own_records_of(const std::string& text) {
   return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
 }
 
+/// Returns nullopt if the text is not a number of seconds.
+std::optional<std::chrono::duration<double>> seconds_of(const std::string& text) {
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || last != end || !(seconds >= 0)) return std::nullopt;
+  return std::chrono::duration<double>(seconds);
+}
+
 Timing timing_of(const std::string& value) {
   if (value.empty() || value == "0") return Timing::off;
   if (value == "original") return Timing::originals;
@@ -77,6 +86,14 @@ Configuration read_configuration(Diagnostics& problems) {
                         {},
                         "LYNXPP_LAUNCH_RECORDS: '" + records + "' is not a number of launches",
                         "write a number, or 'all' for a record of each launch"});
+  }
+  const std::string budget = environment("LYNXPP_COMPILE_BUDGET");
+  configuration.compile_budget = seconds_of(budget);
+  if (!configuration.compile_budget && !budget.empty() && budget != "none") {
+    problems.push_back({Severity::error,
+                        {},
+                        "LYNXPP_COMPILE_BUDGET: '" + budget + "' is not a number of seconds",
+                        "write a number, or 'none' to instrument every kernel at its first launch"});
   }
   configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");

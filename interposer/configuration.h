@@ -54,6 +54,9 @@ struct Configuration {
   /// later ones share records. The greatest value, "all": every launch has one.
   std::uint64_t own_records = 64;
   device::MemoryBudget memory;  ///< LYNXPP_MEMORY_BUDGET
+  /// LYNXPP_COMPILE_BUDGET: once variants have taken this long to make, kernels get one from their third
+  /// launch on. nullopt: from the first launch on.
+  std::optional<std::chrono::duration<double>> compile_budget;
   /// How long to wait for a next result when memory is exhausted and at the end of the program.
   std::chrono::milliseconds patience{10'000};
 

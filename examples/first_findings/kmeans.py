@@ -22,7 +22,7 @@ def step(points, centers):
         total, count = member.T @ points, jnp.sum(member, axis=0)
     else:
         total = jax.ops.segment_sum(points, nearest, CENTERS)
-        count = jax.ops.segment_sum(jnp.ones(POINTS), nearest, CENTERS)
+        count = jnp.sum(nearest[:, None] == jnp.arange(CENTERS), axis=0)
     return total / jnp.maximum(count, 1)[:, None]
 
 

@@ -203,6 +203,11 @@ class Session {
   /// `state` meanwhile. Null: the session has finished.
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
                        device::Device& device, const device::Launch& launch, const KernelSource& source);
+  /// True if the kernel gets no variant yet: it has hardly been launched, and others have taken
+  /// Configuration::compile_budget. Precondition: `state_` is held.
+  bool is_deferred(const Seen& seen, const device::Device& device) const;
+  /// Returns a kernel that is not instrumented for this reason.
+  static KernelPtr deferred();
   BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
   /// Returns the slot of the variant for such launches, whatever else it was created for; null if there is
   /// none.
@@ -450,7 +455,8 @@ class Session {
   std::vector<std::shared_ptr<Shared>> abandoned_;  // not accessed again: their streams do not exist
   std::chrono::steady_clock::time_point next_closing_;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
-  std::set<std::string> warned_problems_;  ///< of kernels; each causes one warning
+  std::chrono::duration<double> making_{0};  ///< time that threads have spent on making variants
+  std::set<std::string> warned_problems_;    ///< of kernels; each causes one warning
   Timeline timeline_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;

@@ -254,6 +254,10 @@ void Session::add_times(const Pending& pending) {
   const std::optional<device::ModelledTime> modelled = pending.readback->modelled();
   const State state(state_);
   report::TimingRecord& timing = pending.plan->seen->timing;
+  // The original ran while the variant was deferred: only launches of one kind have an average.
+  const bool is_deferred = pending.plan->variant == nullptr && configuration_.timing == Timing::stages &&
+                           pending.plan->seen->coverage.instrumented_launches != 0;
+  if (is_deferred) return;
   if (modelled) timing.modelled = modelled->machine;
   timing.device = pending.plan->device.name;
   if (kernel) {

@@ -171,6 +171,8 @@ Json json_of(const KernelFinding& finding, Weight weight) {
   if (finding.benefit) {
     object["gain"] = {
         {"at_most", share(*finding.benefit)}, {"of", text_of(weight)}, {"basis", text_of(finding.basis)}};
+    if (finding.interval)
+      object["gain"]["interval"] = {share(finding.interval->first), share(finding.interval->second)};
   }
   return object;
 }

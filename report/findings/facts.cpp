@@ -22,6 +22,9 @@ constexpr double latency_of_instruction = 4;
 constexpr double latency_of_request = 600;  ///< to device memory
 /// Measured on an H200: 1.5 device cycles per operation on one word, from any multiprocessor.
 constexpr double cycles_of_hot_operation = 1.5 * multiprocessors;
+/// … and half a cycle per operation on any word of one KB.
+constexpr double cycles_of_near_operation = 0.5 * multiprocessors;
+constexpr double bytes_of_near_words = 1024;
 
 /// The cpu device has no multiprocessors, and its times mean nothing for a GPU unless a machine is modelled.
 bool is_like_a_gpu(const std::string& device) { return device != "cpu"; }
@@ -248,21 +251,29 @@ class Collector {
     return at.line != 0 && lost > branch.lost;
   }
 
-  /// Adds operations on the most updated word. Different instructions may update different words
-  /// concurrently.
+  /// Adds operations on the most updated word, and the time that they or those on near words take. Different
+  /// instructions may update different words concurrently.
   static void add_atomics(KernelFacts& kernel) {
-    double most = 0;
+    double most = 0, most_cycles = 0;
     for (LocationFacts& location : kernel.locations) {
       double operations = location.facts.get("atomic_contention.hottest_word");
       const double lanes = location.facts.get("atomic_contention.lanes");
       if (operations <= 0 || lanes <= 0) continue;
-      if (location.is_combined)
-        operations = std::ceil(operations * location.facts.get("atomic_contention.requests") / lanes);
+      const double bytes_updated = lanes / operations * std::max(1.0, location.bytes);
+      const double parts = std::max(1.0, bytes_updated / bytes_of_near_words);
+      double near = lanes / parts;
+      if (location.is_combined) {
+        const double combined = location.facts.get("atomic_contention.requests") / lanes;
+        operations = std::ceil(operations * combined);
+        near *= combined;
+      }
+      const double cycles = std::max(cycles_of_hot_operation * operations, cycles_of_near_operation * near);
       location.facts.set("atomic.operations", operations);
-      location.facts.set("atomic.cycles", cycles_of_hot_operation * operations);
+      location.facts.set("atomic.cycles", cycles);
       most = std::max(most, operations);
+      most_cycles = std::max(most_cycles, cycles);
     }
-    kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
+    kernel.facts.set("work.atomic", most_cycles);
     if (kernel.facts.find("atomic_contention.total_bank_conflicts") != nullptr)
       kernel.facts.set("atomic.most_operations", most);
   }

@@ -296,8 +296,8 @@ class Computation {
   }
 
   /// Limits the gain of each class to the time that the others leave, and that of another pattern also to the
-  /// time that harmless operations leave. Barriers, waits for copies and branches order other operations, and
-  /// each instruction is fetched.
+  /// time that harmless operations of full warps leave. Barriers, waits for copies and branches order other
+  /// operations, and each instruction is fetched.
   void bound_by_others(KernelLimits& kernel) const {
     for (Limit& limit : kernel.limits) {
       constexpr std::string_view others[] = {"barrier", "async-copy", "branch", "fetch"};
@@ -305,13 +305,23 @@ class Computation {
       const std::vector<Gain> costs = needed(kernel, std::span(&limit.operation, 1));
       const auto whole = classes_.at(limit.operation).find({});
       const bool is_whole = has_pattern(limit.operation) && whole != classes_.at(limit.operation).end();
-      bound(limit, costs, is_whole ? harmless_cost(whole->second) : std::nullopt);
+      bound(limit, costs, is_whole ? harmless_need(limit.operation, whole->second) : std::nullopt);
       for (LineLimit& line : limit.lines) bound(line, costs, {});
     }
   }
 
   std::optional<Gain> harmless_cost(const Pair& pair) const {
     return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
+  }
+
+  /// Returns what harmless accesses need at least. If lanes are idle, another pattern may need fewer
+  /// requests, with more lanes each: the lanes of a warp may share what one of them accesses now.
+  std::optional<Gain> harmless_need(const std::string& operation, const Pair& pair) const {
+    std::optional<Gain> need = harmless_cost(pair);
+    const TrialRecord::Count* const lanes = find(lanes_, operation);
+    if (!need || lanes == nullptr) return need;
+    const double active = std::min(1.0, static_cast<double>(lanes->count) / static_cast<double>(lanes->of));
+    return Gain{need->at_most * active, need->low * active, need->high * active};
   }
 
   static void bound(Gains& gains, std::vector<Gain> costs, const std::optional<Gain>& harmless) {

@@ -65,10 +65,9 @@ constexpr Advice advice_table[] = {
 
 std::string share_text(double share) { return percent_text(share < 0.0005 ? 0 : share); }
 
-/// Returns "40 to 55 %", or "40 %".
 std::string interval_text(const Gain& gain) {
-  const std::string low = share_text(gain.low), high = share_text(gain.high);
-  return low == high ? low : low.substr(0, low.size() - 2) + " to " + high;
+  const auto shown = [](double share) { return share < 0.0005 ? 0 : share; };
+  return report::interval_text(shown(gain.low), shown(gain.high));
 }
 
 std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
@@ -293,12 +292,11 @@ std::string bars_of(const KernelLimits& kernel) {
     const char* const color = verdict == Verdict::limited       ? "fill=\"#b3423a\""
                               : verdict == Verdict::not_limited ? "fill=\"#9aa5b1\""
                                                                 : "fill=\"none\" stroke=\"#9aa5b1\"";
-    const std::string label = verdict == Verdict::unclear
-                                  ? "unclear: " + interval_text(limit.gain)
-                                  : percent_text(limit.gain.at_most) + " (" + interval_text(limit.gain) + ")";
-    svg += "<g><title>" +
-           escaped(limit.operation + ": at most " + percent_text(limit.gain.at_most) + ", 95 % interval " +
-                   interval_text(limit.gain)) +
+    const std::string gain = share_text(limit.gain.at_most), interval = interval_text(limit.gain);
+    const std::string label = verdict == Verdict::unclear ? "unclear: " + interval
+                              : interval == gain          ? gain
+                                                          : gain + " (" + interval + ")";
+    svg += "<g><title>" + escaped(limit.operation + ": at most " + gain + ", 95 % interval " + interval) +
            "</title><text x=\"" + std::to_string(left - 8) + "\" y=\"" + std::to_string(middle + 4) +
            "\" text-anchor=\"end\">" + escaped(limit.operation) + "</text>";
     std::snprintf(text, sizeof text,

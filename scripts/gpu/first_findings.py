@@ -51,7 +51,7 @@ PROGRAMS = [
     Program("spmv", 4096, [("scattered access", "uneven loop"), ("uneven loop",), ("scattered access",), ("scattered access",),
                            ("scattered access",)]),
     Program("bfs", 4096, [("uneven loop", "scattered access"), ("uneven loop", "uneven blocks")]),
-    Program("columns.py", None, [("uncoalesced access",)]),
+    Program("columns.py", None, [("uncoalesced access",), ("uncoalesced access",)]),
     Program("kmeans.py", None, [("contended atomics", "scattered access")]),
     Program("mlp.py", None, [("contended atomics", "scattered access")]),
 ]

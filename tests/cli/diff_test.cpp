@@ -245,6 +245,9 @@ TEST_F(Verdicts, NameTheLargestCostsAndTheFindings) {
       "k: 1,024 → 64 wavefronts (-94 %), finding 1 (scattered bank conflicts) gone; worse: 100 → 103 warp "
       "instructions (+3.0 %)");
   EXPECT_EQ(verdict(run(100, 0), run(100, 0)), "nothing changed");
+  EXPECT_EQ(verdict(run(10000, 0), run(10001, 0)), "no cost changed by 0.1 % or more");
+  EXPECT_EQ(verdict(run(10000, 0), run(10020, 0)), "worse: k: 10,000 → 10,020 warp instructions (+0.2 %)");
+  EXPECT_EQ(diff(run(10000, 0), run(10001, 0), {"--fail-over", "0"}).exit_code, 4) << "asked for";
 }
 
 TEST_F(Verdicts, AFindingThatWasNotMeasuredIsNotGone) {

@@ -10,6 +10,7 @@
 namespace lynxpp::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -79,7 +80,9 @@ TEST_F(Record, UsesTheDefaultSpecifications) {
   EXPECT_THAT(variables, HasSubstr("LYNXPP_KERNELS=mat.*\n"));
   for (const char* each : {"LYNXPP_TABLE=0\n", "LYNXPP_TIMING=1\n", "LYNXPP_TIMELINE=1\n"})
     EXPECT_THAT(variables, HasSubstr(each));
-  EXPECT_THAT(record({"-s", "quality", "env"}).out, HasSubstr("LYNXPP_SPEC=quality\n"));
+  EXPECT_THAT(variables, Not(HasSubstr("LYNXPP_COMPILE_BUDGET"))) << "all selected kernels are measured";
+  EXPECT_THAT(record({"-s", "quality", "env"}).out,
+              AllOf(HasSubstr("LYNXPP_SPEC=quality\n"), HasSubstr("LYNXPP_COMPILE_BUDGET=5\n")));
 }
 
 TEST_F(Record, IsSilentWithoutRecords) {

@@ -228,7 +228,7 @@ const std::vector<Case>& cases() {
        "at least 2,000 of 8,000 atomic operations update the same word of global memory; a word is updated "
        "by "
        "8 lanes of a warp on average",
-       0.8 * 396000 / (396000 + 250)},
+       0.8 * 528000 / (528000 + 250)},  // four words of one KB: half a cycle each, on 132 multiprocessors
       // Every other warp executes line 14 with half of its lanes.
       {"divergent branch",
        {of_one_block(instructions(9600, 350)), of_one_block(divergence(400, 200)),
@@ -439,6 +439,21 @@ TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
   EXPECT_EQ(finding, nullptr) << "250 operations of 400 blocks";
 }
 
+TEST_F(Findings, AtomicsOnFarWordsOverlap) {
+  const auto benefit = [&](std::uint64_t hottest) {
+    const KernelFinding* const finding =
+        find({instructions(32'000'000, 1'000'000), contention(1'000'000, 32'000'000, 1'000'000, 0, hottest)},
+             "contended atomics");
+    return finding != nullptr ? finding->benefit.value() : 0;
+  };
+  const auto of = [](double cycles, double hottest) {
+    return cycles * 132 / (cycles * 132 + 250'000) * (hottest - 400) / hottest;
+  };
+  EXPECT_NEAR(benefit(32'000'000), of(48e6, 32e6), 1e-6) << "one word: 1.5 cycles each";
+  EXPECT_NEAR(benefit(125'000), of(16e6, 125'000), 1e-6) << "256 words of 4 bytes: half a cycle each";
+  EXPECT_NEAR(benefit(12'500), of(1.6e6, 12'500), 1e-6) << "ten such parts at once";
+}
+
 TEST_F(Findings, LastWarpAtABoundsCheckIsNotALoss) {
   // One block of 4 warps; 100 of its threads pass.
   const auto one_block = [](LaunchRecord record) { return with_grid(with_block(std::move(record), 128), 1); };
@@ -587,6 +602,25 @@ TEST_F(Findings, SmallBenefitsAreSummarized) {
   EXPECT_THAT(text, Not(HasSubstr("of 32 lanes")));
   EXPECT_THAT(text, HasSubstr("\n  … 1 more with less than 1 %, see an HTML report: idle lanes (k)\n"));
   EXPECT_EQ(findings_text({}, Weight::work, 100), "");
+}
+
+TEST_F(Findings, SmallBenefitsOfManyKernelsAreShownTogether) {
+  std::vector<Record> records;
+  for (int i = 0; i < 200; ++i) {
+    LaunchRecord each = with_block(instructions(1600, 100), 48);
+    each.kernel = "k" + std::to_string(i);
+    records.emplace_back(each);
+  }
+  const std::vector<KernelFinding> found = findings(records);
+  ASSERT_FALSE(std::ranges::any_of(found, is_worth_a_line));
+  EXPECT_NEAR(benefit_together(found), 0.25 + 1.0 / 3, 0.01);
+  std::vector<KernelFinding> many = found;
+  for (int i = 0; i < 9; ++i) many.insert(many.end(), found.begin(), found.end());
+  EXPECT_EQ(benefit_together(many), 1) << "of a kernel no more than all";
+  const std::string text = findings_text(found, facts_.weight, 100);
+  EXPECT_THAT(text, HasSubstr(" together promise at most 58 %.\nThe first ones:\n1.  "));
+  EXPECT_THAT(text, HasSubstr("\n3.  "));
+  EXPECT_THAT(text, Not(HasSubstr("\n4.  ")));
 }
 
 TEST_F(Findings, SummaryNamesKernelsThatAFilterExcluded) {

@@ -266,6 +266,9 @@ TEST(Limits, LeaveTheTimeThatHarmlessAccessesNeed) {
   const Limit access = *find(limits_of(trials, {})[0], "global-access");
   EXPECT_DOUBLE_EQ(access.gain.at_most, 0.875) << "fp32 needs the rest";
   EXPECT_DOUBLE_EQ(access.pattern->at_most, 0.25);
+  trials[9].counts = {{"global-access", 32, 64}};
+  EXPECT_DOUBLE_EQ(find(limits_of(trials, {})[0], "global-access")->pattern->at_most, 1 - 0.75 / 2)
+      << "full warps need half of the accesses";
 }
 
 TEST(Limits, DoNotBoundBarriersByOperationsThatTheyOrder) {

@@ -30,6 +30,24 @@ TEST(Configuration, ReadsHowManyLaunchesHaveRecordsOfTheirOwn) {
   EXPECT_EQ(own_records("-1"), 64u);
 }
 
+TEST(Configuration, ReadsTheCompileBudget) {
+  const auto budget = [](const char* text, std::size_t errors) {
+    setenv("LYNXPP_COMPILE_BUDGET", text, 1);
+    Diagnostics problems;
+    const auto seconds = read_configuration(problems).compile_budget;
+    unsetenv("LYNXPP_COMPILE_BUDGET");
+    EXPECT_EQ(problems.size(), errors) << text;
+    return seconds ? seconds->count() : -1;
+  };
+  EXPECT_EQ(budget("", 0), -1);
+  EXPECT_EQ(budget("none", 0), -1);
+  EXPECT_EQ(budget("2.5", 0), 2.5);
+  EXPECT_EQ(budget("0", 0), 0);
+  EXPECT_EQ(budget("-1", 1), -1);
+  EXPECT_EQ(budget("nan", 1), -1);
+  EXPECT_EQ(budget("5 s", 1), -1);
+}
+
 TEST(Configuration, ReadsTheEnvironmentAndReportsErrors) {
   setenv("LYNXPP_KERNELS", "mat(mul", 1);
   setenv("LYNXPP_LAUNCHES", "first", 1);
