@@ -1,30 +1,20 @@
-#!/ usr / bin / env python3
-""
-        "Compares the first finding of `lynxpp record` with what mending it gains, on programs as newcomers write them.
+#!/usr/bin/env python3
+"""Compares the first finding of `lynxpp record` with what mending it gains, on programs as newcomers write them.
 
-        usage : first_findings.py prepare-- build build /
-        release-- out build / first -
-    findings first_findings
-            .py measure FOLDER_OR_ARCHIVE[--out FOLDER][--device cuda | cpu][--budget SECONDS]
-                                         [--only NAME, NAME…] first_findings.py summary FOLDER
+usage: first_findings.py prepare --build build/release --out build/first-findings
+       first_findings.py measure FOLDER_OR_ARCHIVE [--out FOLDER] [--device cuda|cpu] [--budget SECONDS] [--only NAME,NAME…]
+       first_findings.py summary FOLDER
 
-`prepare` compiles the programs in examples /
-        first_findings and examples / agents,
-    each also with its remedies(-DMENDED = 1 …),
-    and writes FOLDER / package.tar.gz with the command, its libraries and the CUDA runtime;
-it needs nvcc and the targets lynxpp_cli,
-    lynxpp_preload and lynxpp_engine_so.Then `python3 FOLDER / first_findings.py measure FOLDER /
-        package.tar.gz` runs on a machine with a driver,
-    Triton and JAX.For each program it measures
+`prepare` compiles the programs in examples/first_findings and examples/agents, each also with its remedies
+(-DMENDED=1 …), and writes FOLDER/package.tar.gz with the command, its libraries and the CUDA runtime; it needs nvcc and
+the targets lynxpp_cli, lynxpp_preload and lynxpp_engine_so. Then `python3 FOLDER/first_findings.py measure
+FOLDER/package.tar.gz` runs on a machine with a driver, Triton and JAX. For each program it measures
 
-        - the true gain of the best remedy,
-    1 - mended / original : medians of the kernels' times, native, before and after the rest;
-- the findings of `lynxpp record`,
-    and those of `lynxpp record-- measure`.
+- the true gain of the best remedy, 1 - mended / original: medians of the kernels' times, native, before and after the
+  rest;
+- the findings of `lynxpp record`, and those of `lynxpp record --measure`.
 
-        It writes OUT /
-        first_findings.md and.json after each program,
-    and in OUT / raw the records, documents and pages; `--archive`
+It writes OUT/first_findings.md and .json after each program, and in OUT/raw the records, documents and pages; `--archive`
 packs these into OUT/raw.tar.gz. Exit status: 0, 1 if a command failed, 3 without a GPU.
 """
 import argparse
@@ -52,7 +42,7 @@ MACHINE = "compute_9_0"
 EXACT = {"hist", "mm"}  # other remedies change the input
 ROUNDS = {"cuda": 30, "cpu": 2}
 
-# `remedies`: what MENDED = 1, 2 … does, as rules whose remedy it is.
+# `remedies`: what MENDED=1, 2 … does, as rules whose remedy it is.
 Program = collections.namedtuple("Program", "name cpu_size remedies")
 PROGRAMS = [
     Program("hist", 16384, [("contended atomics",), ("divergent branch",)]),
@@ -74,8 +64,7 @@ class Runner:
         self.build = Build(folder, device=device)
         folders = [*LIBRARY_FOLDERS, folder / "cudart"]
         self.environment = {"LD_LIBRARY_PATH": ":".join(str(each) for each in folders if each.exists()),
-                            **({
-  "LYNXPP_CPU_CLOCK" : MACHINE} if device == "cpu" else {})}
+                            **({"LYNXPP_CPU_CLOCK": MACHINE} if device == "cpu" else {})}
 
     def run(self, *command, variables=None, preload=False):
         left = self.deadline - time.monotonic()
@@ -157,17 +146,9 @@ def measure_program(runner, program, failures):
         mended = [index for index, rules in enumerate(program.remedies, 1) if finding["class"] in rules]
         own = measured.get(finding["id"])
         gains = [max(1 - each[index][0] / each[0][0] for index in mended) for each in rounds] if mended else []
-        rows.append({
-    "program" : program.name, "number" : number,
-                                         "finding" : finding["class"],
-                                                     "line" : place_of(finding),
-                                                              "estimated" : gain_of(finding),
-                                                                            "measured" : gain_of(own),
-                                                                                         "basis"
-        : own["gain"]["basis"] if own and own["gain"] else "",
-          "remedy" : mended,
-                     "true" : sum(gains) / len(gains) if gains else None,
-                     "spread" : (max(gains) - min(gains)) / 2 if gains else None})
+        rows.append({"program": program.name, "number": number, "finding": finding["class"], "line": place_of(finding), "estimated": gain_of(finding),
+                     "measured": gain_of(own), "basis": own["gain"]["basis"] if own and own["gain"] else "", "remedy": mended,
+                     "true": sum(gains) / len(gains) if gains else None, "spread": (max(gains) - min(gains)) / 2 if gains else None})
     return {"program": program.name, "rows": rows, "ms": rounds, "seconds": time.monotonic() - began}
 
 
