@@ -154,6 +154,18 @@ std::string waves_text(const KernelLimits::Waves& waves) {
          advice;
 }
 
+std::string megabytes(std::uint64_t bytes) {
+  const double megabytes = static_cast<double>(bytes) / 1e6;
+  return fixed(megabytes, megabytes < 10 ? 2 : 0) + " MB";
+}
+
+/// Returns "changes that keep the bytes it reads (134 MB) and writes (67.1 MB) gain at most 28 %, ...".
+std::string moving_text(const KernelLimits::Moving& moving, bool is_modelled) {
+  return "changes that keep the bytes that the kernel reads (" + megabytes(moving.read_bytes) + ") and writes (" +
+         megabytes(moving.written_bytes) + ") gain at most " + share_text(moving.at_most) +
+         ": only moving as many takes " + fixed(moving.ms, 4) + " ms" + (is_modelled ? " (modelled)" : " (measured)");
+}
+
 std::vector<const Limit*> limits_in_table(const KernelLimits& kernel) {
   std::vector<const Limit*> shown;
   for (const Limit& each : kernel.limits) {
@@ -244,6 +256,7 @@ std::vector<std::string> remarks(const KernelLimits& kernel) {
     lines.push_back("Registers of variants that differ from the original's " +
                     std::to_string(kernel.registers) + ": " + joined(registers, ", ") + ".");
   }
+  if (kernel.moving) lines.push_back("Memory: " + moving_text(*kernel.moving, kernel.is_modelled) + ".");
   if (kernel.waves) lines.push_back("Blocks: " + waves_text(*kernel.waves) + ".");
   return lines;
 }

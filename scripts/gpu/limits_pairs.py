@@ -150,13 +150,17 @@ def prediction_of(pair, answer):
     greatest = max((each for each in kernel["limits"] if each["operation"] != "waiting"), key=lambda each: each["at_most"], default=None)
     found = {"native_us": 1000 * kernel["native_ms"], "top": greatest["operation"] if greatest else "",
              "top_gain": greatest["at_most"] if greatest else None, "trials": kernel["timed"],
-             **{f"of_{name}": limits[name]["at_most"] for name in ("waiting", "divergence") if name in limits}}
+             "keeping_bytes": (kernel.get("moving") or {}).get("at_most"), **{f"of_{name}": limits[name]["at_most"] for name in ("waiting", "divergence") if name in limits}}
     if pair.mending == "launch":
         waves = kernel["waves"]
         return {**found, "predicted": waves["idle"] if waves else None}
     classes = classes_of(pair)
+    # Changes that keep the bytes: all except those that drop accesses of global memory, and what is measured.
+    drops = pair.mending == "removed" and not {"global-access", "async-copy"}.isdisjoint(classes)
+    most = kernel["moving"]["at_most"] if kernel.get("moving") and not drops and pair.mending != "registers" else 1.0
     own = [limits[each] for each in classes if each in limits]
     predicted = MENDINGS[pair.mending](limits, classes)
+    predicted = None if predicted is None else min(predicted, most)
     if not own:
         reasons = [each["reason"] for each in kernel["untried"] if each["operation"] in classes]
         note = "" if predicted else f"{pair.operation} was not tried: {'; '.join(reasons) or 'none in the kernel'}"
@@ -214,7 +218,7 @@ def sentences(name, rows, found, prediction):
             f"{WORTHWHILE:.0%} or more; wrong: {', '.join(found['lines_wrong']) or 'none'}"]
 
 
-COLUMNS = ("program", "mending", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "gone", "patterns", "reuse", "of_waiting",
+COLUMNS = ("program", "mending", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "gone", "patterns", "reuse", "keeping_bytes", "of_waiting",
            "of_divergence", "top", "top_gain", "line",
            "line_right", "estimated", "estimate_rule", "first_finding", "estimate_line_right", "native_us", "trials", "seconds", "note")
 
@@ -245,6 +249,21 @@ def findings_of(rows, failures):
                      f"{row['top']} {in_percent(row['top_gain'])}" if row.get("top") else "", in_percent(row.get("estimated")),
                      row.get("estimate_rule", "")] for row in rows])
     return findings
+
+
+def write_times(folder):
+    """Writes OUT/limits_times.csv: the times of all launches of the trials, from which rules can be computed again."""
+    with open(folder / "limits_times.csv", "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["program", "perturbation", "registers", "spill_bytes", "blocks_per_sm", "counts", "us"])
+        for records in sorted((folder / "answers").glob("*.trials.jsonl")):
+            for line in records.read_text().splitlines():
+                record = json.loads(line)
+                if record.get("record") != "trial" or record.get("note", "").startswith("nothing"):
+                    continue
+                counts = " ".join(f"{each['operation']}:{each['count']}:{each['of']}" for each in record.get("counts", []))
+                table.writerow([records.name.split(".")[0], record.get("perturbation", ""), record.get("registers", ""), record.get("spill_bytes", ""),
+                                record.get("blocks_per_sm", ""), counts, " ".join(f"{1000 * each:.3f}" for each in record.get("ms", []))])
 
 
 def write(rows, failures, folder, machine):
@@ -401,6 +420,7 @@ def measure(arguments):
             findings = write([rows[each.program] for each in pairs if each.program in rows], failures, out, machine)
             print(f"{number}/{len(selected)} {pair.program}: true {in_percent(row.get('true'))} %, limits {in_percent(row.get('predicted'))} %, "
                   f"record {in_percent(row.get('estimated'))} %, {row['seconds']:.1f} s, {time.monotonic() - began:.0f} s in all", flush=True)
+    write_times(out)
     print("\n".join(findings.lines))
     print(f"{len(failures)} failures; {out / 'limits_pairs.md'}, {out / 'limits_pairs.csv'}")
     return 1 if failures else 0
