@@ -261,8 +261,10 @@ void Trials::prepare(Subject& subject, const Call& call) {
     } else if (!sites) {
       refused.push_back({.perturbation = perturbation, .notes = {message_of(sites.error())}});
     } else if (std::ranges::any_of(*sites, &ptx::PerturbedSite::is_perturbed)) {
-      // Lines of redundant loads are those of global accesses.
-      if (each.operation == ptx::Operation::reuse || each.operation == ptx::Operation::bytes) sites->clear();
+      // They are not followed to lines: those of their operations' classes are.
+      if (each.operation == ptx::Operation::reuse || each.operation == ptx::Operation::arithmetic ||
+          each.operation == ptx::Operation::bytes)
+        sites->clear();
       classes.push_back({each.operation, std::move(*sites)});
     }
   }

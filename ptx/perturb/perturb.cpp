@@ -30,6 +30,7 @@ std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation) {
     case Operation::fetch: return fetch_code();
     case Operation::local_memory: return local_memory_code();
     case Operation::reuse: return reuse_code();
+    case Operation::arithmetic: return arithmetic_code();
     case Operation::occupancy:
     case Operation::copy:
     case Operation::more_registers:

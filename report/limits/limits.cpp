@@ -96,6 +96,8 @@ class Computation {
       if (text.operation == "bytes") bytes_ = each;
       if (each->perturbation == TrialRecord::moving) moving_ = each;
       if (text.operation == "reuse") (text.form == "harmless" ? reuse_.harmless : reuse_.again) = each;
+      if (text.operation == "arithmetic")
+        (text.form == "harmless" ? arithmetic_.harmless : arithmetic_.again) = each;
       if (text.operation.ends_with("-registers") && !each->ms.empty()) register_settings_.push_back(each);
       if (!each->results.empty() && !each->ms.empty()) remedies_.push_back(each);
       if (!is_tried_class(text.operation)) continue;
@@ -126,6 +128,7 @@ class Computation {
     if (copy_ != nullptr) add_derived(kernel);
     add_sums_of_lines(kernel);
     bound_by_others(kernel);
+    bound_by_arithmetic(kernel);
     bound_by_moving(kernel);
     std::ranges::stable_sort(kernel.limits, std::greater<>(), [](const Limit& limit) {
       return limit.operation == "waiting" ? 0 : limit.gain.at_most;  // a rest: last
@@ -158,7 +161,8 @@ class Computation {
   static bool is_tried_class(const std::string& operation) {
     constexpr std::string_view others[] = {"copy",           "lanes",           "waits",
                                            "more-registers", "fewer-registers", "read-only-loads",
-                                           "bytes",          "moving",          "reuse"};
+                                           "bytes",          "moving",          "reuse",
+                                           "arithmetic"};
     return std::ranges::count(others, operation) == 0;
   }
 
@@ -324,6 +328,19 @@ class Computation {
       const bool is_whole = has_pattern(limit.operation) && whole != classes_.at(limit.operation).end();
       bound(limit, costs, is_whole ? harmless_cost(whole->second) : std::nullopt);
       for (LineLimit& line : limit.lines) bound(line, costs, {});
+    }
+  }
+
+  /// Limits the gain of changes that only hide latency: the kernel still needs what its arithmetic costs as
+  /// independent work.
+  void bound_by_arithmetic(KernelLimits& kernel) const {
+    if (arithmetic_.again == nullptr || arithmetic_.harmless == nullptr) return;
+    kernel.arithmetic =
+        models::limits::gain_of({native_.ms, arithmetic_.again->ms, arithmetic_.harmless->ms}, noise_);
+    if (!kernel.arithmetic) return;
+    for (Limit& limit : kernel.limits) {
+      if (limit.operation == "waiting" || limit.operation == "occupancy" || limit.operation == "barrier")
+        limit.gain = models::limits::without(limit.gain, std::span(&*kernel.arithmetic, 1));
     }
   }
 
@@ -506,7 +523,7 @@ class Computation {
   const TrialRecord* waits_ = nullptr;  ///< null: not tried
   const TrialRecord* bytes_ = nullptr;  ///< null: not counted
   const TrialRecord* moving_ = nullptr;  ///< null: not measured
-  Pair reuse_;
+  Pair reuse_, arithmetic_;
   std::vector<TrialRecord::Count> lanes_;
   std::vector<const TrialRecord*> register_settings_, remedies_;
   std::map<std::string, Pairs> classes_;

@@ -132,6 +132,9 @@ struct KernelLimits {
     double at_most = 1;  ///< gain of changes that keep these bytes
   };
   std::optional<Moving> moving;  ///< nullopt: not measured
+  /// The share of the time that the arithmetic needs at least, however well its latency is hidden: what it costs
+  /// as independent work. nullopt: not measured.
+  std::optional<Gain> arithmetic;
 
   double total_ms() const { return native_ms * static_cast<double>(launches); }
 };

@@ -90,7 +90,8 @@ Json json_of(const KernelLimits& kernel) {
               {"untried", Json::array()},
               {"remedies", Json::array()},
               {"waves", nullptr},
-              {"moving", nullptr}};
+              {"moving", nullptr},
+              {"arithmetic", nullptr}};
   for (const Limit& each : kernel.limits) object["limits"].push_back(json_of(each));
   for (const LineSum& each : kernel.lines) {
     object["lines"].push_back({{"file", each.location.file},
@@ -125,6 +126,10 @@ Json json_of(const KernelLimits& kernel) {
                         {"written_bytes", kernel.moving->written_bytes},
                         {"ms", kernel.moving->ms},
                         {"at_most", kernel.moving->at_most}};
+  }
+  if (kernel.arithmetic) {
+    object["arithmetic"] = Json::object();
+    add(object["arithmetic"], *kernel.arithmetic);
   }
   return object;
 }

@@ -158,6 +158,8 @@ def prediction_of(pair, answer):
     # Changes that keep the bytes: all except those that drop accesses of global memory, and what is measured.
     drops = pair.mending == "removed" and not {"global-access", "async-copy"}.isdisjoint(classes)
     most = kernel["moving"]["at_most"] if kernel.get("moving") and not drops and pair.mending != "registers" else 1.0
+    if pair.mending in ("independent", "occupancy") and kernel.get("arithmetic"):
+        most = min(most, 1 - kernel["arithmetic"]["at_most"])
     own = [limits[each] for each in classes if each in limits]
     predicted = MENDINGS[pair.mending](limits, classes)
     predicted = None if predicted is None else min(predicted, most)
