@@ -491,8 +491,8 @@ def summarize(arguments):
     return 0
 
 
-def fill(tree, root, arguments, only=None):
-    """Copies what the package contains to the folder `tree`; `only`: of these pairs."""
+def fill(tree, root, arguments):
+    """Copies what the package contains to the folder `tree`."""
     for name in ("bin/lynxpp", "lib/liblynxpp.so", "lib/liblynxpp-engine.so"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(arguments.build / name, tree / name)
@@ -501,8 +501,6 @@ def fill(tree, root, arguments, only=None):
     target.mkdir(parents=True)
     shutil.copy(root / "examples" / "limits" / "pairs.csv", target)
     for pair in read_table(target / "pairs.csv"):
-        if only and pair.program not in only:
-            continue
         shutil.copy(programs / pair.program, target)
         shutil.copy(root / "examples" / "limits" / f"{pair.program}.cu", target)
     (tree / "cudart").mkdir()

@@ -4,8 +4,8 @@
 usage: limits_reading.py prepare --build build/release --out build/limits-reading
        limits_reading.py measure FOLDER_OR_ARCHIVE [--out FOLDER] [--device cuda|cpu] [--budget SECONDS] [--only NAME,NAME…]
 
-`prepare` compiles the program in reading/ with nvcc and writes FOLDER/package.tar.gz; it needs the targets lynxpp_cli,
-lynxpp_preload, lynxpp_engine_so and limits_pairs. Then `python3 FOLDER/limits_reading.py measure FOLDER/package.tar.gz`
+`prepare` compiles the program in reading/ with nvcc and writes FOLDER/package.tar.gz, which limits_pairs.py can measure,
+too; it needs the targets lynxpp_cli, lynxpp_preload, lynxpp_engine_so and limits_pairs. Then `python3 FOLDER/limits_reading.py measure FOLDER/package.tar.gz`
 runs on a machine with a driver and Python; PyTorch, Triton and JAX for the programs that need them.
 
 The programs in reading/ have a slow variant and others, named after the class of operations that they change. For each,
@@ -194,7 +194,7 @@ def prepare(arguments):
     archive = arguments.out / "package.tar.gz"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        fill(folder, root, arguments, TRIED)
+        fill(folder, root, arguments)
         shutil.copytree(HERE / "reading", folder / "reading", ignore=shutil.ignore_patterns("__pycache__"))
         subprocess.run([arguments.nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-gencode", "arch=compute_90,code=[compute_90,sm_90]",
                         "-o", folder / "reading" / "softmax", HERE / "reading" / "softmax.cu"], check=True)
