@@ -370,7 +370,7 @@ struct TrialRecord {
 
   /// A part of a count, by a variant that counts (ptx::result_words).
   struct Count {
-    std::string operation;    ///< "integer"
+    std::string operation;  ///< "integer"
     /// `lanes`: threads that execute them; `waits`: cycles that threads wait; `bytes`: bytes only read
     std::uint64_t count = 0;
     /// `lanes`: lanes of the warps that issue them; `waits`: all cycles; `bytes`: bytes only written

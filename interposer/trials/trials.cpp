@@ -96,7 +96,8 @@ std::vector<report::TrialRecord::Count> counts_of(const std::vector<std::uint64_
   std::vector<report::TrialRecord::Count> counts;
   for (const ptx::OperationDescription& each : ptx::operation_table()) {
     const std::size_t word = 2 * static_cast<std::size_t>(each.operation);
-    const bool is_there = each.operation == ptx::Operation::bytes && word < results.size() && results[word] != 0;
+    const bool is_there =
+        each.operation == ptx::Operation::bytes && word < results.size() && results[word] != 0;
     if (is_there || (word + 1 < results.size() && results[word + 1] != 0))
       counts.push_back({std::string(each.name), results[word], results[word + 1]});
   }
@@ -145,7 +146,7 @@ struct Trials::Subject {
   std::map<TrialId, Variant> variants;  ///< always has the original
   std::vector<Variant> refused;         ///< variants that cannot be made
   // Used by the thread that has taken it:
-  std::optional<engine::MemoryEffects> effects;  ///< nullopt: launches are not repeated
+  std::optional<engine::MemoryEffects> effects;       ///< nullopt: launches are not repeated
   std::optional<Result<std::vector<double>>> moving;  ///< of moving its bytes; nullopt: not measured yet
   bool reads_shared_size = false;  ///< the kernel may depend on the amount of dynamic shared memory
   unsigned failed_repetitions = 0;
@@ -588,7 +589,8 @@ void Trials::add(const Run& run, device::Readback* readback) {
   Variant& variant = run.subject->variants[run.id];
   if (variant.perturbation && ptx::counts(variant.perturbation->operation) && readback != nullptr) {
     const Result<std::span<std::byte>> bytes = readback->wait();
-    variant.results = bytes ? results_of(variant.perturbation->operation, *bytes) : std::vector<std::uint64_t>();
+    variant.results =
+        bytes ? results_of(variant.perturbation->operation, *bytes) : std::vector<std::uint64_t>();
   }
   if (is_measured) {
     variant.ms.push_back(*ms);

@@ -1,6 +1,6 @@
 // The arithmetic of a kernel as independent work: operations of the classes integer, fp32 and fp64 on
-// accumulators, which the program never waits for. What they cost is what the kernel's arithmetic needs of the
-// pipes at least, however well its latency is hidden.
+// accumulators, which the program never waits for. Their cost is the time that the kernel's arithmetic needs
+// at least, however well its latency is hidden.
 #include <array>
 #include <memory>
 

@@ -1,6 +1,6 @@
-// Marks the bytes of global memory that the kernel accesses, a bit for each, in two maps of the same size: of
-// bytes that it reads, and of bytes that it writes. Addresses are taken modulo 8 times the size, so that bytes
-// far apart may share a bit.
+// Marks the bytes of global memory that the kernel accesses, a bit for each, in two maps of the same size: one
+// of bytes that it reads, one of bytes that it writes. Addresses are taken modulo 8 times the size, so that
+// bytes far apart may share a bit.
 //
 //   ld.global.v2.f32 {%f1, %f2}, [%rd4];   ▶   byte = %rd4 / 32 * 4 & mask;  bits = 0xff << %rd4 % 32;
 //                                              ld.global.b32 known, [map+byte];
@@ -34,12 +34,11 @@ bool mark(Additions& to, const MemoryAccess& access) {
     // The mask is the size of a map less 4.
     const VirtualRegister offset =
         is_written ? code.b32("add.u32", {code.b32("add.u32", {inside, mask}), 4}) : inside;
-    const VirtualRegister address = code.b64(
-        "add.u64", {to.long_word(HiddenSlot::Kind::results), code.b64("cvt.u64.u32", {offset})});
+    const VirtualRegister address =
+        code.b64("add.u64", {to.long_word(HiddenSlot::Kind::results), code.b64("cvt.u64.u32", {offset})});
     const VirtualRegister known = code.b32("mov.b32", {bits});
     code.emit_if(to.guard(), "ld.global.b32", {known, CodeAddress{address, 0}});
-    const VirtualRegister missing =
-        code.pred("setp.ne.u32", {code.b32("and.b32", {known, bits}), bits});
+    const VirtualRegister missing = code.pred("setp.ne.u32", {code.b32("and.b32", {known, bits}), bits});
     code.emit_if(CodePredicate(missing), "red.global.or.b32", {CodeAddress{address, 0}, bits});
   }
   return true;
@@ -56,8 +55,8 @@ void mark_bytes(Additions& to, std::vector<PerturbedSite>& sites) {
     Outcome outcome;
     for (const MemoryAccess& each : accesses) {
       if (!is_global(each) || !outcome.is_perturbed) continue;
-      const bool is_plain = each.follows_from_lanes() && !each.selects_lanes() && each.bytes != 0 &&
-                            each.bytes <= bits_of_word;
+      const bool is_plain =
+          each.follows_from_lanes() && !each.selects_lanes() && each.bytes != 0 && each.bytes <= bits_of_word;
       if (!is_plain || !mark(to, each)) outcome = left_out("its bytes do not follow from an address");
     }
     outcome.is_perturbed ? to.insert() : to.discard();

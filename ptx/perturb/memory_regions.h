@@ -52,8 +52,8 @@ inline constexpr std::uint64_t most_map_bytes = 64U << 20;
 /// Returns the size of one map if the program has allocated so many bytes.
 std::uint32_t map_bytes_for(std::uint64_t allocated);
 
-/// Bytes that a kernel reads but does not write, and the other way round. Bytes that it reads and writes may be
-/// intermediate results, which need no memory. Bytes that share a bit count once: the sums are lower bounds.
+/// Bytes that a kernel reads but does not write, and the other way round. Bytes that it reads and writes may
+/// be intermediate results, which need no memory. Bytes that share a bit count once: both are lower bounds.
 struct BytesMoved {
   std::uint64_t read = 0;
   std::uint64_t written = 0;

@@ -1,7 +1,7 @@
 // Loads of global memory whose values the block has loaded before. `again` loads from the program's address
-// once more, which a cache of the multiprocessor serves: the cost of a redundant load. `harmless` loads as
-// many bytes from shared memory instead, without conflicts. The program's load waits for the added one, in both
-// forms (dependence.h).
+// twice; a cache of the multiprocessor serves the second load, which costs what a redundant one does.
+// `harmless` loads the same number of bytes from shared memory instead, without conflicts. In both forms, the
+// program's load waits for the added one (dependence.h).
 //
 //   ld.global.f32 %f1, [%rd4+8];   ▶   add.u64 same, %rd4, zero;     // 0, which the assembler does not know
 //                                      ld.global.f32 result, [same+8];

@@ -83,8 +83,7 @@ std::optional<SharedLanes::Lane> SharedLanes::lane(Additions& to, std::uint32_t 
   const auto [known, is_new] = rooms_.try_emplace(bytes);
   // Twice the size: the array may be aligned to less.
   if (is_new)
-    known->second =
-        to.entry().pred("setp.ge.u32", {to.entry().special("%dynamic_smem_size"), 2 * bytes});
+    known->second = to.entry().pred("setp.ge.u32", {to.entry().special("%dynamic_smem_size"), 2 * bytes});
   return Lane{found.address, known->second};
 }
 

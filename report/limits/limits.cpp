@@ -159,10 +159,9 @@ class Computation {
 
   /// True for classes of operations and occupancy, which have a limit of their own.
   static bool is_tried_class(const std::string& operation) {
-    constexpr std::string_view others[] = {"copy",           "lanes",           "waits",
-                                           "more-registers", "fewer-registers", "read-only-loads",
-                                           "bytes",          "moving",          "reuse",
-                                           "arithmetic"};
+    constexpr std::string_view others[] = {
+        "copy",  "lanes",  "waits", "more-registers", "fewer-registers", "read-only-loads",
+        "bytes", "moving", "reuse", "arithmetic"};
     return std::ranges::count(others, operation) == 0;
   }
 
@@ -185,13 +184,12 @@ class Computation {
                                    noise_);
   }
 
-  /// Redundant loads cost at most what repeating all does, less as many loads of shared memory. Without these
-  /// variants: what harmless loads cost.
+  /// Redundant loads cost at most what repeating all does, less the same number of loads of shared memory.
+  /// Without these variants: the cost of harmless loads.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
     if (operation != "global-access") return std::nullopt;
     if (reuse_.again == nullptr || reuse_.harmless == nullptr) return harmless_cost(pair);
-    const auto known =
-        models::limits::gain_of({native_.ms, reuse_.again->ms, reuse_.harmless->ms}, noise_);
+    const auto known = models::limits::gain_of({native_.ms, reuse_.again->ms, reuse_.harmless->ms}, noise_);
     return known ? known : harmless_cost(pair);
   }
 
@@ -344,8 +342,8 @@ class Computation {
     }
   }
 
-  /// Limits the gain of all changes that keep the bytes that the kernel needs: those of addresses and of other
-  /// operations than accesses of global memory.
+  /// Limits the gain of all changes that keep the bytes that the kernel needs: changes of addresses, and of
+  /// operations other than accesses of global memory.
   void bound_by_moving(KernelLimits& kernel) const {
     const TrialRecord::Count* const bytes =
         bytes_ != nullptr && !bytes_->counts.empty() ? &bytes_->counts.front() : nullptr;
@@ -372,7 +370,9 @@ class Computation {
       }
     }
     for (LineSum& line : kernel.lines) {
-      const auto moves = [](const std::string& each) { return each == "global-access" || each == "async-copy"; };
+      const auto moves = [](const std::string& each) {
+        return each == "global-access" || each == "async-copy";
+      };
       if (std::ranges::none_of(line.operations, moves)) line.at_most = std::min(line.at_most, 1 - needed);
     }
   }
@@ -519,9 +519,9 @@ class Computation {
   }
 
   const TrialRecord& native_;
-  const TrialRecord* copy_ = nullptr;   ///< null: not tried
-  const TrialRecord* waits_ = nullptr;  ///< null: not tried
-  const TrialRecord* bytes_ = nullptr;  ///< null: not counted
+  const TrialRecord* copy_ = nullptr;    ///< null: not tried
+  const TrialRecord* waits_ = nullptr;   ///< null: not tried
+  const TrialRecord* bytes_ = nullptr;   ///< null: not counted
   const TrialRecord* moving_ = nullptr;  ///< null: not measured
   Pair reuse_, arithmetic_;
   std::vector<TrialRecord::Count> lanes_;

@@ -128,11 +128,11 @@ struct KernelLimits {
   struct Moving {
     std::uint64_t read_bytes = 0;
     std::uint64_t written_bytes = 0;
-    double ms = 0;       ///< the least time of a kernel that only moves as many
+    double ms = 0;       ///< the least time of a kernel that only moves this number of bytes
     double at_most = 1;  ///< gain of changes that keep these bytes
   };
   std::optional<Moving> moving;  ///< nullopt: not measured
-  /// The share of the time that the arithmetic needs at least, however well its latency is hidden: what it costs
+  /// The share of the time that the arithmetic needs at least, however well its latency is hidden: its cost
   /// as independent work. nullopt: not measured.
   std::optional<Gain> arithmetic;
 

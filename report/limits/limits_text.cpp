@@ -161,9 +161,10 @@ std::string megabytes(std::uint64_t bytes) {
 
 /// Returns "changes that keep the bytes it reads (134 MB) and writes (67.1 MB) gain at most 28 %, ...".
 std::string moving_text(const KernelLimits::Moving& moving, bool is_modelled) {
-  return "changes that keep the bytes that the kernel reads (" + megabytes(moving.read_bytes) + ") and writes (" +
-         megabytes(moving.written_bytes) + ") gain at most " + share_text(moving.at_most) +
-         ": only moving as many takes " + fixed(moving.ms, 4) + " ms" + (is_modelled ? " (modelled)" : " (measured)");
+  return "changes that keep the bytes that the kernel reads (" + megabytes(moving.read_bytes) +
+         ") and writes (" + megabytes(moving.written_bytes) + ") gain at most " + share_text(moving.at_most) +
+         ": only moving them takes " + fixed(moving.ms, 4) + " ms" +
+         (is_modelled ? " (modelled)" : " (measured)");
 }
 
 std::vector<const Limit*> limits_in_table(const KernelLimits& kernel) {

@@ -4,13 +4,13 @@
 usage: limits_reading.py prepare --build build/release --out build/limits-reading
        limits_reading.py measure FOLDER_OR_ARCHIVE [--out FOLDER] [--device cuda|cpu] [--budget SECONDS] [--only NAME,NAME…]
 
-`prepare` compiles the program in reading/ with nvcc and writes FOLDER/package.tar.gz, which limits_pairs.py can measure,
+`prepare` compiles examples/reading with nvcc and writes FOLDER/package.tar.gz, which limits_pairs.py can measure,
 too; it needs the targets lynxpp_cli, lynxpp_preload, lynxpp_engine_so and limits_pairs. Then `python3 FOLDER/limits_reading.py measure FOLDER/package.tar.gz`
 runs on a machine with a driver and Python; PyTorch, Triton and JAX for the programs that need them.
 
-The programs in reading/ have a slow variant and others, named after the class of operations that they change. For each,
-`measure` prints the table of `lynxpp limits` for the slow variant, then what each other variant gains, beside the sum
-over the kernels of the share of time and the figure for the class. The slow kernels of some pairs run under
+These programs and those in reading/ have a slow variant and others, named after the class of operations that they change. For each,
+`measure` prints the table of `lynxpp limits` for the slow variant, then what each other variant gains, and the sum over
+the kernels of the share of time times the figure for the class. The slow kernels of some pairs run under
 `lynxpp limits --try`: the gain of each remedy, the prediction, and the comparison of the results.
 
 Writes OUT/limits_reading.md and .json, and the outputs to OUT/raw. Exit status: 0, 1 if a command failed, 3 without a GPU.
@@ -197,7 +197,7 @@ def prepare(arguments):
         fill(folder, root, arguments)
         shutil.copytree(HERE / "reading", folder / "reading", ignore=shutil.ignore_patterns("__pycache__"))
         subprocess.run([arguments.nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-gencode", "arch=compute_90,code=[compute_90,sm_90]",
-                        "-o", folder / "reading" / "softmax", HERE / "reading" / "softmax.cu"], check=True)
+                        "-o", folder / "reading" / "softmax", root / "examples" / "reading" / "softmax.cu"], check=True)
         with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
             tar.add(folder, arcname=".")
     for script in (*(HERE / each for each in ("limits_reading.py", "limits_pairs.py", "common.py", "cumapz.py")), root / "tests" / "end_to_end" / "harness.py"):

@@ -71,16 +71,19 @@ Counted bytes_of(const std::string& body) {
 
 TEST(Counts, BytesThatAKernelMoves) {
   constexpr const char* of_thread = "mul.wide.u32 %rd2, %r1, 16;\nadd.u64 %rd2, %rd1, %rd2;\n";
-  EXPECT_EQ(bytes_of(std::string(of_thread) + "ld.global.u32 %r2, [%rd2];\nld.global.u32 %r2, [%rd2];\nret;\n}\n"),
-            Counted(64 * 4, 0))
+  EXPECT_EQ(
+      bytes_of(std::string(of_thread) + "ld.global.u32 %r2, [%rd2];\nld.global.u32 %r2, [%rd2];\nret;\n}\n"),
+      Counted(64 * 4, 0))
       << "each byte counts once, in whatever block";
   EXPECT_EQ(bytes_of(std::string(of_thread) + "ld.global.v4.f32 {%f1, %f2, %f1, %f2}, [%rd2];\n"
                                               "st.global.u16 [%rd2+4096], %r1;\nret;\n}\n"),
             Counted(64 * 16, 64 * 2));
-  EXPECT_EQ(bytes_of(std::string(of_thread) + "ld.global.u32 %r2, [%rd2];\nst.global.u32 [%rd2], %r2;\nret;\n}\n"),
-            Counted(0, 0))
+  EXPECT_EQ(
+      bytes_of(std::string(of_thread) + "ld.global.u32 %r2, [%rd2];\nst.global.u32 [%rd2], %r2;\nret;\n}\n"),
+      Counted(0, 0))
       << "results in between need no memory";
-  EXPECT_EQ(bytes_of(std::string(of_thread) + "setp.lt.u32 %p1, %r1, 10;\n@%p1 ld.global.u8 %r2, [%rd2];\nret;\n}\n"),
+  EXPECT_EQ(bytes_of(std::string(of_thread) +
+                     "setp.lt.u32 %p1, %r1, 10;\n@%p1 ld.global.u8 %r2, [%rd2];\nret;\n}\n"),
             Counted(10, 0));
 }
 

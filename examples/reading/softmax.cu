@@ -1,5 +1,5 @@
-// Softmax of rows, one thread for each, as collections of ported benchmarks have it, and with what the advice of
-// `lynxpp limits` changes.
+// Softmax of rows, one thread for each, as collections of ported benchmarks have it, and with the changes that
+// `lynxpp limits` advises.
 //
 //   softmax all|slow|global-access|special-function LAUNCHES [ROWS]
 #include <algorithm>
@@ -50,7 +50,8 @@ __global__ void softmax_by_warps(const float* input, float* output, int rows) {
     values[i] = input[static_cast<size_t>(row) * columns + i * 32 + lane];
     greatest = fmaxf(greatest, values[i]);
   }
-  for (int step = 16; step > 0; step /= 2) greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffff, greatest, step));
+  for (int step = 16; step > 0; step /= 2)
+    greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffff, greatest, step));
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     values[i] = expf(values[i] - greatest);
@@ -114,11 +115,13 @@ int main(int argc, char** argv) {
       std::vector<float>& each = times[variant];
       std::sort(each.begin(), each.end());
       const size_t last = each.size() - 1;
-      std::fprintf(stderr, "%s ms %.6f %.6f %.6f\n", names[variant], each[last / 2], each[last / 4], each[last * 3 / 4]);
+      std::fprintf(stderr, "%s ms %.6f %.6f %.6f\n", names[variant], each[last / 2], each[last / 4],
+                   each[last * 3 / 4]);
     }
   } else {
     int variant = 0;
-    for (int k = 0; k < static_cast<int>(names.size()); ++k) variant = std::strcmp(which, names[k]) == 0 ? k : variant;
+    for (int k = 0; k < static_cast<int>(names.size()); ++k)
+      variant = std::strcmp(which, names[k]) == 0 ? k : variant;
     for (int i = 0; i < launches; ++i) launch(variant, input, output, rows);
     cudaMemcpy(result.data(), output, bytes, cudaMemcpyDeviceToHost);
     double total = 0;
