@@ -1,4 +1,4 @@
-// Softmax of rows, one thread for each, as collections of ported benchmarks have it, and with the changes that
+// Softmax of rows, one thread for each, as in collections of ported benchmarks, and with the changes that
 // `lynxpp limits` advises.
 //
 //   softmax all|slow|global-access|special-function LAUNCHES [ROWS]

@@ -1,6 +1,6 @@
-// Marks the bytes of global memory that the kernel accesses, a bit for each, in two maps of the same size: one
-// of bytes that it reads, one of bytes that it writes. Addresses are taken modulo 8 times the size, so that
-// bytes far apart may share a bit.
+// Marks the bytes of global memory that the kernel accesses, a bit for each, in two maps of the same size:
+// one of bytes that it reads, one of bytes that it writes. Addresses are taken modulo 8 times the size, so
+// that bytes far apart may share a bit.
 //
 //   ld.global.v2.f32 {%f1, %f2}, [%rd4];   ▶   byte = %rd4 / 32 * 4 & mask;  bits = 0xff << %rd4 % 32;
 //                                              ld.global.b32 known, [map+byte];

@@ -154,15 +154,17 @@ std::string waves_text(const KernelLimits::Waves& waves) {
          advice;
 }
 
-std::string megabytes(std::uint64_t bytes) {
-  const double megabytes = static_cast<double>(bytes) / 1e6;
-  return fixed(megabytes, megabytes < 10 ? 2 : 0) + " MB";
+/// Returns "134 MB", "7.1 MB" or "16 kB".
+std::string size_text(std::uint64_t bytes) {
+  const bool is_large = bytes >= 1'000'000;
+  const double units = static_cast<double>(bytes) / (is_large ? 1e6 : 1e3);
+  return fixed(units, units < 10 ? 1 : 0) + (is_large ? " MB" : " kB");
 }
 
 /// Returns "changes that keep the bytes it reads (134 MB) and writes (67.1 MB) gain at most 28 %, ...".
 std::string moving_text(const KernelLimits::Moving& moving, bool is_modelled) {
-  return "changes that keep the bytes that the kernel reads (" + megabytes(moving.read_bytes) +
-         ") and writes (" + megabytes(moving.written_bytes) + ") gain at most " + share_text(moving.at_most) +
+  return "changes that keep the bytes that the kernel reads (" + size_text(moving.read_bytes) +
+         ") and writes (" + size_text(moving.written_bytes) + ") gain at most " + share_text(moving.at_most) +
          ": only moving them takes " + fixed(moving.ms, 4) + " ms" +
          (is_modelled ? " (modelled)" : " (measured)");
 }
