@@ -50,6 +50,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -369,9 +370,11 @@ struct TrialRecord {
 
   /// A part of a count, by a variant that counts (ptx::result_words).
   struct Count {
-    std::string operation;    ///< "integer"
-    std::uint64_t count = 0;  ///< `lanes`: threads that execute them; `waits`: cycles that threads wait
-    std::uint64_t of = 0;     ///< `lanes`: lanes of the warps that issue them; `waits`: all cycles
+    std::string operation;  ///< "integer"
+    /// `lanes`: threads that execute them; `waits`: cycles that threads wait; `bytes`: bytes only read
+    std::uint64_t count = 0;
+    /// `lanes`: lanes of the warps that issue them; `waits`: all cycles; `bytes`: bytes only written
+    std::uint64_t of = 0;
     bool operator==(const Count&) const = default;
   };
 
@@ -381,6 +384,8 @@ struct TrialRecord {
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint64_t shared_bytes = 0;  ///< dynamic, of the program's launches
+  /// Value of `perturbation` for a kernel of ours that moves the bytes counted by "bytes:again".
+  static constexpr std::string_view moving = "moving:again";
   /// A ptx::Perturbation as text, "shared-access:again"; empty: the original.
   std::string perturbation = {};
   std::vector<Site> sites = {};

@@ -56,6 +56,7 @@ TABLE = {
     "examples/cumapz": ["examples/apps"],
     "examples/first_findings": [],
     "examples/limits": ["examples/apps"],
+    "examples/reading": [],
     "bench": ["*"],
     "fuzz": ["*"],
     "tests": ["*"],
@@ -79,7 +80,7 @@ LIBRARIES = {
     "spdlog": (r"(spdlog|fmt)/.*", ["support"]),
     "CUDA": (r"(cuda|cuda_[a-z_]*|driver_types|vector_types|crt/.*)\.h",
              ["device/cpu/runtime", "device/cpu/driver", "device/cpu", "device/cuda", "interposer", "interposer/preload", "calibrate",
-              "examples/agents", "examples/apps", "examples/cumapz", "examples/first_findings", "examples/limits", "examples/primitives"]),
+              "examples/agents", "examples/apps", "examples/cumapz", "examples/first_findings", "examples/limits", "examples/primitives", "examples/reading"]),
 }
 # Exceptions that other folders may include.
 OPEN_LIBRARIES = {"spdlog", "CUDA"}
@@ -88,7 +89,7 @@ SUFFIXES = {".h", ".hpp", ".cpp", ".cc", ".c", ".cu", ".def"}
 SKIPPED_FOLDERS = {"build", "dist", "third_party", ".git", ".cache"}
 # Programs may run with raised rights: code loaded into them must not read environment variables then
 # (docs/security.md).
-OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/agents", "examples/apps", "examples/primitives", "examples/cumapz", "examples/first_findings", "examples/limits", "bench", "fuzz", "tests"}
+OUTSIDE_PROGRAMS = {"cli", "calibrate", "examples/agents", "examples/apps", "examples/primitives", "examples/cumapz", "examples/first_findings", "examples/limits", "examples/reading", "bench", "fuzz", "tests"}
 GETENV = re.compile(r"\bgetenv\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 

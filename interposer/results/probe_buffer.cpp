@@ -145,7 +145,8 @@ std::uint64_t probe_word(const engine::ProbeWord& word, const ProbeLayout& layou
     case Kind::zero:
     case Kind::scratch:
     case Kind::scratch_mask:
-    case Kind::results: LYNXPP_CHECK(false, "the variant of a perturbation has no probes"); return 0;
+    case Kind::results:
+    case Kind::map_mask: LYNXPP_CHECK(false, "the variant of a perturbation has no probes"); return 0;
   }
   const ProbeLayout::Specification& specification = layout.specifications[word.specification];
   switch (word.word.kind) {

@@ -12,6 +12,7 @@
 
 #include "engine/memory_effects.h"
 #include "interposer/trials/equal_results.h"
+#include "interposer/trials/moving.h"
 #include "interposer/trials/one_block_fewer.h"
 #include "support/log.h"
 #include "support/own_stack.h"
@@ -76,12 +77,28 @@ std::vector<report::TrialRecord::Site> recorded(const std::vector<ptx::Perturbed
   return all;
 }
 
+/// Returns the words that a variant counted.
+std::vector<std::uint64_t> results_of(ptx::Operation operation, std::span<const std::byte> bytes) {
+  if (operation == ptx::Operation::bytes) {
+    const ptx::BytesMoved moved = ptx::bytes_moved(bytes);
+    std::vector<std::uint64_t> words(ptx::result_words);
+    words[2 * static_cast<std::size_t>(operation)] = moved.read;
+    words[2 * static_cast<std::size_t>(operation) + 1] = moved.written;
+    return words;
+  }
+  std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t));
+  std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint64_t));
+  return words;
+}
+
 /// Returns the words of a variant that counts as pairs that a record names.
 std::vector<report::TrialRecord::Count> counts_of(const std::vector<std::uint64_t>& results) {
   std::vector<report::TrialRecord::Count> counts;
   for (const ptx::OperationDescription& each : ptx::operation_table()) {
     const std::size_t word = 2 * static_cast<std::size_t>(each.operation);
-    if (word + 1 < results.size() && results[word + 1] != 0)
+    const bool is_there =
+        each.operation == ptx::Operation::bytes && word < results.size() && results[word] != 0;
+    if (is_there || (word + 1 < results.size() && results[word + 1] != 0))
       counts.push_back({std::string(each.name), results[word], results[word + 1]});
   }
   return counts;
@@ -129,7 +146,8 @@ struct Trials::Subject {
   std::map<TrialId, Variant> variants;  ///< always has the original
   std::vector<Variant> refused;         ///< variants that cannot be made
   // Used by the thread that has taken it:
-  std::optional<engine::MemoryEffects> effects;  ///< nullopt: launches are not repeated
+  std::optional<engine::MemoryEffects> effects;       ///< nullopt: launches are not repeated
+  std::optional<Result<std::vector<double>>> moving;  ///< of moving its bytes; nullopt: not measured yet
   bool reads_shared_size = false;  ///< the kernel may depend on the amount of dynamic shared memory
   unsigned failed_repetitions = 0;
   std::string obstacle;  ///< why the last launch was not repeated
@@ -161,6 +179,7 @@ Trials::Launched Trials::launch(const std::string& module, device::Device& devic
   if (subject->turns == nullptr) return launched;
   launched.outstanding.reserve(2);
   repeat(*subject, call, launched.outstanding);
+  measure_moving(*subject, call);
   if (std::optional<Made> made = make_next(*subject, call, false)) {
     launched.is_made = true;
     if (made->readback != nullptr) launched.outstanding.push_back(std::move(*made));
@@ -243,6 +262,10 @@ void Trials::prepare(Subject& subject, const Call& call) {
     } else if (!sites) {
       refused.push_back({.perturbation = perturbation, .notes = {message_of(sites.error())}});
     } else if (std::ranges::any_of(*sites, &ptx::PerturbedSite::is_perturbed)) {
+      // They are not followed to lines: those of their operations' classes are.
+      if (each.operation == ptx::Operation::reuse || each.operation == ptx::Operation::arithmetic ||
+          each.operation == ptx::Operation::bytes)
+        sites->clear();
       classes.push_back({each.operation, std::move(*sites)});
     }
   }
@@ -318,10 +341,13 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     launch.shared_bytes = *bytes;
   }
   constexpr std::size_t unused_bytes = 8;
-  const std::size_t bytes = ptx::counts(operation) ? ptx::result_words * sizeof(std::uint64_t) : unused_bytes;
+  const std::uint32_t map_bytes = operation == ptx::Operation::bytes ? map_bytes_of(call) : 0;
+  const std::size_t bytes = map_bytes != 0           ? std::size_t{2} * map_bytes
+                            : ptx::counts(operation) ? ptx::result_words * sizeof(std::uint64_t)
+                                                     : unused_bytes;
   Result<std::unique_ptr<device::Buffer>> buffer = call.device.allocate_zeroed(bytes, launch);
   if (!buffer) return buffer.error();
-  const Result<std::vector<std::uint64_t>> words = words_of(**made, call, (*buffer)->address());
+  const Result<std::vector<std::uint64_t>> words = words_of(**made, call, {(*buffer)->address(), map_bytes});
   if (!words) return words.error();
   if (Status launched =
           call.device.launch(*(*made)->loaded, launch, (*made)->instrumented.parameters, *words, **buffer);
@@ -337,6 +363,12 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     log().error("{}: the time of a trial is lost: {}", demangle(subject.kernel), error.what());
   }
   return result;
+}
+
+std::uint32_t Trials::map_bytes_of(const Call& call) {
+  std::uint64_t allocated = 0;
+  for (const device::LiveAllocation& each : call.device.allocations()->sorted) allocated += each.bytes;
+  return ptx::map_bytes_for(allocated);
 }
 
 Result<ptx::Scratch> Trials::scratch_of(const Call& call, const device::LiveAllocations& live) {
@@ -358,7 +390,7 @@ Result<ptx::Scratch> Trials::scratch_of(const Call& call, const device::LiveAllo
 }
 
 Result<std::vector<std::uint64_t>> Trials::words_of(const TrialVariant& variant, const Call& call,
-                                                    std::uint64_t results) {
+                                                    const ResultsBuffer& results) {
   using Kind = engine::ProbeWord::Kind;
   const std::vector<engine::ProbeWord>& probe = variant.instrumented.probe;
   std::vector<std::uint64_t> words;
@@ -368,7 +400,7 @@ Result<std::vector<std::uint64_t>> Trials::words_of(const TrialVariant& variant,
   if (!scratch) return scratch.error();
   const auto describes_pointer = [](const engine::ProbeWord& word) {
     return word.kind != Kind::scratch && word.kind != Kind::scratch_mask && word.kind != Kind::zero &&
-           word.kind != Kind::results;
+           word.kind != Kind::results && word.kind != Kind::map_mask;
   };
   std::vector<std::byte> parameters;
   if (std::ranges::any_of(probe, describes_pointer)) {
@@ -378,8 +410,8 @@ Result<std::vector<std::uint64_t>> Trials::words_of(const TrialVariant& variant,
     parameters = std::move(*read);
   }
   for (const engine::ProbeWord& word : probe) {
-    if (word.kind == Kind::results) {
-      words.push_back(results);
+    if (word.kind == Kind::results || word.kind == Kind::map_mask) {
+      words.push_back(word.kind == Kind::results ? results.address : results.map_bytes - 4);
       continue;
     }
     std::uint64_t pointer = 0;
@@ -529,6 +561,25 @@ void Trials::compare_remedies(Subject& subject, const Call& call, const Repeatab
   abandoned_.push_back(std::move(*saved));
 }
 
+void Trials::measure_moving(Subject& subject, const Call& call) {
+  ptx::BytesMoved bytes;
+  {
+    const Lock lock(mutex_);
+    if (subject.moving) return;
+    const auto counted = std::ranges::find_if(subject.variants, [](const auto& each) {
+      const Variant& variant = each.second;
+      return variant.perturbation && variant.perturbation->operation == ptx::Operation::bytes &&
+             !variant.results.empty();
+    });
+    if (counted == subject.variants.end()) return;
+    const std::size_t word = 2 * static_cast<std::size_t>(ptx::Operation::bytes);
+    bytes = {counted->second.results[word], counted->second.results[word + 1]};
+  }
+  Result<std::vector<double>> times = times_of_moving(call.device, call.launch, bytes);
+  const Lock lock(mutex_);
+  subject.moving = std::move(times);
+}
+
 // ---------------------------------------------------------------- results
 
 void Trials::add(const Run& run, device::Readback* readback) {
@@ -538,9 +589,8 @@ void Trials::add(const Run& run, device::Readback* readback) {
   Variant& variant = run.subject->variants[run.id];
   if (variant.perturbation && ptx::counts(variant.perturbation->operation) && readback != nullptr) {
     const Result<std::span<std::byte>> bytes = readback->wait();
-    variant.results.resize(bytes ? bytes->size() / sizeof(std::uint64_t) : 0);
-    if (bytes)
-      std::memcpy(variant.results.data(), bytes->data(), variant.results.size() * sizeof(std::uint64_t));
+    variant.results =
+        bytes ? results_of(variant.perturbation->operation, *bytes) : std::vector<std::uint64_t>();
   }
   if (is_measured) {
     variant.ms.push_back(*ms);
@@ -592,6 +642,11 @@ std::vector<report::TrialRecord> Trials::records() {
     for (const auto& [id, variant] : subject->variants)
       add_record(*subject, variant, id == native_trial ? notes : std::vector<std::string>());
     for (const Variant& variant : subject->refused) add_record(*subject, variant, {});
+    if (subject->moving) {
+      const Result<std::vector<double>>& times = *subject->moving;
+      add_record(*subject, times ? Variant{.ms = *times} : Variant{.notes = {message_of(times.error())}}, {});
+      records.back().perturbation = report::TrialRecord::moving;
+    }
   }
   return records;
 }

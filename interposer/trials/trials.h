@@ -94,6 +94,8 @@ class Trials {
   std::optional<std::string> obstacle_to_repetition(Subject& subject, const Call& call, Repeatability& found);
   /// Compares the results of the remedies that were tried with the original's.
   void compare_remedies(Subject& subject, const Call& call, const Repeatability& found);
+  /// Measures the time of moving the bytes that the kernel needs, once, when they have been counted.
+  void measure_moving(Subject& subject, const Call& call);
   /// Makes the trial that is next; nullopt: nothing is left to try, or it was refused.
   std::optional<Made> make_next(Subject& subject, const Call& call, bool is_repetition);
   /// True if nothing that the launch may read is written while it runs.
@@ -101,9 +103,15 @@ class Trials {
   Result<Made> make(Subject& subject, Variant& variant, const Call& call, const Run& run);
   /// Returns a buffer of the size that the live allocations need, or of a smaller one that memory allows.
   Result<ptx::Scratch> scratch_of(const Call& call, const device::LiveAllocations& live);
-  /// `results`: address of the buffer that the variant counts in.
+  /// Returns the size of the maps of Operation::bytes.
+  static std::uint32_t map_bytes_of(const Call& call);
+  /// The buffer that a variant counts in, and the size of one of its maps if it marks bytes.
+  struct ResultsBuffer {
+    std::uint64_t address = 0;
+    std::uint32_t map_bytes = 0;
+  };
   Result<std::vector<std::uint64_t>> words_of(const TrialVariant& variant, const Call& call,
-                                              std::uint64_t results);
+                                              const ResultsBuffer& results);
   void describe(Subject& subject, Variant& variant, const Call& call, const device::Launch& launch,
                 const TrialVariant* made);
 

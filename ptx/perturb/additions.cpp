@@ -127,6 +127,17 @@ VirtualRegister Additions::lane() {
   return *lane_;
 }
 
+VirtualRegister Additions::added_shared_memory(std::uint32_t bytes) {
+  if (shared_) return *shared_;
+  constexpr std::uint32_t alignment = 16;  // a variable of the variant is aligned to 8 bytes
+  const auto index = static_cast<std::uint32_t>(unit_.spliced.variables.size());
+  unit_.spliced.variables.push_back({StateSpace::shared, bytes + alignment / 2, {}, false});
+  const VirtualRegister variable = entry_.b32("mov.u32", {Name{variable_name(index)}});
+  const VirtualRegister end = entry_.b32("add.u32", {variable, alignment - 1});
+  shared_ = entry_.b32("and.b32", {end, ~(alignment - 1)});
+  return *shared_;
+}
+
 std::optional<CodeRegister> Additions::base_of(const Operand& address) {
   if (address.elements.empty() || array_element(address)) return std::nullopt;
   const Operand& base = address.elements[0];

@@ -74,6 +74,8 @@ class Additions {
   VirtualRegister lane_offset(std::uint32_t bytes);
   /// The thread's offset in an array of elements of this size, modulo `size`, a power of two.
   VirtualRegister thread_offset(std::uint32_t bytes, std::uint32_t size);
+  /// The address of shared memory that is added to the kernel, aligned to 16 bytes: always of this size.
+  VirtualRegister added_shared_memory(std::uint32_t bytes);
   /// The lane's number.
   VirtualRegister lane();
   /// One of several accumulators, with any value.
@@ -150,7 +152,7 @@ class Additions {
   std::map<std::pair<std::uint32_t, std::uint32_t>, VirtualRegister> thread_offsets_;
   std::map<std::pair<RegisterType, std::uint32_t>, VirtualRegister> accumulators_;
   std::map<std::pair<RegisterType, std::uint32_t>, VirtualRegister> unknown_;
-  std::optional<VirtualRegister> zero_, aligned_zero_, lane_, thread_;
+  std::optional<VirtualRegister> zero_, aligned_zero_, lane_, thread_, shared_;
   std::unique_ptr<OperandOrder> order_;
   std::set<ValueId> marked_;
   std::vector<std::pair<TextRange, CodeOperand>> replaced_;  ///< of the site

@@ -30,7 +30,8 @@ constexpr std::uint32_t minus_zero = 0x80000000;  ///< the upper word, in double
 
 class FloatingPoint : public OperationCode {
  public:
-  FloatingPoint(DataType type, std::uint32_t chains) : type_(type), chains_(chains) {}
+  FloatingPoint(DataType type, std::uint32_t chains, bool is_waited_for)
+      : type_(type), chains_(chains), is_waited_for_(is_waited_for) {}
 
   bool selects(const FunctionUnit& /*function*/, const Instruction& instruction) const override {
     if (converts(instruction)) return true;
@@ -40,8 +41,9 @@ class FloatingPoint : public OperationCode {
 
   Outcome add(Additions& to) override {
     const Instruction& site = to.site();
+    if (converts(site) && !is_waited_for_) return left_out("nothing can be added that nothing waits for");
     if (converts(site)) return repeat_and_wait(to) ? Outcome{} : left_out("an unknown form");
-    if (!compares(site.op()) && add_before_operand(to)) return {};
+    if (is_waited_for_ && !compares(site.op()) && add_before_operand(to)) return {};
     // Minima take the pipe of comparisons and selections; those of double precision take several steps.
     add_independent(to, !compares(site.op()) ? operation(site) : is_double() ? "add.rn" : "min");
     return independent();
@@ -122,6 +124,7 @@ class FloatingPoint : public OperationCode {
 
   DataType type_;
   std::uint32_t chains_;  ///< accumulators
+  bool is_waited_for_;    ///< false: the program never waits for what is added
   std::uint32_t next_ = 0;
   std::optional<std::set<std::uint32_t>> contracted_;  ///< instructions
 };
@@ -129,7 +132,11 @@ class FloatingPoint : public OperationCode {
 }  // namespace
 
 // As many as hide the latency of an operation in one or two warps per scheduler.
-std::unique_ptr<OperationCode> fp32_code() { return std::make_unique<FloatingPoint>(DataType::f32, 4); }
-std::unique_ptr<OperationCode> fp64_code() { return std::make_unique<FloatingPoint>(DataType::f64, 2); }
+std::unique_ptr<OperationCode> fp32_code(bool is_waited_for) {
+  return std::make_unique<FloatingPoint>(DataType::f32, 4, is_waited_for);
+}
+std::unique_ptr<OperationCode> fp64_code(bool is_waited_for) {
+  return std::make_unique<FloatingPoint>(DataType::f64, 2, is_waited_for);
+}
 
 }  // namespace lynxpp::ptx

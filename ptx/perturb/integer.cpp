@@ -86,6 +86,8 @@ bool is_integer(DataType type) {
 
 class Integer : public OperationCode {
  public:
+  explicit Integer(bool is_waited_for) : is_waited_for_(is_waited_for) {}
+
   bool selects(const FunctionUnit& /*function*/, const Instruction& instruction) const override {
     return kind_of(instruction.op()) != Kind::none && is_integer(instruction.traits.type) &&
            !instruction.traits.is_floating;
@@ -96,9 +98,10 @@ class Integer : public OperationCode {
     const bool is_wide = size_of(site.traits.type) == 8;
     const Kind kind = kind_of(site.op());
     const bool is_upper_half = kind == Kind::product && site.has(Modifier::hi);
-    if (kind == Kind::division || kind == Kind::count || is_upper_half)
-      return repeat_and_wait(to) ? Outcome{} : left_out("an unknown form");
-    if (add_before_operand(to)) return {};
+    const bool is_repeated = kind == Kind::division || kind == Kind::count || is_upper_half;
+    if (is_repeated && !is_waited_for_) return left_out("nothing can be added that nothing waits for");
+    if (is_repeated) return repeat_and_wait(to) ? Outcome{} : left_out("an unknown form");
+    if (is_waited_for_ && add_before_operand(to)) return {};
     if (kind == Kind::product) {
       add_product(to);
     } else {
@@ -198,12 +201,15 @@ class Integer : public OperationCode {
     return amount.integer % bits == 0 ? std::int64_t{7} : amount.integer % bits;
   }
 
+  bool is_waited_for_;                       ///< false: the program never waits for what is added
   std::uint32_t chain_ = 0;                  ///< the last one in use
   std::array<bool, integer_chains> adds_{};  ///< what each chain did last
 };
 
 }  // namespace
 
-std::unique_ptr<OperationCode> integer_code() { return std::make_unique<Integer>(); }
+std::unique_ptr<OperationCode> integer_code(bool is_waited_for) {
+  return std::make_unique<Integer>(is_waited_for);
+}
 
 }  // namespace lynxpp::ptx

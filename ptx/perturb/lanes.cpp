@@ -28,7 +28,9 @@ std::map<Operation, std::uint32_t> instructions_of(const Additions& to, const Ba
   static const std::vector<std::pair<Operation, std::shared_ptr<OperationCode>>> classes = [] {
     std::vector<std::pair<Operation, std::shared_ptr<OperationCode>>> all;
     for (const OperationDescription& each : operation_table()) {
-      if (is_class(each.operation) && each.operation != Operation::fetch)
+      const bool has_own_sites = each.operation != Operation::fetch && each.operation != Operation::reuse &&
+                                 each.operation != Operation::arithmetic;
+      if (is_class(each.operation) && has_own_sites)
         all.emplace_back(each.operation, code_of({each.operation, Form::again, {}}));
     }
     return all;

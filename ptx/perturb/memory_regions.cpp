@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "support/check.h"
 
@@ -10,6 +11,24 @@ namespace lynxpp::ptx {
 std::uint32_t scratch_bytes_for(std::uint64_t largest_allocation) {
   return std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
       largest_allocation, std::uint64_t{least_scratch_bytes}, std::uint64_t{most_scratch_bytes})));
+}
+
+std::uint32_t map_bytes_for(std::uint64_t allocated) {
+  return static_cast<std::uint32_t>(std::bit_ceil(
+      std::clamp<std::uint64_t>(2 * allocated / 8, std::uint64_t{least_region_bytes}, most_map_bytes)));
+}
+
+BytesMoved bytes_moved(std::span<const std::byte> maps) {
+  BytesMoved moved;
+  const std::size_t half = maps.size() / 2;
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= half; at += sizeof(std::uint64_t)) {
+    std::uint64_t read = 0, written = 0;
+    std::memcpy(&read, maps.data() + at, sizeof read);
+    std::memcpy(&written, maps.data() + half + at, sizeof written);
+    moved.read += static_cast<std::uint64_t>(std::popcount(read & ~written));
+    moved.written += static_cast<std::uint64_t>(std::popcount(written & ~read));
+  }
+  return moved;
 }
 
 MemoryRegion region_of(std::uint64_t begin, std::uint64_t bytes, const Scratch& scratch) {
@@ -32,6 +51,7 @@ std::uint64_t word_of(HiddenSlot::Kind kind, const MemoryRegion& region, const S
     case HiddenSlot::Kind::specification:
     case HiddenSlot::Kind::counters:
     case HiddenSlot::Kind::results:
+    case HiddenSlot::Kind::map_mask:
     case HiddenSlot::Kind::shared_addresses: break;
   }
   LYNXPP_CHECK(false, "not a slot of a perturbation");

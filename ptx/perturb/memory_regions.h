@@ -5,7 +5,9 @@
 //   words.push_back(word_of(slot.kind, region, scratch));
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "ptx/passes/module/hidden_layout.h"
 
@@ -41,6 +43,22 @@ inline constexpr std::uint64_t least_region_bytes = 4096;
 /// Uses the scratch buffer instead if the allocation is smaller than `least_region_bytes`, or unknown (0
 /// bytes).
 MemoryRegion region_of(std::uint64_t begin, std::uint64_t bytes, const Scratch& scratch);
+
+// The maps of Operation::bytes: HiddenSlot::Kind::results is the address of two maps, bytes read and bytes
+// written, that begin with 0.
+
+inline constexpr std::uint64_t most_map_bytes = 64U << 20;
+
+/// Returns the size of one map if the program has allocated so many bytes.
+std::uint32_t map_bytes_for(std::uint64_t allocated);
+
+/// Bytes that a kernel reads but does not write, and the other way round. Bytes that it reads and writes may
+/// be intermediate results, which need no memory. Bytes that share a bit count once: both are lower bounds.
+struct BytesMoved {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+};
+BytesMoved bytes_moved(std::span<const std::byte> maps);
 
 /// Returns the value of a slot. `region` is that of the slot's pointer (HiddenSlot::index); it is unused for
 /// other slots. Precondition: a kind that a perturbation adds.

@@ -47,18 +47,24 @@ std::unique_ptr<OperationCode> atomic_code();
 std::unique_ptr<OperationCode> barrier_code(bool is_everywhere, std::optional<VirtualRegister> timed_by = {});
 std::unique_ptr<OperationCode> async_copy_code();
 std::unique_ptr<OperationCode> branch_code();
-std::unique_ptr<OperationCode> fp32_code();
-std::unique_ptr<OperationCode> fp64_code();
-std::unique_ptr<OperationCode> integer_code();
+/// `is_waited_for` false: the program never waits for what is added.
+std::unique_ptr<OperationCode> fp32_code(bool is_waited_for = true);
+std::unique_ptr<OperationCode> fp64_code(bool is_waited_for = true);
+std::unique_ptr<OperationCode> integer_code(bool is_waited_for = true);
 std::unique_ptr<OperationCode> special_function_code();
 std::unique_ptr<OperationCode> tensor_code();
 std::unique_ptr<OperationCode> fetch_code();
 std::unique_ptr<OperationCode> local_memory_code();
+std::unique_ptr<OperationCode> reuse_code();
+std::unique_ptr<OperationCode> arithmetic_code();
 
 /// Adds the code of Operation::lanes to the kernel.
 void count_lanes(Additions& additions);
 /// Adds the code of Operation::waits. Appends each wait, and why it is left out if it is.
 void time_waits(Additions& additions, std::vector<PerturbedSite>& sites);
+
+/// Adds the code of Operation::bytes. Appends each access, and why it is left out if it is.
+void mark_bytes(Additions& additions, std::vector<PerturbedSite>& sites);
 
 /// Changes the kernel's plain loads of global memory to ld.global.nc. The caller guarantees that nothing
 /// writes what the kernel reads while it runs.

@@ -29,13 +29,16 @@ std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation) {
     case Operation::tensor: return tensor_code();
     case Operation::fetch: return fetch_code();
     case Operation::local_memory: return local_memory_code();
+    case Operation::reuse: return reuse_code();
+    case Operation::arithmetic: return arithmetic_code();
     case Operation::occupancy:
     case Operation::copy:
     case Operation::more_registers:
     case Operation::fewer_registers:
     case Operation::read_only_loads:
     case Operation::lanes:
-    case Operation::waits: break;
+    case Operation::waits:
+    case Operation::bytes: break;
   }
   return nullptr;
 }
@@ -83,8 +86,10 @@ Status perturb(const Perturbation& perturbation, InstrumentationUnit& unit,
     Additions additions(unit, Form::again);
     if (perturbation.operation == Operation::lanes) {
       count_lanes(additions);
-    } else {
+    } else if (perturbation.operation == Operation::waits) {
       time_waits(additions, sites);
+    } else {
+      mark_bytes(additions, sites);
     }
     additions.finish();
     return success();

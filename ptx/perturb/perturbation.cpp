@@ -58,7 +58,9 @@ bool is_remedy(Operation operation) {
          operation == Operation::read_only_loads || operation == Operation::occupancy;
 }
 
-bool counts(Operation operation) { return operation == Operation::lanes || operation == Operation::waits; }
+bool counts(Operation operation) {
+  return operation == Operation::lanes || operation == Operation::waits || operation == Operation::bytes;
+}
 
 bool is_class(Operation operation) {
   switch (operation) {
@@ -68,7 +70,8 @@ bool is_class(Operation operation) {
     case Operation::fewer_registers:
     case Operation::read_only_loads:
     case Operation::lanes:
-    case Operation::waits: return false;
+    case Operation::waits:
+    case Operation::bytes: return false;
     default: return true;
   }
 }

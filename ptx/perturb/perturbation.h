@@ -6,6 +6,9 @@
 //              line, an address of the lane's own; for arithmetic and barriers only the code around the
 //              operations is added
 //
+// In the class `reuse`, a load of global memory is repeated at the same address, and the harmless operation
+// is a load of shared memory.
+//
 // The kernel's results stay bit-identical. The difference of both variants' times is an upper bound of what
 // removing the pattern can gain.
 #pragma once
@@ -62,6 +65,7 @@ bool counts(Operation operation);
 ///   lanes   threads that executed operations of the class, and lanes of the warps that issued them; `fetch`:
 ///           of all instructions
 ///   waits   cycles that threads wait for the operation (barrier, async_copy), and their cycles in all
+/// Operation::bytes marks bytes in two maps instead (memory_regions.h).
 inline constexpr std::size_t result_words = 2 * (0
 #define PTX_OPERATION(id, name, summary) +1
 #include "ptx/perturb/operations.def"

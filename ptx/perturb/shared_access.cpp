@@ -19,15 +19,12 @@
 #include <vector>
 
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/module/entry.h"
-#include "ptx/passes/module/shared_addresses.h"
 #include "ptx/perturb/dependence.h"
 #include "ptx/perturb/operation_code.h"
+#include "ptx/perturb/shared_lanes.h"
 
 namespace lynxpp::ptx {
 namespace {
-
-constexpr std::uint32_t most_bytes_of_lanes = 32 * 16;
 
 bool is_matrix(const Instruction& instruction) {
   return instruction.op() == Op::ldmatrix || instruction.op() == Op::stmatrix;
@@ -57,9 +54,9 @@ class SharedAccess : public OperationCode {
  private:
   std::optional<CodeAddress> address_of(Additions& to, const MemoryAccess& access) {
     const std::optional<CodeRegister> base = to.base_of(*access.address);
-    if (!base || find_array(to, access.bytes) == nullptr) return std::nullopt;
+    if (!base || !SharedLanes::has_room(to, access.bytes)) return std::nullopt;
     if (to.is_again()) return CodeAddress{*base, access.address->offset};
-    return CodeAddress{own_address(to, access.bytes), 0};
+    return CodeAddress{lanes_.address(to, access.bytes), 0};
   }
 
   Outcome add_load(Additions& to, const MemoryAccess& access, const CodeAddress& address) {
@@ -118,60 +115,7 @@ class SharedAccess : public OperationCode {
     return {true, is_load ? "" : "a load of the same banks"};
   }
 
-  /// Returns the address of the lane's element, or of the last one, in find_array().
-  VirtualRegister own_address(Additions& to, std::uint32_t bytes) {
-    const auto found = own_.find(bytes);
-    if (found != own_.end()) return found->second;
-    const Variable* const array = find_array(to, bytes);
-    CodeBuilder& entry = to.entry();
-    const VirtualRegister variable = entry.b32("mov.u32", {Name{array->name}});
-    VirtualRegister first = variable;
-    if (array->alignment < bytes) {
-      first = entry.b32("add.u32", {variable, bytes - 1});
-      entry.emit("and.b32", {first, first, ~(bytes - 1)});
-    }
-    VirtualRegister own = entry.b32("mad.lo.u32", {entry.special("%laneid"), bytes, first});
-    if (array->is_extern || array->size_bytes() < most_bytes_of_lanes + bytes) {
-      // There is room for one element: otherwise no access of this size would be in an extern array.
-      const CodeOperand size = array->is_extern ? CodeOperand(entry.special("%dynamic_smem_size"))
-                                                : CodeOperand(array->size_bytes());
-      const VirtualRegister end = entry.b32("add.u32", {variable, size});
-      const VirtualRegister last = entry.b32("sub.u32", {end, bytes});
-      entry.emit("and.b32", {last, last, ~(bytes - 1)});
-      own = entry.b32("min.u32", {own, last});
-    }
-    own_.emplace(bytes, own);
-    return own;
-  }
-
-  /// Returns the largest shared array with room for an element that the kernel names. An extern array comes
-  /// last: it may be empty if the kernel has others. Null without one.
-  static const Variable* find_array(const Additions& to, std::uint32_t bytes) {
-    const Function& kernel = *to.kernel().function;
-    const Variable* best = nullptr;
-    const auto rank = [](const Variable& each) { return each.is_extern ? 0 : each.size_bytes(); };
-    for (const Variable* each : addressable_shared_variables(to.module(), kernel)) {
-      const bool is_declared_first =
-          each->text.begin < kernel.text.begin || each->text.end <= entry_position(kernel);
-      const bool has_room =
-          each->is_extern || each->size_bytes() >= (each->alignment < bytes ? 2 * bytes : bytes);
-      if (!is_declared_first || !has_room || !is_named(to, each->name)) continue;
-      if (best == nullptr || rank(*each) > rank(*best)) best = each;
-    }
-    return best;
-  }
-
-  static bool is_named(const Additions& to, std::string_view variable) {
-    const auto names = [&](const Operand& operand) {
-      const auto is_it = [&](const Operand& each) { return each.name == variable; };
-      return is_it(operand) || std::ranges::any_of(operand.elements, is_it);
-    };
-    return std::ranges::any_of(to.body().instructions, [&](const Instruction& instruction) {
-      return std::ranges::any_of(instruction.operands, names);
-    });
-  }
-
-  std::map<std::uint32_t, VirtualRegister> own_;
+  SharedLanes lanes_;
   std::map<std::pair<std::uint32_t, ValueId>, VirtualRegister> copies_;  ///< of addresses, by block and value
 };
 

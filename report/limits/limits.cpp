@@ -93,6 +93,11 @@ class Computation {
       if (text.operation == "copy" && !each->ms.empty()) copy_ = each;
       if (text.operation == "lanes") lanes_ = each->counts;
       if (text.operation == "waits") waits_ = each;
+      if (text.operation == "bytes") bytes_ = each;
+      if (each->perturbation == TrialRecord::moving) moving_ = each;
+      if (text.operation == "reuse") (text.form == "harmless" ? reuse_.harmless : reuse_.again) = each;
+      if (text.operation == "arithmetic")
+        (text.form == "harmless" ? arithmetic_.harmless : arithmetic_.again) = each;
       if (text.operation.ends_with("-registers") && !each->ms.empty()) register_settings_.push_back(each);
       if (!each->results.empty() && !each->ms.empty()) remedies_.push_back(each);
       if (!is_tried_class(text.operation)) continue;
@@ -123,6 +128,8 @@ class Computation {
     if (copy_ != nullptr) add_derived(kernel);
     add_sums_of_lines(kernel);
     bound_by_others(kernel);
+    bound_by_arithmetic(kernel);
+    bound_by_moving(kernel);
     std::ranges::stable_sort(kernel.limits, std::greater<>(), [](const Limit& limit) {
       return limit.operation == "waiting" ? 0 : limit.gain.at_most;  // a rest: last
     });
@@ -152,8 +159,9 @@ class Computation {
 
   /// True for classes of operations and occupancy, which have a limit of their own.
   static bool is_tried_class(const std::string& operation) {
-    constexpr std::string_view others[] = {"copy",           "lanes",           "waits",
-                                           "more-registers", "fewer-registers", "read-only-loads"};
+    constexpr std::string_view others[] = {
+        "copy",  "lanes",  "waits", "more-registers", "fewer-registers", "read-only-loads",
+        "bytes", "moving", "reuse", "arithmetic"};
     return std::ranges::count(others, operation) == 0;
   }
 
@@ -176,8 +184,19 @@ class Computation {
                                    noise_);
   }
 
+  /// Redundant loads cost at most what repeating all does, less the same number of loads of shared memory.
+  /// Without these variants: the cost of harmless loads.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
-    return operation == "global-access" ? harmless_cost(pair) : std::nullopt;
+    if (operation != "global-access") return std::nullopt;
+    if (reuse_.again == nullptr || reuse_.harmless == nullptr) return harmless_cost(pair);
+    const auto known = models::limits::gain_of({native_.ms, reuse_.again->ms, reuse_.harmless->ms}, noise_);
+    return known ? known : harmless_cost(pair);
+  }
+
+  /// Lines gain at most what all lines do, and what they cost.
+  std::optional<Gain> reuse_of_lines(const std::string& operation, const Gain& cost, const Pair& pair) const {
+    const std::optional<Gain> all = reuse_of(operation, pair);
+    return all && all->at_most > cost.at_most ? std::optional(cost) : all;
   }
 
   /// Adds limits that follow from those of all classes.
@@ -310,6 +329,54 @@ class Computation {
     }
   }
 
+  /// Limits the gain of changes that only hide latency: the kernel still needs what its arithmetic costs as
+  /// independent work.
+  void bound_by_arithmetic(KernelLimits& kernel) const {
+    if (arithmetic_.again == nullptr || arithmetic_.harmless == nullptr) return;
+    kernel.arithmetic =
+        models::limits::gain_of({native_.ms, arithmetic_.again->ms, arithmetic_.harmless->ms}, noise_);
+    if (!kernel.arithmetic) return;
+    for (Limit& limit : kernel.limits) {
+      if (limit.operation == "waiting" || limit.operation == "occupancy" || limit.operation == "barrier")
+        limit.gain = models::limits::without(limit.gain, std::span(&*kernel.arithmetic, 1));
+    }
+  }
+
+  /// Limits the gain of all changes that keep the bytes that the kernel needs: changes of addresses, and of
+  /// operations other than accesses of global memory.
+  void bound_by_moving(KernelLimits& kernel) const {
+    const TrialRecord::Count* const bytes =
+        bytes_ != nullptr && !bytes_->counts.empty() ? &bytes_->counts.front() : nullptr;
+    if (bytes == nullptr || moving_ == nullptr || moving_->ms.empty() || kernel.native_ms <= 0) return;
+    // Other kernels may move bytes this much faster than ours.
+    constexpr double margin = 0.03;
+    const double fastest = std::ranges::min(moving_->ms);
+    const double needed = std::min(1.0, (1 - margin) * fastest / kernel.native_ms);
+    kernel.moving = {bytes->count, bytes->of, fastest, 1 - needed};
+    const std::vector<Gain> costs{{needed, needed, needed}};
+    const auto bound = [&](std::optional<Gain>& gain) {
+      if (gain) gain = models::limits::without(*gain, costs);
+    };
+    for (Limit& limit : kernel.limits) {
+      if (limit.operation.ends_with("-registers")) continue;  // measured
+      const bool keeps_bytes = limit.operation != "global-access" && limit.operation != "async-copy";
+      if (keeps_bytes) limit.gain = models::limits::without(limit.gain, costs);
+      bound(limit.pattern);
+      bound(limit.reuse);
+      for (LineLimit& line : limit.lines) {
+        if (keeps_bytes) line.gain = models::limits::without(line.gain, costs);
+        bound(line.pattern);
+        bound(line.reuse);
+      }
+    }
+    for (LineSum& line : kernel.lines) {
+      const auto moves = [](const std::string& each) {
+        return each == "global-access" || each == "async-copy";
+      };
+      if (std::ranges::none_of(line.operations, moves)) line.at_most = std::min(line.at_most, 1 - needed);
+    }
+  }
+
   std::optional<Gain> harmless_cost(const Pair& pair) const {
     return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
   }
@@ -430,7 +497,7 @@ class Computation {
       });
       if (!has_smaller)
         smallest.push_back(
-            {{gain, pattern_of(operation, pairs.at(lines)), reuse_of(operation, pairs.at(lines))},
+            {{gain, pattern_of(operation, pairs.at(lines)), reuse_of_lines(operation, gain, pairs.at(lines))},
              locations_of(*pairs.at(lines).again)});
     }
     std::ranges::stable_sort(smallest, std::greater<>(),
@@ -462,8 +529,11 @@ class Computation {
   }
 
   const TrialRecord& native_;
-  const TrialRecord* copy_ = nullptr;   ///< null: not tried
-  const TrialRecord* waits_ = nullptr;  ///< null: not tried
+  const TrialRecord* copy_ = nullptr;    ///< null: not tried
+  const TrialRecord* waits_ = nullptr;   ///< null: not tried
+  const TrialRecord* bytes_ = nullptr;   ///< null: not counted
+  const TrialRecord* moving_ = nullptr;  ///< null: not measured
+  Pair reuse_, arithmetic_;
   std::vector<TrialRecord::Count> lanes_;
   std::vector<const TrialRecord*> register_settings_, remedies_;
   std::map<std::string, Pairs> classes_;

@@ -34,7 +34,7 @@ struct LimitLocation {
 struct Gains {
   Gain gain;                    ///< if the operations go
   std::optional<Gain> pattern;  ///< of memory accesses and atomics: if their pattern becomes harmless
-  /// Of global accesses: if values come from registers or shared memory, while the traffic stays.
+  /// Of global accesses: if loads of values that the block has loaded before become loads of shared memory.
   std::optional<Gain> reuse = {};
 
   /// The gain of the remedies of findings, which change patterns where operations have one.
@@ -124,6 +124,17 @@ struct KernelLimits {
     double idle() const;  ///< share of the time for which slots idle, if all blocks do the same work
   };
   std::optional<Waves> waves;
+  /// The bytes of global memory that the kernel either only reads or only writes, each counted once.
+  struct Moving {
+    std::uint64_t read_bytes = 0;
+    std::uint64_t written_bytes = 0;
+    double ms = 0;       ///< the least time of a kernel that only moves this number of bytes
+    double at_most = 1;  ///< gain of changes that keep these bytes
+  };
+  std::optional<Moving> moving;  ///< nullopt: not measured
+  /// The share of the time that the arithmetic needs at least, however well its latency is hidden: its cost
+  /// as independent work. nullopt: not measured.
+  std::optional<Gain> arithmetic;
 
   double total_ms() const { return native_ms * static_cast<double>(launches); }
 };

@@ -89,7 +89,9 @@ Json json_of(const KernelLimits& kernel) {
               {"lines", Json::array()},
               {"untried", Json::array()},
               {"remedies", Json::array()},
-              {"waves", nullptr}};
+              {"waves", nullptr},
+              {"moving", nullptr},
+              {"arithmetic", nullptr}};
   for (const Limit& each : kernel.limits) object["limits"].push_back(json_of(each));
   for (const LineSum& each : kernel.lines) {
     object["lines"].push_back({{"file", each.location.file},
@@ -118,6 +120,16 @@ Json json_of(const KernelLimits& kernel) {
                        {"blocks_per_sm", kernel.waves->blocks_per_sm},
                        {"waves", kernel.waves->full()},
                        {"idle", kernel.waves->idle()}};
+  }
+  if (kernel.moving) {
+    object["moving"] = {{"read_bytes", kernel.moving->read_bytes},
+                        {"written_bytes", kernel.moving->written_bytes},
+                        {"ms", kernel.moving->ms},
+                        {"at_most", kernel.moving->at_most}};
+  }
+  if (kernel.arithmetic) {
+    object["arithmetic"] = Json::object();
+    add(object["arithmetic"], *kernel.arithmetic);
   }
   return object;
 }

@@ -153,6 +153,21 @@ std::string waves_text(const KernelLimits::Waves& waves) {
          advice;
 }
 
+/// Returns "134 MB", "7.1 MB" or "16 kB".
+std::string size_text(std::uint64_t bytes) {
+  const bool is_large = bytes >= 1'000'000;
+  const double units = static_cast<double>(bytes) / (is_large ? 1e6 : 1e3);
+  return fixed(units, units < 10 ? 1 : 0) + (is_large ? " MB" : " kB");
+}
+
+/// Returns "changes that keep the bytes it reads (134 MB) and writes (67.1 MB) gain at most 28 %, ...".
+std::string moving_text(const KernelLimits::Moving& moving, bool is_modelled) {
+  return "changes that keep the bytes that the kernel reads (" + size_text(moving.read_bytes) +
+         ") and writes (" + size_text(moving.written_bytes) + ") gain at most " + share_text(moving.at_most) +
+         ": only moving them takes " + fixed(moving.ms, 4) + " ms" +
+         (is_modelled ? " (modelled)" : " (measured)");
+}
+
 std::vector<const Limit*> limits_in_table(const KernelLimits& kernel) {
   std::vector<const Limit*> shown;
   for (const Limit& each : kernel.limits) {
@@ -243,6 +258,7 @@ std::vector<std::string> remarks(const KernelLimits& kernel) {
     lines.push_back("Registers of variants that differ from the original's " +
                     std::to_string(kernel.registers) + ": " + joined(registers, ", ") + ".");
   }
+  if (kernel.moving) lines.push_back("Memory: " + moving_text(*kernel.moving, kernel.is_modelled) + ".");
   if (kernel.waves) lines.push_back("Blocks: " + waves_text(*kernel.waves) + ".");
   return lines;
 }

@@ -3,7 +3,7 @@
 
 usage: limits_pairs.py prepare --build build/release --out build/limits-package
        limits_pairs.py measure FOLDER_OR_ARCHIVE [--out FOLDER] [--device cuda|cpu] [--gpus N] [--budget SECONDS] [--resume]
-               [--only PAIR,PAIR…]
+               [--only PAIR,PAIR…] [--estimates FILE]
        limits_pairs.py summary FOLDER [--table FILE] [--build FOLDER]
 
 `prepare` writes FOLDER/package.tar.gz with the command, its libraries, the pairs and the CUDA runtime, and copies this
@@ -18,7 +18,8 @@ compiler. `measure` also takes a build folder. For each pair it measures
 - the estimate of `lynxpp record`: the greatest one among the findings about the same class.
 
 After each pair it rewrites OUT/limits_pairs.csv and OUT/limits_pairs.md (tables and summary); the answers of the
-command are in OUT/answers. A pair that fails does not stop the others. `summary` reads these answers again with
+command are in OUT/answers. At the end it writes OUT/limits_times.csv, all launches' times, and OUT/limits_classes.csv,
+the figures of all classes. A pair that fails does not stop the others. `summary` reads these answers again with
 another table of pairs, and with --build lets `lynxpp limits` of a build folder read the times again. On the cpu device, time is modelled and
 sizes are small: that tests the machinery, not the predictions. Exit status: 0, 1 if a pair failed, 3 without a GPU.
 """
@@ -150,13 +151,19 @@ def prediction_of(pair, answer):
     greatest = max((each for each in kernel["limits"] if each["operation"] != "waiting"), key=lambda each: each["at_most"], default=None)
     found = {"native_us": 1000 * kernel["native_ms"], "top": greatest["operation"] if greatest else "",
              "top_gain": greatest["at_most"] if greatest else None, "trials": kernel["timed"],
-             **{f"of_{name}": limits[name]["at_most"] for name in ("waiting", "divergence") if name in limits}}
+             "keeping_bytes": (kernel.get("moving") or {}).get("at_most"), **{f"of_{name}": limits[name]["at_most"] for name in ("waiting", "divergence") if name in limits}}
     if pair.mending == "launch":
         waves = kernel["waves"]
         return {**found, "predicted": waves["idle"] if waves else None}
     classes = classes_of(pair)
+    # Changes that keep the bytes: all except those that drop accesses of global memory, and what is measured.
+    drops = pair.mending == "removed" and not {"global-access", "async-copy"}.isdisjoint(classes)
+    most = kernel["moving"]["at_most"] if kernel.get("moving") and not drops and pair.mending != "registers" else 1.0
+    if pair.mending in ("independent", "occupancy") and kernel.get("arithmetic"):
+        most = min(most, 1 - kernel["arithmetic"]["at_most"])
     own = [limits[each] for each in classes if each in limits]
     predicted = MENDINGS[pair.mending](limits, classes)
+    predicted = None if predicted is None else min(predicted, most)
     if not own:
         reasons = [each["reason"] for each in kernel["untried"] if each["operation"] in classes]
         note = "" if predicted else f"{pair.operation} was not tried: {'; '.join(reasons) or 'none in the kernel'}"
@@ -214,7 +221,7 @@ def sentences(name, rows, found, prediction):
             f"{WORTHWHILE:.0%} or more; wrong: {', '.join(found['lines_wrong']) or 'none'}"]
 
 
-COLUMNS = ("program", "mending", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "gone", "patterns", "reuse", "of_waiting",
+COLUMNS = ("program", "mending", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "gone", "patterns", "reuse", "keeping_bytes", "of_waiting",
            "of_divergence", "top", "top_gain", "line",
            "line_right", "estimated", "estimate_rule", "first_finding", "estimate_line_right", "native_us", "trials", "seconds", "note")
 
@@ -227,6 +234,13 @@ def findings_of(rows, failures):
         found = judge(rows, prediction, line)
         findings.data[name] = found
         for sentence in sentences(name, rows, found, prediction):
+            findings.say(sentence)
+    # Rules are chosen on every other pair in the alphabet, and judged on the rest.
+    names = sorted(row["program"] for row in rows)
+    for half, chosen in (("limits, pairs to choose rules on", names[0::2]), ("limits, pairs to judge rules on", names[1::2])):
+        part = [row for row in rows if row["program"] in chosen]
+        findings.data[half] = judge(part, "predicted", "line_right")
+        for sentence in sentences(half, part, findings.data[half], "predicted")[:3]:
             findings.say(sentence)
     timed = [row for row in rows if row.get("slow_us") is not None]
     findings.say(f"top class as listed in {sum(row.get('top') in row['operation'].split() for row in rows if (row.get('true') or 0) >= WORTHWHILE)} of "
@@ -245,6 +259,33 @@ def findings_of(rows, failures):
                      f"{row['top']} {in_percent(row['top_gain'])}" if row.get("top") else "", in_percent(row.get("estimated")),
                      row.get("estimate_rule", "")] for row in rows])
     return findings
+
+
+def write_times(folder):
+    """Writes OUT/limits_times.csv: the times of all launches of the trials, from which rules can be computed again."""
+    with open(folder / "limits_times.csv", "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["program", "perturbation", "registers", "spill_bytes", "blocks_per_sm", "counts", "us"])
+        for records in sorted((folder / "answers").glob("*.trials.jsonl")):
+            for line in records.read_text().splitlines():
+                record = json.loads(line)
+                if record.get("record") != "trial" or record.get("note", "").startswith("nothing"):
+                    continue
+                counts = " ".join(f"{each['operation']}:{each['count']}:{each['of']}" for each in record.get("counts", []))
+                table.writerow([records.name.split(".")[0], record.get("perturbation", ""), record.get("registers", ""), record.get("spill_bytes", ""),
+                                record.get("blocks_per_sm", ""), counts, " ".join(f"{1000 * each:.3f}" for each in record.get("ms", []))])
+
+
+def write_classes(folder):
+    """Writes OUT/limits_classes.csv: the figures of each class of the kernel with the most time."""
+    with open(folder / "limits_classes.csv", "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["program", "class", "at_most", "cost", "pattern", "reuse"])
+        for path in sorted((folder / "answers").glob("*.limits.json")):
+            kernels = [each for each in json.loads(path.read_text())["kernels"] if each["timed"]]
+            for limit in max(kernels, key=lambda each: each["native_ms"] * each["launches"])["limits"] if kernels else []:
+                figures = [limit["at_most"], limit["cost"], *((limit[key] or {}).get("at_most") for key in ("pattern", "reuse"))]
+                table.writerow([path.name.split(".")[0], limit["operation"], *("" if each is None else f"{each:.5g}" for each in figures)])
 
 
 def write(rows, failures, folder, machine):
@@ -267,7 +308,8 @@ class Runner:
         self.device = device
         self.answers = answers
         self.answers.mkdir(parents=True, exist_ok=True)
-        self.results = {}  # of the slow kernels without instrumentation
+        self.results = {}    # of the slow kernels without instrumentation
+        self.estimates = {}  # columns of earlier estimates of `lynxpp record`
         folders = [*LIBRARY_FOLDERS, self.build.folder / "cudart"]
         self.environment = {"LD_LIBRARY_PATH": ":".join(str(each) for each in folders if each.exists()),
                             **({"LYNXPP_CPU_CLOCK": MACHINE} if device == "cpu" else {}),
@@ -330,7 +372,10 @@ def measure_pair(runner, pair, failures):
     times = [attempt("native times", lambda: runner.times(pair))]
     answer = attempt("limits", lambda: prediction_of(pair, runner.limits(pair)))
     row.update(answer or {})
-    row.update(attempt("record", lambda: estimate_of(pair, runner.record(pair))) or {})
+    if pair.program in runner.estimates:
+        row.update(runner.estimates[pair.program])
+    else:
+        row.update(attempt("record", lambda: estimate_of(pair, runner.record(pair))) or {})
     if runner.device == "cuda":
         times.append(attempt("native times", lambda: runner.times(pair)))
     times = [each for each in times if each]
@@ -353,6 +398,14 @@ def unpacked(source):
             archive.extractall(folder)
         os.utime(folder)
     return folder
+
+
+def earlier_estimates(path):
+    """Returns {program: columns} about `lynxpp record` from an earlier limits_pairs.csv."""
+    with open(path, newline="") as file:
+        return {row["program"]: {"estimated": float(row["estimated"]), "estimate_rule": row["estimate_rule"], "first_finding": row["first_finding"],
+                                 "estimate_line_right": {"True": True, "False": False}.get(row["estimate_line_right"])}
+                for row in csv.DictReader(file) if row["estimated"]}
 
 
 def earlier_rows(folder):
@@ -378,6 +431,11 @@ def measure(arguments):
     runners = queue.SimpleQueue()
     for number in range(arguments.gpus):
         runners.put(Runner(folder, arguments.device, out / "answers", number if arguments.gpus > 1 else None))
+    if arguments.estimates:
+        for _ in range(arguments.gpus):
+            runner = runners.get()
+            runner.estimates = earlier_estimates(arguments.estimates)
+            runners.put(runner)
     began, failures = time.monotonic(), []
     selected = [pair for pair in pairs if not only or pair.program in only]
     rows = {row["program"]: row for row in earlier_rows(out)} if arguments.resume else {}
@@ -401,6 +459,8 @@ def measure(arguments):
             findings = write([rows[each.program] for each in pairs if each.program in rows], failures, out, machine)
             print(f"{number}/{len(selected)} {pair.program}: true {in_percent(row.get('true'))} %, limits {in_percent(row.get('predicted'))} %, "
                   f"record {in_percent(row.get('estimated'))} %, {row['seconds']:.1f} s, {time.monotonic() - began:.0f} s in all", flush=True)
+    write_times(out)
+    write_classes(out)
     print("\n".join(findings.lines))
     print(f"{len(failures)} failures; {out / 'limits_pairs.md'}, {out / 'limits_pairs.csv'}")
     return 1 if failures else 0
@@ -476,6 +536,7 @@ def main():
     two.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     two.add_argument("--gpus", type=int, default=1, help="measure this many pairs at a time, each on a GPU of its own")
     two.add_argument("--resume", action="store_true", help="keep the pairs of an earlier measurement in OUT and measure the others")
+    two.add_argument("--estimates", type=pathlib.Path, metavar="FILE", help="take the estimates of record from an earlier limits_pairs.csv")
     two.add_argument("--budget", type=float, default=math.inf, help="seconds after which no further pair starts")
     three = commands.add_parser("summary")
     three.add_argument("source", type=pathlib.Path, metavar="FOLDER")

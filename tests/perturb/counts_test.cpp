@@ -1,10 +1,12 @@
 // The variants `lanes` and `waits` on the cpu device.
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ptx/perturb/memory_regions.h"
 #include "tests/perturb/fixture.h"
 
 namespace lynxpp::ptx::testing {
@@ -55,6 +57,34 @@ TEST(Counts, TimeAtBarriers) {
       Operation::waits, Operation::barrier);
   EXPECT_LE(waits.first, waits.second);
   EXPECT_GT(waits.second, 0u);
+}
+
+/// Returns the bytes that the body moves, in two blocks of 64 threads with a buffer of 8 KiB.
+Counted bytes_of(const std::string& body) {
+  KernelRun run{head + body, "k", 2, {64, 1}, {std::vector<std::byte>(8192)}};
+  const engine::Instrumented made = perturbed(run.ptx, "k", {Operation::bytes, Form::again, {}});
+  std::vector<std::uint64_t> maps;
+  EXPECT_EQ(buffers_after(run, made.ptx, made.probe, &maps), buffers_after(run, run.ptx, {}));
+  const BytesMoved moved = bytes_moved(std::as_bytes(std::span(maps)));
+  return {moved.read, moved.written};
+}
+
+TEST(Counts, BytesThatAKernelMoves) {
+  constexpr const char* of_thread = "mul.wide.u32 %rd2, %r1, 16;\nadd.u64 %rd2, %rd1, %rd2;\n";
+  EXPECT_EQ(
+      bytes_of(std::string(of_thread) + "ld.global.u32 %r2, [%rd2];\nld.global.u32 %r2, [%rd2];\nret;\n}\n"),
+      Counted(64 * 4, 0))
+      << "each byte counts once, in whatever block";
+  EXPECT_EQ(bytes_of(std::string(of_thread) + "ld.global.v4.f32 {%f1, %f2, %f1, %f2}, [%rd2];\n"
+                                              "st.global.u16 [%rd2+4096], %r1;\nret;\n}\n"),
+            Counted(64 * 16, 64 * 2));
+  EXPECT_EQ(
+      bytes_of(std::string(of_thread) + "ld.global.u32 %r2, [%rd2];\nst.global.u32 [%rd2], %r2;\nret;\n}\n"),
+      Counted(0, 0))
+      << "results in between need no memory";
+  EXPECT_EQ(bytes_of(std::string(of_thread) +
+                     "setp.lt.u32 %p1, %r1, 10;\n@%p1 ld.global.u8 %r2, [%rd2];\nret;\n}\n"),
+            Counted(10, 0));
 }
 
 TEST(Counts, NothingWithoutBarriers) {

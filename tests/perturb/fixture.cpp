@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "device/cpu/simt/execute/executor.h"
 #include "ptx/perturb/memory_regions.h"
 
 namespace lynxpp::ptx::testing {
+namespace {
+
+constexpr std::size_t test_map_bytes = 1 << 16;  // of one map: 512 KiB
+
+}  // namespace
 
 std::vector<Perturbation> all_perturbations() {
   std::vector<Perturbation> all;
@@ -40,10 +46,16 @@ std::vector<std::vector<std::byte>> buffers_after(const KernelRun& run, const st
   static std::vector<std::byte> storage(least_scratch_bytes + 256);
   const Scratch scratch{(reinterpret_cast<std::uint64_t>(storage.data()) + 255) / 256 * 256,
                         least_scratch_bytes};
-  std::vector<std::uint64_t> counted(result_words), parameters;
+  const bool marks = std::ranges::any_of(
+      words, [](const engine::ProbeWord& word) { return word.kind == HiddenSlot::Kind::map_mask; });
+  std::vector<std::uint64_t> counted(marks ? 2 * test_map_bytes / 8 : result_words), parameters;
   for (std::vector<std::byte>& each : buffers)
     parameters.push_back(reinterpret_cast<std::uint64_t>(each.data()));
   for (const engine::ProbeWord& word : words) {
+    if (word.kind == HiddenSlot::Kind::map_mask) {
+      parameters.push_back(test_map_bytes - 4);
+      continue;
+    }
     if (word.kind == HiddenSlot::Kind::results) {
       parameters.push_back(reinterpret_cast<std::uint64_t>(counted.data()));
       continue;

@@ -28,7 +28,7 @@ engine::Instrumented perturbed(const std::string& ptx, const std::string& kernel
                                const Perturbation& perturbation, const PassObserver& observer = {});
 
 /// Returns the buffers after a launch of the text's kernel, with the words of the variant if it is one.
-/// Writes what it counted to `results` (result_words).
+/// Writes what it counted to `results`: result_words, or the maps of Operation::bytes.
 std::vector<std::vector<std::byte>> buffers_after(const KernelRun& run, const std::string& text,
                                                   const std::vector<engine::ProbeWord>& words,
                                                   std::vector<std::uint64_t>* results = nullptr);

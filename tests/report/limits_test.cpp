@@ -92,6 +92,49 @@ TEST(Limits, MergeInstructionsOfALine) {
   EXPECT_EQ(locations[1].text(), "PTX line 9");
 }
 
+/// A kernel whose loads cost 80 %. Another pattern saves 60 %, and reuse 50 %.
+std::vector<TrialRecord> misaligned() {
+  std::vector<TrialRecord> trials{trial("", {1, 1, 1}),
+                                  trial("copy:again", {1, 1, 1}),
+                                  trial("global-access:again", {1.8, 1.8, 1.8}),
+                                  trial("global-access:harmless", {1.2, 1.2, 1.2}),
+                                  trial("fp32:again", {1.1, 1.1}),
+                                  trial("fp32:harmless", {1, 1}),
+                                  trial("reuse:again", {1.6, 1.6, 1.6}),
+                                  trial("reuse:harmless", {1.1, 1.1, 1.1}),
+                                  trial("bytes:again", {2}),
+                                  trial("moving:again", {1.3, 0.8, 0.9})};
+  trials[8].counts = {{"bytes", 134000000, 67000000}};
+  return trials;
+}
+
+TEST(Limits, KeepTheBytesThatTheKernelNeeds) {
+  const KernelLimits kernel = limits_of(misaligned(), {})[0];
+  ASSERT_TRUE(kernel.moving);
+  EXPECT_EQ(kernel.moving->read_bytes, 134000000u);
+  EXPECT_DOUBLE_EQ(kernel.moving->ms, 0.8) << "the least";
+  EXPECT_DOUBLE_EQ(kernel.moving->at_most, 1 - 0.97 * 0.8);
+  ASSERT_EQ(kernel.limits[0].operation, "global-access");
+  EXPECT_NEAR(kernel.limits[0].gain.at_most, 0.8, 1e-9) << "accesses that go take their bytes with them";
+  EXPECT_DOUBLE_EQ(kernel.limits[0].pattern->at_most, 1 - 0.97 * 0.8);
+  EXPECT_DOUBLE_EQ(kernel.limits[0].reuse->at_most, 1 - 0.97 * 0.8);
+  EXPECT_THAT(
+      limits_text(kernel, 300),
+      HasSubstr(
+          "Memory: changes that keep the bytes that the kernel reads (134 MB) and writes (67 MB) gain at "
+          "most 22 %: only moving them takes 0.8000 ms (measured)."));
+}
+
+TEST(Limits, PromiseMoreWhereFewBytesAreNeeded) {
+  std::vector<TrialRecord> trials = misaligned();
+  trials.back().ms = {0.2, 0.1};
+  const Limit limit = limits_of(trials, {})[0].limits[0];
+  EXPECT_NEAR(limit.pattern->at_most, 0.6, 1e-9);
+  EXPECT_NEAR(limit.reuse->at_most, 0.5, 1e-9) << "against loads of shared memory";
+  trials.pop_back();
+  EXPECT_FALSE(limits_of(trials, {})[0].moving) << "not measured";
+}
+
 TEST(Limits, SayWhyAClassWasNotTried) {
   std::vector<TrialRecord> trials = {trial("", {1, 1, 1}), trial("atomic:again", {}),
                                      trial("atomic:harmless", {}), trial("fp64:again", {1, 1})};

@@ -124,7 +124,8 @@ class FakeDevice : public device::Device {
     // Writes 7 to the address in the first parameter slot, as a handler would, if there is memory.
     const std::uint64_t seven = 7;
     auto& bytes = static_cast<FakeBuffer&>(buffer).bytes;
-    if (!probe.empty() && probe[0] - 0x1000 + sizeof seven <= bytes.size())
+    const bool is_address = !probe.empty() && probe[0] >= 0x1000;
+    if (is_address && probe[0] - 0x1000 + sizeof seven <= bytes.size())
       std::memcpy(bytes.data() + (probe[0] - 0x1000), &seven, sizeof seven);
     return success();
   }

@@ -336,6 +336,27 @@ TEST_F(TrialsTest, VariantsThatCountReportTheirWords) {
   EXPECT_THAT(device_.loaded.at(0), HasSubstr("red.global.add.u64"));
 }
 
+TEST_F(TrialsTest, MovingTheBytesOfAKernelIsTimed) {
+  start_trials("bytes:again", ReplayChoice::never, "2");
+  EXPECT_TRUE(launch_in_place());
+  EXPECT_TRUE(launch_in_place());
+  EXPECT_EQ(device_.launched, 1) << "the bytes are not known before";
+  EXPECT_FALSE(launch_in_place());
+  EXPECT_THAT(device_.loaded.back(), HasSubstr("lynxpp_moving"));
+  EXPECT_FALSE(launch_in_place());
+  EXPECT_EQ(device_.launched, 7) << "only once for the kernel";
+  EXPECT_THAT(record_of("moving:again").ms, SizeIs(6));
+}
+
+TEST_F(TrialsTest, BytesThatCannotBeMovedAreNoted) {
+  start_trials("bytes:again", ReplayChoice::never, "2");
+  EXPECT_TRUE(launch_in_place() && launch_in_place());
+  device_.lacks_memory = true;
+  EXPECT_FALSE(launch_in_place());
+  EXPECT_THAT(record_of("moving:again").ms, IsEmpty());
+  EXPECT_EQ(record_of("moving:again").note, "no memory is left");
+}
+
 TEST_F(TrialsTest, LoadsAreReadOnlyIfNothingWritesTheirMemory) {
   start_trials("read-only-loads:again", ReplayChoice::never, "2");
   EXPECT_TRUE(launch_in_place());

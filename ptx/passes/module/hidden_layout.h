@@ -20,7 +20,8 @@ struct HiddenSlot {
     zero,          ///< 0, which the assembler does not know
     scratch,       ///< address of a buffer of device memory that added operations may read and write
     scratch_mask,  ///< the buffer's size, a power of two, minus 1
-    results,       ///< address of ptx::result_words zeroed words that the variant adds to
+    results,       ///< address of ptx::result_words zeroed words that the variant adds to, or of two maps
+    map_mask,      ///< bytes of one of the maps, a power of two, minus 4
   };
   Kind kind = Kind::specification;
   std::uint32_t specification = 0;  ///< for specification, with `index`
