@@ -38,6 +38,13 @@ std::optional<std::uint64_t> own_records_of(const std::string& text) {
   return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
 }
 
+/// Returns nullopt if the text is none of the values.
+std::optional<FirstLaunch> first_launch_of(const std::string& text) {
+  if (text.empty() || text == "wait") return FirstLaunch::waits;
+  if (text == "native") return FirstLaunch::native;
+  return text == "alone" ? std::optional(FirstLaunch::alone) : std::nullopt;
+}
+
 Timing timing_of(const std::string& value) {
   if (value.empty() || value == "0") return Timing::off;
   if (value == "original") return Timing::originals;
@@ -77,6 +84,15 @@ Configuration read_configuration(Diagnostics& problems) {
                         {},
                         "LYNXPP_LAUNCH_RECORDS: '" + records + "' is not a number of launches",
                         "write a number, or 'all' for a record of each launch"});
+  }
+  const std::string first = environment("LYNXPP_FIRST_LAUNCH");
+  if (const std::optional<FirstLaunch> known = first_launch_of(first)) {
+    configuration.first_launch = *known;
+  } else {
+    problems.push_back({Severity::error,
+                        {},
+                        "LYNXPP_FIRST_LAUNCH: unknown value '" + first + "'",
+                        "write 'wait', 'native' or 'alone'"});
   }
   configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");

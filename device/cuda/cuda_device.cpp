@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -174,27 +175,43 @@ class CudaDevice final : public Device {
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                         const Launch& launch, const VariantTraits& traits) override {
-    const CaptureRelaxed relaxed(driver_);
-    VariantText text{ptx, kernel, traits.directives};
-    Result<std::unique_ptr<CudaVariant>> variant = load_limited(text, 0);
+    Result<std::unique_ptr<Variant>> compiled = compile(ptx, kernel, launch);
+    if (!compiled) return compiled;
+    return load_compiled(std::move(*compiled), ptx, kernel, launch, traits);
+  }
+
+  Result<std::unique_ptr<Variant>> compile(const std::string& ptx, const std::string& kernel,
+                                           const Launch&) override {
+    const InContext ours(driver_, pool_.context());
+    Result<std::unique_ptr<CudaVariant>> variant = compile_limited({ptx, kernel, {}, {}}, 0);
     if (!variant) return variant.error();
+    return std::unique_ptr<Variant>(std::move(*variant));
+  }
+
+  Result<std::unique_ptr<Variant>> load_compiled(std::unique_ptr<Variant> compiled, const std::string& ptx,
+                                                 const std::string& kernel, const Launch& launch,
+                                                 const VariantTraits& traits) override {
+    const CaptureRelaxed relaxed(driver_);
+    VariantText text{ptx, kernel, traits.directives, traits.variables};
+    std::unique_ptr<CudaVariant> variant(static_cast<CudaVariant*>(compiled.release()));
+    if (Status written = write(variant->module(), text.variables); !written) return written.error();
     const CUfunction function = original_function(launch);
     // Every block size that the original allows must remain possible.
     int wanted = 0;
     driver_.cuFuncGetAttribute(&wanted, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
-    if ((*variant)->max_threads < wanted) {
+    if (variant->max_threads < wanted) {
       const unsigned registers = 65536u / static_cast<unsigned>((wanted + 31) / 32 * 32) / 8 * 8;
       Result<std::unique_ptr<CudaVariant>> smaller = load_limited(text, registers);
-      if (smaller) variant = std::move(smaller);
+      if (smaller) variant = std::move(*smaller);
     } else if (ptx.size() <= longest_text_with_limits && ptx.find("setmaxnreg") == std::string::npos) {
       // setmaxnreg adjusts the register count that ptxas chose.
-      choose_registers(*variant, text, launch, traits.kept_registers);
+      choose_registers(variant, text, launch, traits.kept_registers);
     }
-    Residency& residency = (*variant)->residency;
+    Residency& residency = variant->residency;
     residency.text = std::move(text);
     residency.may_wait = traits.may_wait_for_blocks;
-    (*variant)->wants_time_bound = traits.wants_time_bound;
-    return std::unique_ptr<Variant>(std::move(*variant));
+    variant->wants_time_bound = traits.wants_time_bound;
+    return std::unique_ptr<Variant>(std::move(variant));
   }
 
   std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) override {
@@ -450,9 +467,16 @@ class CudaDevice final : public Device {
     return static_cast<CUfunction>(launch.function);
   }
 
+  Result<std::unique_ptr<CudaVariant>> load_limited(const VariantText& text, unsigned registers) {
+    Result<std::unique_ptr<CudaVariant>> made = compile_limited(text, registers);
+    if (!made) return made;
+    if (Status written = write((*made)->module(), text.variables); !written) return written.error();
+    return made;
+  }
+
   /// Compiles with a register limit (0: none), given twice: the directive limits the kernel, the option its
   /// callees.
-  Result<std::unique_ptr<CudaVariant>> load_limited(const VariantText& text, unsigned registers) {
+  Result<std::unique_ptr<CudaVariant>> compile_limited(const VariantText& text, unsigned registers) {
     std::array<char, 4096> log{};
     std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     std::vector<void*> values{log.data(), reinterpret_cast<void*>(log.size())};
@@ -483,6 +507,25 @@ class CudaDevice final : public Device {
     driver_.cuFuncGetAttribute(&shared_limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
     variant->dynamic_shared_limit = shared_limit;
     return variant;
+  }
+
+  /// Waits for the copy, since launches on any stream follow. The stream does not wait for the program's.
+  Status write(CUmodule module, const VariableTable& table) {
+    if (table.addresses.empty()) return success();
+    const auto bytes = std::as_bytes(std::span(table.addresses));
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+    CUresult result = driver_.cuModuleGetGlobal(&address, &size, module, table.name.c_str());
+    if (result != CUDA_SUCCESS) return driver_.error("cuModuleGetGlobal", result);
+    if (size != bytes.size()) return failure("the variant's table of variables has another size");
+    const CUstream stream = pool_.own_stream();
+    if (stream == nullptr) return failure("the driver cannot create a stream");
+    result = driver_.cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream);
+    if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyHtoDAsync", result);
+    const CUevent copied = pool_.recorded_event(stream);
+    result = copied == nullptr ? CUDA_ERROR_INVALID_HANDLE : driver_.cuEventSynchronize(copied);
+    pool_.release(copied);
+    return result == CUDA_SUCCESS ? success() : Status(driver_.error("copying addresses", result));
   }
 
   /// `timing` receives events around the kernel; null: not measured.

@@ -120,8 +120,13 @@ class Flush {
       const bool is_converged = counter->kind == CounterKind::converged;
       if (is_converged && !is_lane_0) is_lane_0 = code_.pred("setp.eq.u32", {code_.special("%laneid"), 0});
       const VirtualRegister number = *added.insert(context_.number(counter->index)).first;
-      append_flush_by_lane(code_, number, at_slot(*slots_, counter->slot),
-                           is_converged ? is_lane_0 : std::nullopt);
+      const CodeAddress slot = at_slot(*slots_, counter->slot);
+      if (context_.plan.sums_lanes) {  // rare, so that zeros are added, too
+        code_.emit_if(is_converged ? is_lane_0 : std::nullopt, "red.global.add.u64",
+                      {slot, code_.b64("cvt.u64.u32", {number})});
+      } else {
+        append_flush_by_lane(code_, number, slot, is_converged ? is_lane_0 : std::nullopt);
+      }
     }
     return added;
   }
