@@ -277,8 +277,8 @@ class Device {
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                                 const Launch& launch, const VariantTraits& traits) = 0;
 
-  /// Compiles a variant from any thread, before a launch is known, for blocks like those of `launch`, of which
-  /// nothing else is used. load_compiled() completes it.
+  /// Compiles a variant from any thread, before a launch is known, for blocks like those of `launch`; its
+  /// other members are not used. load_compiled() completes the variant.
   virtual Result<std::unique_ptr<Variant>> compile(const std::string& /*ptx*/, const std::string& /*kernel*/,
                                                    const Launch& /*launch*/) {
     return failure("this device compiles variants when they are launched");

@@ -500,7 +500,8 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
   result.kernel = request.kernel;
   result.traits = {kept_registers(unit),
                    ptx::may_wait_for_blocks(unit.module, *unit.reached.kernel().function),
-                   directives_of(result.ptx, request.kernel), may_overflow(request, result),
+                   directives_of(result.ptx, request.kernel),
+                   may_overflow(request, result),
                    {std::string(ptx::variable_table), std::move(result.traits.variables.addresses)}};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
   result.size.basic_blocks = unit.reached.basic_blocks;

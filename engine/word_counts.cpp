@@ -100,7 +100,8 @@ void find_device_variables(const Request& request, const ptx::InstrumentationUni
   if (!request.variable_address) return;
   for (const ptx::Variable& each : unit.module.variables) {
     if (each.space != ptx::StateSpace::global) continue;
-    if (const std::optional<std::uint64_t> address = request.variable_address(each.name)) counting.device_variables.push_back({each.name, *address, each.size_bytes()});
+    if (const std::optional<std::uint64_t> address = request.variable_address(each.name))
+      counting.device_variables.push_back({each.name, *address, each.size_bytes()});
   }
 }
 

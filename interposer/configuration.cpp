@@ -38,7 +38,7 @@ std::optional<std::uint64_t> own_records_of(const std::string& text) {
   return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
 }
 
-/// Returns nullopt if the text is none of the values.
+/// Returns nullopt for an unknown value.
 std::optional<FirstLaunch> first_launch_of(const std::string& text) {
   if (text.empty() || text == "wait") return FirstLaunch::waits;
   if (text == "native") return FirstLaunch::native;

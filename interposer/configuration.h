@@ -33,7 +33,7 @@ enum class CounterWidth {
   wide,     ///< 64 bits from the first launch on
 };
 
-/// What a launch does while its variant is not ready (LYNXPP_FIRST_LAUNCH).
+/// How launches proceed while their variant is not ready (LYNXPP_FIRST_LAUNCH).
 enum class FirstLaunch {
   waits,   ///< waits for its own variant; threads compile those of the module's other kernels meanwhile
   native,  ///< runs the original kernel while a thread compiles the variant

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "device/cuda/register_limit.h"
 #include "device/cuda/residency.h"
 #include "device/cuda/stream_hold.h"
+#include "device/cuda/variable_table.h"
 #include "device/cuda/variant.h"
 #include "device/ends_within.h"
 #include "device/uuid.h"
@@ -194,7 +194,8 @@ class CudaDevice final : public Device {
     const CaptureRelaxed relaxed(driver_);
     VariantText text{ptx, kernel, traits.directives, traits.variables};
     std::unique_ptr<CudaVariant> variant(static_cast<CudaVariant*>(compiled.release()));
-    if (Status written = write(variant->module(), text.variables); !written) return written.error();
+    if (Status written = write_table(driver_, pool_, variant->module(), text.variables); !written)
+      return written.error();
     const CUfunction function = original_function(launch);
     // Every block size that the original allows must remain possible.
     int wanted = 0;
@@ -470,7 +471,8 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<CudaVariant>> load_limited(const VariantText& text, unsigned registers) {
     Result<std::unique_ptr<CudaVariant>> made = compile_limited(text, registers);
     if (!made) return made;
-    if (Status written = write((*made)->module(), text.variables); !written) return written.error();
+    if (Status written = write_table(driver_, pool_, (*made)->module(), text.variables); !written)
+      return written.error();
     return made;
   }
 
@@ -507,25 +509,6 @@ class CudaDevice final : public Device {
     driver_.cuFuncGetAttribute(&shared_limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
     variant->dynamic_shared_limit = shared_limit;
     return variant;
-  }
-
-  /// Waits for the copy, since launches on any stream follow. The stream does not wait for the program's.
-  Status write(CUmodule module, const VariableTable& table) {
-    if (table.addresses.empty()) return success();
-    const auto bytes = std::as_bytes(std::span(table.addresses));
-    CUdeviceptr address = 0;
-    std::size_t size = 0;
-    CUresult result = driver_.cuModuleGetGlobal(&address, &size, module, table.name.c_str());
-    if (result != CUDA_SUCCESS) return driver_.error("cuModuleGetGlobal", result);
-    if (size != bytes.size()) return failure("the variant's table of variables has another size");
-    const CUstream stream = pool_.own_stream();
-    if (stream == nullptr) return failure("the driver cannot create a stream");
-    result = driver_.cuMemcpyHtoDAsync(address, bytes.data(), bytes.size(), stream);
-    if (result != CUDA_SUCCESS) return driver_.error("cuMemcpyHtoDAsync", result);
-    const CUevent copied = pool_.recorded_event(stream);
-    result = copied == nullptr ? CUDA_ERROR_INVALID_HANDLE : driver_.cuEventSynchronize(copied);
-    pool_.release(copied);
-    return result == CUDA_SUCCESS ? success() : Status(driver_.error("copying addresses", result));
   }
 
   /// `timing` receives events around the kernel; null: not measured.

@@ -363,8 +363,8 @@ class Session {
   // ---- compiling ahead (session_ahead.cpp)
   static VariantsAhead::Key key_of(const Seen& seen, const Kernel& kernel);
   /// Returns the request for a variant without knowledge of a launch.
-  engine::Request request_for(const Attached& attached, const device::Device& device,
-                              const std::string& text, std::string kernel, const Learned& learned) const;
+  engine::Request request_for(const Attached& attached, const device::Device& device, const std::string& text,
+                              std::string kernel, const Learned& learned) const;
   /// Returns a job that instruments and compiles the kernel of the module for blocks like those of `block`.
   VariantsAhead::Job job_for(VariantsAhead::Key key, std::shared_ptr<const Attached> attached,
                              device::Device& device, std::shared_ptr<const std::string> text,
@@ -472,7 +472,7 @@ class Session {
   std::vector<std::shared_ptr<Shared>> abandoned_;  // not accessed again: their streams do not exist
   std::chrono::steady_clock::time_point next_closing_;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
-  std::set<std::string> warned_problems_;  ///< of kernels; each causes one warning
+  std::set<std::string> warned_problems_;       ///< of kernels; each causes one warning
   const std::unique_ptr<VariantsAhead> ahead_;  ///< null: not wanted
   Timeline timeline_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_

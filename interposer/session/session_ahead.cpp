@@ -13,15 +13,14 @@
 namespace lynxpp::interposer {
 namespace {
 
-/// A module with more kernels is a library, of which a program uses few.
+/// A module with more kernels is a library; programs use few of its kernels.
 constexpr std::size_t most_kernels_ahead = 16;
 constexpr std::size_t longest_text_ahead = std::size_t{4} << 20;
 
 /// A launch whose variant takes longer compiles it itself, in case the compiling thread is blocked.
 constexpr std::chrono::seconds longest_wait(60);
 
-constexpr const char* native_way =
-    "made while the variant was being compiled (LYNXPP_FIRST_LAUNCH=native)";
+constexpr const char* native_way = "made while the variant was being compiled (LYNXPP_FIRST_LAUNCH=native)";
 
 struct Block {
   std::uint32_t size[3] = {1, 1, 1};
@@ -39,8 +38,8 @@ Block block_of(const ptx::Module& module, const ptx::Function& kernel, const Blo
 }  // namespace
 
 VariantsAhead::Key Session::key_of(const Seen& seen, const Kernel& kernel) {
-  return {kernel.device, kernel.image, seen.coverage.kernel, kernel.attached.get(),
-          kernel.shape,  kernel.learned.wide_counters};
+  return {kernel.device,         kernel.image, seen.coverage.kernel,
+          kernel.attached.get(), kernel.shape, kernel.learned.wide_counters};
 }
 
 engine::Request Session::request_for(const Attached& attached, const device::Device& device,

@@ -17,12 +17,12 @@ namespace lynxpp::interposer {
 /// away; they may use their device until discard() or stop() returns.
 class VariantsAhead {
  public:
-  /// What a variant is compiled for.
+  /// Identifies a variant before it is compiled.
   struct Key {
     const device::Device* device = nullptr;
     std::uint64_t image = 0;
-    std::string kernel;                         ///< mangled
-    const void* specifications = nullptr;       ///< compared only
+    std::string kernel;                    ///< mangled
+    const void* specifications = nullptr;  ///< compared only
     ptx::LaunchShape shape;
     bool wide_counters = false;
 
@@ -48,7 +48,7 @@ class VariantsAhead {
   /// it runs before the others.
   void add(const Key& key, Job job, bool is_urgent);
   State state_of(const Key& key) const;
-  /// Waits for a running job, at most `patience`, and returns its result; null if there is none. A job that
+  /// Waits for a running job, at most `patience`, and returns its result; null without a result. A job that
   /// has not begun never runs: its caller is faster.
   Compiled take(const Key& key, std::chrono::milliseconds patience);
 

@@ -74,9 +74,25 @@ TEST_F(Run, RejectsADamagedText) {
 }
 
 TEST_F(Run, OptionsBecomeVariables) {
-  const std::string variables = environment_of({"-s", "mine.cod", "-k", "mat.*", "-l", "0-9,100,200-", "-o",
-                                                "out.jsonl", "-d", "cpu", "--dump", "ptx/of/run", "--trace",
-                                                "seen", "--timing", "--per-launch", "--first-launch", "native", "--start",
+  const std::string variables = environment_of({"-s",
+                                                "mine.cod",
+                                                "-k",
+                                                "mat.*",
+                                                "-l",
+                                                "0-9,100,200-",
+                                                "-o",
+                                                "out.jsonl",
+                                                "-d",
+                                                "cpu",
+                                                "--dump",
+                                                "ptx/of/run",
+                                                "--trace",
+                                                "seen",
+                                                "--timing",
+                                                "--per-launch",
+                                                "--first-launch",
+                                                "native",
+                                                "--start",
                                                 "range=warm"});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=" + specification_ + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_KERNELS=mat.*\n"));

@@ -99,7 +99,8 @@ class FirstLaunches : public ::testing::Test {
     ASSERT_TRUE(session_->attach(spec_, problem)) << problem;
   }
   static std::string module_of(int kernels) {
-    std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 total;\n";
+    std::string text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 total;\n";
     for (int i = 0; i < kernels; ++i) {
       text += ".visible .entry k" + std::to_string(i) + "()\n" + (i == 2 ? ".reqntid 96\n" : "") +
               "{\n.reg .b64 %rd<2>;\nmov.u64 %rd1, total;\nret;\n}\n";
@@ -161,7 +162,7 @@ TEST_F(FirstLaunches, WaitForTheirOwnCompilationOnly) {
   EXPECT_EQ(device_.compiled("k1"), 1);
 }
 
-TEST_F(FirstLaunches, OfOtherShapesCompileTheirOwnVariant) {
+TEST_F(FirstLaunches, CompileTheirOwnVariantForOtherShapes) {
   start(FirstLaunch::waits);
   EXPECT_TRUE(launch("k0", 64));
   device_.wait_for("k3");
@@ -211,7 +212,8 @@ TEST_F(FirstLaunches, RunTheOriginalWhileTheVariantIsCompiled) {
   EXPECT_THAT(found.notes, Contains(HasSubstr(std::to_string(3 + more) +
                                               " launches made while the variant was being compiled")));
   ASSERT_EQ(records_.launches.size(), 1u);
-  EXPECT_EQ(records_.launches[0].launch, static_cast<std::uint64_t>(3 + more)) << "numbers count all launches";
+  EXPECT_EQ(records_.launches[0].launch, static_cast<std::uint64_t>(3 + more))
+      << "numbers count all launches";
   EXPECT_TRUE(device_.loaded.empty()) << "no launch compiled";
 }
 
@@ -314,7 +316,8 @@ TEST(VariantsAhead, GivesUpWaitingForABlockedJob) {
   while (ahead.state_of(key_of("k")) != VariantsAhead::State::running) std::this_thread::yield();
   EXPECT_EQ(ahead.take(key_of("k"), std::chrono::milliseconds(1)).ptx, "");
   ahead.stop(std::chrono::milliseconds(1));
-  ahead.add(key_of("later"), [] { return VariantsAhead::Compiled{}; }, true);
+  ahead.add(
+      key_of("later"), [] { return VariantsAhead::Compiled{}; }, true);
   EXPECT_EQ(ahead.state_of(key_of("later")), VariantsAhead::State::unknown) << "stopped";
   gate.unlock();
 }

@@ -31,7 +31,8 @@ class Extract {
   }
 
  private:
-  /// Declares variable_table and the probes' own variables and functions before everything that may reference them.
+  /// Declares variable_table and the probes' own variables and functions, before everything that may
+  /// reference them.
   void declare_what_probes_name() {
     std::string text;
     for (std::uint32_t i = 0; i < spliced_.variables.size(); ++i) {

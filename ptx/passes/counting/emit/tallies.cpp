@@ -45,13 +45,13 @@ void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStora
   code.emit("or.b32", {word, word, bit});
 }
 
-void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally, Amounts amounts) {
+void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
+                  Amounts amounts) {
   const VirtualRegister number = register_of(context, tally);
   const auto slot = [&] { return at_slot(slots_of_warp(code, context), tally.counter->slot); };
   if (amounts == Amounts::small && context.plan.sums_lanes) {
     const VirtualRegister mask = code.active_mask();
-    const VirtualRegister sum =
-        code.b64("cvt.u64.u32", {code.b32("redux.sync.add.u32", {number, mask})});
+    const VirtualRegister sum = code.b64("cvt.u64.u32", {code.b32("redux.sync.add.u32", {number, mask})});
     const CodePredicate leads = code.elect_leader(mask);
     code.emit_if(leads, "red.global.add.u64", {slot(), sum});
     return code.mov(number, 0);
