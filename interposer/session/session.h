@@ -373,7 +373,7 @@ class Session {
   void compile_others(const Seen& seen, const Kernel& kernel, const device::Launch& launch,
                       const std::string& text);
   /// True if the original kernel runs because a thread is compiling the variant, and counts the launch. May
-  /// release `state`.
+  /// then have released `state`.
   bool runs_original(State& state, Seen& seen, const Kernel& kernel, const device::Launch& launch,
                      const KernelSource& source);
   /// Loads the variant of kernel.instrumented, which may have been compiled ahead.

@@ -94,6 +94,7 @@ void Session::compile_others(const Seen& seen, const Kernel& kernel, const devic
   const std::size_t first = text.find(entry);
   if (first == std::string::npos || text.find(entry, first + 1) == std::string::npos) return;
   const VariantsAhead::Key all{kernel.device, kernel.image, "", kernel.attached.get(), {}, false};
+  if (ahead_->state_of(all) != VariantsAhead::State::unknown) return;
   Block block;
   std::ranges::copy(launch.block, block.size);
   auto find_others = [this, block, attached = kernel.attached, device = kernel.device, image = kernel.image,
@@ -134,9 +135,12 @@ bool Session::runs_original(State& state, Seen& seen, const Kernel& kernel, cons
         auto text = std::make_shared<const std::string>(std::move(found->text));
         ahead_->add(key, job_for(key, kernel.attached, *kernel.device, text, launch.block), true);
         compile_others(seen, kernel, launch, *text);
+      } else {
+        // A later launch reports why.
+        ahead_->add(
+            key, [] { return VariantsAhead::Compiled(); }, true);
       }
       state.lock();
-      if (!found) return false;
       break;
     }
     case VariantsAhead::State::waiting:

@@ -145,6 +145,7 @@ VariantsAhead::Compiled VariantsAhead::take(const Key& key, std::chrono::millise
   if (found == shared_->entries.end()) return {};
   if (found->state == State::waiting) {
     found->state = State::done;
+    found->job = nullptr;
     --shared_->waiting;
     return {};
   }
