@@ -19,7 +19,7 @@
 namespace lynxpp::interposer {
 namespace {
 
-constexpr std::size_t most_waiting = 64;
+constexpr std::size_t most_jobs_waiting = 64;
 
 /// Waits while a thread holds the dynamic linker's lock, for example to run a library's constructor. If that
 /// thread launches a kernel, it must not wait for a compiler that loads a library.
@@ -108,7 +108,7 @@ VariantsAhead::~VariantsAhead() { stop(std::chrono::hours(24)); }
 void VariantsAhead::add(const Key& key, Job job, bool is_urgent) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->is_over || shared_->find(key) != shared_->entries.end()) return;
-  if (!is_urgent && shared_->waiting >= most_waiting) return;
+  if (!is_urgent && shared_->waiting >= most_jobs_waiting) return;
   const Shared::Place added =
       shared_->entries.insert(is_urgent ? shared_->entries.begin() : shared_->entries.end(),
                               {key, std::move(job), State::waiting, false, {}});
