@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   EXPECT_TRUE(launch());
