@@ -32,8 +32,9 @@ struct MultiprocessorLimits {
 struct DeviceInfo {
   std::string name;  ///< "NVIDIA H200", "cpu"
   int ordinal = 0;
-  int compute_capability = 75;  ///< × 10
-  bool contracts = false;       ///< its compiler fuses multiplies and adds without rounding modifiers
+  int compute_capability = 75;   ///< × 10
+  bool compiles_slowly = false;  ///< variants are worth compiling before they are launched
+  bool contracts = false;        ///< its compiler fuses multiplies and adds without rounding modifiers
   std::uint32_t multiprocessors = 1;
   std::uint32_t sm_id_limit = 1;  ///< exclusive upper bound of %smid
   std::uint32_t clock_khz = 0;    ///< SM clock; 0 if unknown

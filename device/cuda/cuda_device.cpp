@@ -595,7 +595,7 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
   CUuuid uuid = {};
   if (driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS)
     info.uuid = text_of_uuid(std::as_bytes(std::span(uuid.bytes)));
-  info.contracts = !driver.is_cpu_device;
+  info.contracts = info.compiles_slowly = !driver.is_cpu_device;
   info.models_times = models_times;
   info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

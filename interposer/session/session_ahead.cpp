@@ -90,7 +90,8 @@ VariantsAhead::Job Session::job_for(VariantsAhead::Key key, std::shared_ptr<cons
 void Session::compile_others(const Seen& seen, const Kernel& kernel, const device::Launch& launch,
                              const std::string& text) {
   constexpr std::string_view entry = ".entry";
-  if (ahead_ == nullptr || configuration_.timing != Timing::off || text.size() > longest_text_ahead) return;
+  const bool is_worth_it = kernel.device->info().compiles_slowly && configuration_.timing == Timing::off;
+  if (ahead_ == nullptr || !is_worth_it || text.size() > longest_text_ahead) return;
   const std::size_t first = text.find(entry);
   if (first == std::string::npos || text.find(entry, first + 1) == std::string::npos) return;
   const VariantsAhead::Key all{kernel.device, kernel.image, "", kernel.attached.get(), {}, false};
@@ -169,7 +170,7 @@ void Session::stop_compiling() {
   if (ahead_ == nullptr) return;
   ahead_->stop({});
   // The driver ends with the process, and its compiler with it.
-  ahead_->discard([](const VariantsAhead::Key& key) { return key.device->info().contracts; },
+  ahead_->discard([](const VariantsAhead::Key& key) { return key.device->info().compiles_slowly; },
                   configuration_.patience);
 }
 

@@ -24,6 +24,8 @@ constexpr std::chrono::seconds long_enough(60);
 /// Compiles ahead and holds compilations until they are released.
 class CompilingDevice : public FakeDevice {
  public:
+  CompilingDevice() { set_compiles_slowly(true); }
+
   struct Compiled : device::Variant {
     std::string kernel;
   };
@@ -176,6 +178,15 @@ TEST_F(FirstLaunches, CompileNothingAheadIfNotWanted) {
   EXPECT_TRUE(launch("k1"));
   EXPECT_EQ(device_.loaded.size(), 2u);
   EXPECT_EQ(device_.compiled("k2"), 0);
+}
+
+TEST_F(FirstLaunches, CompileNothingAheadForTheCpuDevice) {
+  device_.set_compiles_slowly(false);
+  start(FirstLaunch::waits);
+  EXPECT_TRUE(launch("k0"));
+  EXPECT_TRUE(launch("k1"));
+  session_->finish();
+  EXPECT_EQ(device_.loaded.size(), 2u);
 }
 
 TEST_F(FirstLaunches, CompileNoLibraryAhead) {
