@@ -34,7 +34,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->add_flag("--per-launch", arguments.per_launch,
                 "A record for every launch, even after the first 64 of a kernel and grid");
   run->add_option("--first-launch", arguments.first_launch,
-                  "While a kernel is compiled: wait (default), native (run the original) or alone")
+                  "Until a variant is ready: wait (default), native (original runs), alone")
       ->type_name("HOW")
       ->check(CLI::IsMember({"wait", "native", "alone"}).description(""));
   run->footer(

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import Build, read_json_lines
+from harness import Build, Records, read_json_lines
 
 BUILD = None
 
@@ -39,7 +39,7 @@ class FirstLaunch(unittest.TestCase):
             run, again, second = self.run_program("symbols", environment=setting)
             self.assertTrue(any(".const .align 8 .b64 __lynxpp_variables[" in text for text in first), first)
             self.assertEqual(first, second)
-            values = [[each["values"] for each in found if each["record"] == "launch"] for found in (records, again)]
+            values = [[each["results"] for each in Records(found).launches] for found in (records, again)]
             self.assertEqual(values[0], values[1])
             known, cached = re.findall(r"(\d+) forms are known, (\d+) of them cached by earlier", run.stderr)[-1]
             self.assertEqual(known, cached, run)
