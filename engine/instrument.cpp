@@ -370,9 +370,9 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
 
 /// Shares the variables among the operands with the original module.
 Status share_variables(const ptx::OperandList& operands, const Request& request,
-                       ptx::InstrumentationUnit& unit) {
+                       ptx::InstrumentationUnit& unit, std::vector<std::uint64_t>& addresses) {
   for (const ptx::Operand& operand : operands) {
-    if (Status shared = share_variables(operand.elements, request, unit); !shared) return shared;
+    if (Status shared = share_variables(operand.elements, request, unit, addresses); !shared) return shared;
     if (operand.kind != ptx::OperandKind::identifier || unit.variant.shared_variables.contains(operand.name))
       continue;
     const ptx::Variable* const variable = unit.module.find_variable(operand.name);
@@ -386,13 +386,16 @@ Status share_variables(const ptx::OperandList& operands, const Request& request,
     const std::optional<std::uint64_t> address = request.variable_address(variable->name);
     if (!address)
       return failure("the device does not report the address of the variable '" + variable->name + "'");
-    unit.variant.shared_variables.emplace(variable->name, *address);
+    unit.variant.shared_variables.emplace(variable->name, static_cast<std::uint32_t>(addresses.size()));
+    addresses.push_back(*address);
   }
   return success();
 }
 
-/// Shares every `.global` and `.const` variable that the unit's code names with the original module.
-Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
+/// Shares every `.global` and `.const` variable that the unit's code names with the original module, and
+/// appends their addresses.
+Status share_variables(const Request& request, ptx::InstrumentationUnit& unit,
+                       std::vector<std::uint64_t>& addresses) {
   if (!request.variable_address) return success();
   if (unit.reached.calls_indirectly) {
     // A pointer may come from the program's memory and refer to the original module, whose functions were
@@ -407,9 +410,13 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   }
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
-      if (Status shared = share_variables(instruction.operands, request, unit); !shared) return shared;
+      if (Status shared = share_variables(instruction.operands, request, unit, addresses); !shared)
+        return shared;
     }
   }
+  constexpr std::size_t most = 8192;  // of the 64 KiB of constant memory
+  if (addresses.size() > most)
+    return failure("it uses more than " + std::to_string(most) + " variables of the program");
   return success();
 }
 
@@ -493,7 +500,9 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
   result.kernel = request.kernel;
   result.traits = {kept_registers(unit),
                    ptx::may_wait_for_blocks(unit.module, *unit.reached.kernel().function),
-                   directives_of(result.ptx, request.kernel), may_overflow(request, result)};
+                   directives_of(result.ptx, request.kernel),
+                   may_overflow(request, result),
+                   {std::string(ptx::variable_table), std::move(result.traits.variables.addresses)}};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;
@@ -514,7 +523,8 @@ Status add_specifications(const Request& request, int sm, ptx::InstrumentationUn
   if (Status added = add_probes(request, sm, unit); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
   const std::shared_ptr<Counting> counting = add_counters(request, unit);
-  if (Status shared = share_variables(request, unit); !shared) return shared.error();
+  if (Status shared = share_variables(request, unit, result.traits.variables.addresses); !shared)
+    return shared.error();
   const std::shared_ptr<WordCounting> words = plan_word_counts(request, unit);
 
   ptx::PassManager passes = ptx::make_pipeline();
@@ -539,7 +549,8 @@ Status add_specifications(const Request& request, int sm, ptx::InstrumentationUn
 /// Adds the code of the perturbation.
 Status perturb(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
   LYNXPP_CHECK(request.specifications.empty(), "a perturbed variant measures nothing");
-  if (Status shared = share_variables(request, unit); !shared) return shared.error();
+  if (Status shared = share_variables(request, unit, result.traits.variables.addresses); !shared)
+    return shared.error();
   ptx::PassManager passes = ptx::make_perturbation_pipeline(*request.perturbation, result.perturbed);
   if (request.inspection.verify) passes.verify_with(verify);
   passes.observe_with(request.inspection.observer);

@@ -47,6 +47,13 @@ std::optional<std::chrono::duration<double>> seconds_of(const std::string& text)
   return std::chrono::duration<double>(seconds);
 }
 
+/// Returns nullopt for an unknown value.
+std::optional<FirstLaunch> first_launch_of(const std::string& text) {
+  if (text.empty() || text == "wait") return FirstLaunch::waits;
+  if (text == "native") return FirstLaunch::native;
+  return text == "alone" ? std::optional(FirstLaunch::alone) : std::nullopt;
+}
+
 Timing timing_of(const std::string& value) {
   if (value.empty() || value == "0") return Timing::off;
   if (value == "original") return Timing::originals;
@@ -94,6 +101,15 @@ Configuration read_configuration(Diagnostics& problems) {
                         {},
                         "LYNXPP_COMPILE_BUDGET: '" + budget + "' is not a number of seconds",
                         "write a number, or 'none' to instrument every kernel at its first launch"});
+  }
+  const std::string first = environment("LYNXPP_FIRST_LAUNCH");
+  if (const std::optional<FirstLaunch> known = first_launch_of(first)) {
+    configuration.first_launch = *known;
+  } else {
+    problems.push_back({Severity::error,
+                        {},
+                        "LYNXPP_FIRST_LAUNCH: unknown value '" + first + "'",
+                        "write 'wait', 'native' or 'alone'"});
   }
   configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -231,7 +232,14 @@ class CpuDevice : public Device {
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                        const Launch& launch, const VariantTraits&) override {
+                                        const Launch& launch, const VariantTraits& traits) override {
+    Result<std::unique_ptr<Variant>> compiled = compile(ptx, kernel, launch);
+    if (!compiled) return compiled;
+    return load_compiled(std::move(*compiled), ptx, kernel, launch, traits);
+  }
+
+  Result<std::unique_ptr<Variant>> compile(const std::string& ptx, const std::string& kernel,
+                                           const Launch& launch) override {
     auto module =
         load_module(ptx, "<instrumented " + kernel + ">", cpu::allocations().of_device(info_.ordinal));
     if (!module) return std::move(module.error());
@@ -239,12 +247,24 @@ class CpuDevice : public Device {
     if (!kernel_info) return std::move(kernel_info.error());
     auto variant = std::make_unique<CpuVariant>();
     variant->module = std::move(*module);
-    variant->variables = std::make_unique<ModuleVariables>(*variant->module, info_.ordinal);
     variant->kernel = kernel;
     variant->info = std::move(*kernel_info);
     const CodeKind kind = code_kind(*variant->module, kernel, shape_of(launch));
     if (Status compiled = variant->module->compile(kernel, kind); !compiled) return compiled.error();
     return std::unique_ptr<Variant>(std::move(variant));
+  }
+
+  Result<std::unique_ptr<Variant>> load_compiled(std::unique_ptr<Variant> compiled, const std::string&,
+                                                 const std::string&, const Launch&,
+                                                 const VariantTraits& traits) override {
+    auto& variant = static_cast<CpuVariant&>(*compiled);
+    if (const auto bytes = std::as_bytes(std::span(traits.variables.addresses)); !bytes.empty()) {
+      const auto table = variant.module->variable(traits.variables.name);
+      if (!table || table->bytes != bytes.size()) return failure("the variant has no table of variables");
+      std::memcpy(table->address, bytes.data(), bytes.size());
+    }
+    variant.variables = std::make_shared<ModuleVariables>(*variant.module, info_.ordinal);
+    return compiled;
   }
 
   std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) override {

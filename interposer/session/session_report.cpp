@@ -416,6 +416,11 @@ void Session::collect() {
 
 void Session::save_results(std::span<const device::Device* const> ending) {
   if (finished_) return;
+  if (ahead_ != nullptr) {
+    ahead_->discard(
+        [&](const VariantsAhead::Key& key) { return std::ranges::find(ending, key.device) != ending.end(); },
+        configuration_.patience);
+  }
   const auto last = std::make_shared<LastResults>();
   last->waiting = take_all_of(ending);
   const auto settle_all = [this, last] {
@@ -484,6 +489,7 @@ void Session::finish() {
   // thread may never end, and must not keep the program from ending either.
   if (Launching::is_in_this_thread() || taking_.is_held_by_caller() || !launches_are_made())
     return finish_now();
+  stop_compiling();
   ending_ = true;
   const bool is_over = ends(
       [this] {

@@ -251,7 +251,6 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
     return kernel->is_made ? kernel : nullptr;
   }
   if (place == nullptr && is_deferred(seen, device)) return deferred();
-  seen.timing.device = device.info().name;
   auto kernel = std::make_shared<Kernel>();
   kernel->device = &device;
   kernel->image = source.image;
@@ -259,6 +258,8 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->shape = engine::shape_of(launch.block);
   kernel->room = room_of(*attached, launch);
   kernel->learned = seen.learned;
+  if (runs_original(state, seen, *kernel, launch, source)) return nullptr;
+  seen.timing.device = device.info().name;
   KernelPtr before;  // unloaded after all locks are released
   if (place != nullptr) {
     before = std::exchange(*place, kernel);
@@ -368,6 +369,8 @@ void Session::forget_image(std::uint64_t image) {
     return std::ranges::any_of(graph.made,
                                [&](const Graph::Made& made) { return made.kernel->image == image; });
   });
+  if (ahead_ != nullptr)
+    ahead_->discard([&](const VariantsAhead::Key& key) { return key.image == image; }, {});
   drop_kernels([&](const Kernel& kernel) { return kernel.image == image; });
 }
 

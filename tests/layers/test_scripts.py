@@ -82,6 +82,20 @@ class Scripts(unittest.TestCase):
             self.assertIn("x.cpp:1: error: no", result.stdout)
             self.assertEqual("error: the build failed\n", result.stderr)
 
+    def test_elapsed_measures_a_folder_of_programs(self):
+        elapsed = load("../bench/elapsed")
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name).resolve()
+            with self.assertRaises(ValueError):
+                elapsed.programs_in(folder)
+            for file, mode in (("b", 0o755), ("a b", 0o755), ("a.ptx", 0o644), ("lib.so", 0o755)):
+                (folder / file).write_text("")
+                (folder / file).chmod(mode)
+            self.assertEqual([f"'{folder}/a b'", f"{folder}/b"], elapsed.programs_in(folder))
+            (folder / "programs.json").write_text('{"measured": {"b": "-s 64"}, "printing": []}')
+            self.assertEqual([f"{folder}/b -s 64"], elapsed.programs_in(folder))
+            self.assertEqual("b -s 64", elapsed.shown(f"{folder}/b -s 64"))
+
     def test_missing_toolkit_is_one_line(self):
         """Runs setup with an empty toolkit folder; only if no nvcc is installed in a standard directory."""
         common = ROOT / "scripts" / "common.sh"

@@ -48,6 +48,22 @@ TEST(Configuration, ReadsTheCompileBudget) {
   EXPECT_EQ(budget("5 s", 1), -1);
 }
 
+TEST(Configuration, ReadsWhatFirstLaunchesDo) {
+  const auto first_launch = [](const char* text, std::size_t errors) {
+    setenv("LYNXPP_FIRST_LAUNCH", text, 1);
+    Diagnostics problems;
+    const FirstLaunch first = read_configuration(problems).first_launch;
+    unsetenv("LYNXPP_FIRST_LAUNCH");
+    EXPECT_EQ(problems.size(), errors) << text;
+    return first;
+  };
+  EXPECT_EQ(first_launch("", 0), FirstLaunch::waits);
+  EXPECT_EQ(first_launch("wait", 0), FirstLaunch::waits);
+  EXPECT_EQ(first_launch("native", 0), FirstLaunch::native);
+  EXPECT_EQ(first_launch("alone", 0), FirstLaunch::alone);
+  EXPECT_EQ(first_launch("Native", 1), FirstLaunch::waits);
+}
+
 TEST(Configuration, ReadsTheEnvironmentAndReportsErrors) {
   setenv("LYNXPP_KERNELS", "mat(mul", 1);
   setenv("LYNXPP_LAUNCHES", "first", 1);
