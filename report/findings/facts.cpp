@@ -7,6 +7,7 @@
 
 #include "report/findings/flow.h"
 #include "report/findings/ratio.h"
+#include "report/findings/tensor_peak.h"
 
 namespace lynxpp::report {
 namespace {
@@ -78,11 +79,13 @@ class Collector {
       Entries& entries = entries_[kernel.kernel];
       entries.work += kernel.facts.get("work");
       ++entries.count;
+      entries.launches += kernel.facts.get("launches");
     }
     for (const TimingRecord& timing : summary_.timings) timings_.emplace(timing.kernel, &timing);
     for (KernelFacts& kernel : run_.kernels) {
       add_device(kernel);
       add_timing(kernel);
+      add_tensor_work(kernel);
     }
     weigh();
     return std::move(run_);
@@ -347,6 +350,18 @@ class Collector {
     kernel.facts.set("milliseconds", timing.execute * share);
   }
 
+  /// The operations and the time must be of the same launches, and the time not split between ranges.
+  void add_tensor_work(KernelFacts& kernel) const {
+    const auto device = std::ranges::find(summary_.devices, kernel.device, &DeviceRecord::device);
+    const auto timing = timings_.find(kernel.kernel);
+    const Entries& all = entries_.at(kernel.kernel);
+    const bool is_measured = is_like_a_gpu(kernel.device) && timing != timings_.end() &&
+                             timing->second->modelled.empty() && all.count == 1 &&
+                             static_cast<double>(timing->second->launches) == all.launches;
+    add_tensor_facts(device == summary_.devices.end() ? nullptr : &*device,
+                     is_measured ? kernel.facts.get("milliseconds") / 1000 : 0, kernel.facts);
+  }
+
   /// Sets the weights by the first of time, work and launches that is known for all kernels.
   void weigh() {
     const std::tuple<const char*, Weight> measures[] = {
@@ -367,7 +382,7 @@ class Collector {
   }
 
   struct Entries {
-    double work = 0, count = 0;
+    double work = 0, count = 0, launches = 0;
   };
 
   const Summary& summary_;

@@ -115,6 +115,12 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
        [](const KernelFacts& kernel) {
          return share_text(kernel.facts.get("traffic.requested"), kernel.facts.get("traffic.transferred"));
        }},
+      {{"tensor", "operations"}, number("tensor.operations")},
+      {{"of estimated", "tensor peak"},
+       [](const KernelFacts& kernel) {
+         const double* const share = kernel.facts.find("tensor.share");
+         return share == nullptr ? "" : "at least " + percent_text(*share);
+       }},
       {{"bank", "conflicts"},
        [](const KernelFacts& kernel) {
          return share_text(shared_conflicts(kernel.facts), kernel.facts.get("work.shared"));

@@ -130,7 +130,54 @@ def check_atomic_contention(what, record, launch, sites):
             demand_equal(f"{what}: conflicts of instruction {number}, whose lanes share no word", banks, conflicts[number])
 
 
+FACTORS = {"e4m3": "f8", "e5m2": "f8", "s8": "int8", "u8": "int8", "s4": "int4", "u4": "int4"}
+
+
+def factor_type(opcode):
+    """Returns the type of the factors of a product of matrices, by the order of the opcode's types."""
+    types = [word for word in opcode.split(".") if word in ("f64", "tf32", "f32", "f16", "bf16", "s32", "b1", *FACTORS)]
+    return "f16" if len(types) == 2 else FACTORS.get(types[1], types[1])
+
+
+def check_tensor_cores(what, record, launch):
+    expected = {}
+    for site in launch["sites"]:
+        if operations := site.get("tensor_core_operations"):
+            name = f"tensor_operations_{factor_type(site['opcode'])}"
+            expected[name] = expected.get(name, 0) + operations
+    demand_equal(f"{what}: tensor cores", {name: value for name, value in record["results"].items() if name.startswith("tensor_")}, expected)
+
+
+def is_wait(site):
+    return site["opcode"].startswith(("mbarrier.test_wait", "mbarrier.try_wait"))
+
+
+def check_async_operations(what, record, launch, sites):
+    """How often a thread asks whether a phase has completed depends on the order of the warps."""
+    found = {name: record["results"][name]["values"] for name in ("executions", "bytes")}
+    for site in launch["sites"]:
+        opcode, tensor = site["opcode"], site.get("tensor", {"copies": 0, "bytes": 0})
+        is_object = opcode.startswith(("mbarrier.", "cp.async.mbarrier.")) and ".pending_count" not in opcode
+        if opcode.startswith(("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor")):
+            executions, size = tensor["copies"], 0
+        elif opcode.startswith(("cp.async.bulk.shared", "cp.async.bulk.global", "cp.reduce.async.bulk.")):
+            executions, size = site["thread_executions"], site.get("global", {}).get("bytes", 0)
+        elif opcode.startswith(("cp.async.ca.", "cp.async.cg.")):
+            executions, size = site["thread_executions"], None
+        else:
+            executions, size = site["thread_executions"] if is_object else 0, site.get("expected_bytes", 0)
+        number = sites.number(site)
+        if not is_wait(site):
+            demand_equal(f"{what}: executions of {opcode}", found["executions"][number], executions)
+        if size is not None:
+            demand_equal(f"{what}: bytes of {opcode}", found["bytes"][number], size)
+    check_totals(what, record, {"completed_waits": sum(site.get("completed_waits", 0) for site in launch["sites"])})
+    demand_equal(f"{what}: tensor copies", sum(record["results"][f"tensor_{kind}"] for kind in ("loads", "stores", "reductions")),
+                 sum(site.get("tensor", {}).get("copies", 0) for site in launch["sites"]))
+
+
 CHECKS = {
+    "async_operations": check_async_operations,
     "atomic_contention": check_atomic_contention,
     "branch_divergence": check_branch_divergence,
     "memory_efficiency": check_memory_efficiency,
