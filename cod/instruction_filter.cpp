@@ -64,7 +64,8 @@ std::uint32_t class_bits(const ptx::OpcodeTraits& traits, bool guarded) {
   if (traits.reads_memory) bits |= mem_read;
   if (traits.writes_memory) bits |= mem_write;
   switch (traits.kind) {
-    case ptx::OpcodeClass::arithmetic: return bits | arithmetic | (is_matrix_product(traits) ? tensor_core : 0u);
+    case ptx::OpcodeClass::arithmetic:
+      return bits | arithmetic | (is_matrix_product(traits) ? tensor_core : 0u);
     case ptx::OpcodeClass::atomic: return bits | atomic;
     case ptx::OpcodeClass::branch: return bits | branch;
     case ptx::OpcodeClass::call: return bits | call;

@@ -14,11 +14,11 @@ constexpr std::uint32_t products_of_quad_pairs = 4;
 
 /// Also the types that only results have, as unknown.
 constexpr std::pair<std::string_view, TensorCoreType> factor_types[] = {
-    {"f64", TensorCoreType::f64},   {"tf32", TensorCoreType::tf32}, {"f16", TensorCoreType::f16},
-    {"bf16", TensorCoreType::bf16}, {"e4m3", TensorCoreType::f8},   {"e5m2", TensorCoreType::f8},
-    {"e3m2", TensorCoreType::f6},   {"e2m3", TensorCoreType::f6},   {"e2m1", TensorCoreType::f4},
-    {"s8", TensorCoreType::s8},     {"u8", TensorCoreType::s8},     {"s4", TensorCoreType::s4},
-    {"u4", TensorCoreType::s4},     {"b1", TensorCoreType::b1},     {"f32", TensorCoreType::unknown},
+    {"f64", TensorCoreType::f64},    {"tf32", TensorCoreType::tf32}, {"f16", TensorCoreType::f16},
+    {"bf16", TensorCoreType::bf16},  {"e4m3", TensorCoreType::f8},   {"e5m2", TensorCoreType::f8},
+    {"e3m2", TensorCoreType::f6},    {"e2m3", TensorCoreType::f6},   {"e2m1", TensorCoreType::f4},
+    {"s8", TensorCoreType::s8},      {"u8", TensorCoreType::s8},     {"s4", TensorCoreType::s4},
+    {"u4", TensorCoreType::s4},      {"b1", TensorCoreType::b1},     {"f32", TensorCoreType::unknown},
     {"s32", TensorCoreType::unknown}};
 
 /// Reads "m16n8k16".
@@ -44,8 +44,7 @@ ProductWords product_words(std::string_view opcode) {
   words.is_warpgroup = opcode.starts_with("wgmma.");
   for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
     const std::size_t end = opcode.find('.', dot + 1);
-    const std::string_view word =
-        opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1);
+    const std::string_view word = opcode.substr(dot + 1, end == std::string_view::npos ? end : end - dot - 1);
     dot = end;
     if (word == "sp" || word.starts_with("sp::")) words.is_sparse = true;
     if (words.shape[0] == 0 && word.starts_with('m') && read_shape(word, words.shape)) continue;

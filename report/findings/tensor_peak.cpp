@@ -1,9 +1,6 @@
 #include "report/findings/tensor_peak.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
-#include <string>
 
 namespace lynxpp::report {
 namespace {
@@ -25,11 +22,11 @@ struct Product {
   std::string_view word;
   std::span<const Rate> rates;
 };
-constexpr Product known[] = {{"V100", volta},  {"T4", turing},   {"A100", ampere}, {"A800", ampere},
-                             {"A30", ampere},  {"H100", hopper}, {"H200", hopper}, {"H800", hopper},
-                             {"GH200", hopper}};
+constexpr Product known[] = {{"V100", volta}, {"T4", turing},   {"A100", ampere}, {"A800", ampere},
+                             {"A30", ampere}, {"H100", hopper}, {"H200", hopper}, {"GH200", hopper}};
 
-constexpr std::string_view types[] = {"f64", "tf32", "f16", "bf16", "f8", "f6", "f4", "int8", "int4", "b1"};
+constexpr std::string_view all_types[] = {"f64", "tf32", "f16",  "bf16", "f8",
+                                          "f6",  "f4",   "int8", "int4", "b1"};
 
 /// True if the name has the word: "NVIDIA H200" and "Tesla V100-SXM2-16GB" have "H200" and "V100".
 bool has_word(std::string_view name, std::string_view word) {
@@ -43,6 +40,8 @@ bool has_word(std::string_view name, std::string_view word) {
 
 }  // namespace
 
+std::span<const std::string_view> tensor_types() { return all_types; }
+
 std::optional<double> tensor_peak(const DeviceRecord& device, std::string_view type) {
   const auto* const product = std::ranges::find_if(
       known, [&device](const Product& each) { return has_word(device.device, each.word); });
@@ -51,22 +50,6 @@ std::optional<double> tensor_peak(const DeviceRecord& device, std::string_view t
   if (rate == product->rates.end()) return std::nullopt;
   return rate->per_cycle * static_cast<double>(device.multiprocessors) *
          static_cast<double>(device.clock_khz) * 1000;
-}
-
-void add_tensor_facts(const DeviceRecord* device, double seconds, Facts& facts) {
-  double all = 0, least_seconds = 0;
-  bool is_known = device != nullptr && seconds > 0;
-  for (const std::string_view type : types) {
-    const double operations = facts.get("instruction_count.tensor_operations_" + std::string(type));
-    if (operations == 0) continue;
-    all += operations;
-    const std::optional<double> peak = is_known ? tensor_peak(*device, type) : std::nullopt;
-    is_known = peak.has_value();
-    if (is_known) least_seconds += operations / *peak;
-  }
-  if (all == 0) return;
-  facts.set("tensor.operations", all);
-  if (is_known) facts.set("tensor.share", least_seconds / seconds);
 }
 
 }  // namespace lynxpp::report

@@ -169,7 +169,8 @@ ret;
       "ON_INSTRUCTION: TENSOR_COPY: { values[instructionId()] += 1; }\n"
       "ON_INSTRUCTION: TENSOR_COPY: GLOBAL: { values[instructionId()] += 1; }\n"
       "ON_INSTRUCTION: MBARRIER: { values[instructionId()] += expectedBytes(); }\n"
-      "ON_INSTRUCTION: TENSOR_CORE: { values[instructionId()] += tensorCoreOperations() + tensorCoreType(); }\n"
+      "ON_INSTRUCTION: TENSOR_CORE: { values[instructionId()] += tensorCoreOperations() + tensorCoreType(); "
+      "}\n"
       "ON_INSTRUCTION: BARRIER: { values[instructionId()] += 1; }\n",
       "t.cod");
   ASSERT_TRUE(specification) << render(specification.error().diagnostics);

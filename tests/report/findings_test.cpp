@@ -661,10 +661,10 @@ class TensorShare : public Findings {
  protected:
   /// A kernel that takes `ms` and executes 100 TFLOP of f16 and others of `type`.
   const Facts& facts(DeviceRecord device, double ms, const char* type = "f16", std::uint64_t launches = 1) {
-    LaunchRecord counted =
-        launch("instruction_count", {number("warp_instructions", std::uint64_t{1000}),
-                                     number("tensor_operations_f16", std::uint64_t{100'000'000'000'000})},
-               device.device);
+    LaunchRecord counted = launch("instruction_count",
+                                  {number("warp_instructions", std::uint64_t{1000}),
+                                   number("tensor_operations_f16", std::uint64_t{100'000'000'000'000})},
+                                  device.device);
     if (std::string_view(type) != "f16")
       counted.results.push_back(number(std::string("tensor_operations_") + type, std::uint64_t{1000}));
     TimingRecord time = resources({});

@@ -242,10 +242,10 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
     return has_own_bytes(site, access) ? CodeOperand(bytes_register(site.access)) : access.bytes;
   }
   if (name == "follows_from_lanes") return access_of(site).follows_from_lanes() ? 1 : 0;
-  if (name == "expected_bytes")
-    return expected_bytes(instruction) != nullptr ? CodeOperand(word(name)) : 0;
+  if (name == "expected_bytes") return expected_bytes(instruction) != nullptr ? CodeOperand(word(name)) : 0;
   if (name == "tensor_core_operations") return tensor_core_product(instruction.opcode).operations;
-  if (name == "tensor_core_type") return static_cast<std::uint32_t>(tensor_core_product(instruction.opcode).type);
+  if (name == "tensor_core_type")
+    return static_cast<std::uint32_t>(tensor_core_product(instruction.opcode).type);
   if (name == "vector_width") return vector_width(instruction);
   if (name == "source_line") return instruction.source_line;
   if (name == "ptx_line") return instruction.line;

@@ -111,7 +111,7 @@ def copy_kernels():
     def kernel(name, body):
         return name, f".visible .entry {name}(.param .u64 memory)\n" + block("ld.param.u64 %a1, [memory];\n" + body)
 
-    # Thread t copies 16 bytes, of which it reads t % 17; odd threads do not copy.
+    # Thread t copies 16 bytes and reads t % 17 of them; odd threads do not copy.
     yield kernel("small", """shl.b32 %r1, %t, 4;
 add.u32 %r2, %box, %r1;
 mul.wide.u32 %a2, %t, 16;

@@ -42,11 +42,11 @@ struct SharedAccessCounts {
 };
 /// Work that no access shows.
 struct OperationCounts {
-  std::uint64_t tensor_copies = 0;   ///< that lanes issued
-  std::uint64_t tensor_bytes = 0;    ///< of their boxes, in each block that receives them; with the elements
-                                     ///< outside the tensor
-  std::uint64_t expected_bytes = 0;  ///< of mbarrier operations
-  std::uint64_t completed_waits = 0;         ///< lanes whose wait on an mbarrier found its phase completed
+  std::uint64_t tensor_copies = 0;    ///< that lanes issued
+  std::uint64_t tensor_bytes = 0;     ///< of their boxes, in each block that receives them; with the elements
+                                      ///< outside the tensor
+  std::uint64_t expected_bytes = 0;   ///< of mbarrier operations
+  std::uint64_t completed_waits = 0;  ///< lanes whose wait on an mbarrier found its phase completed
   std::uint64_t tensor_core_operations = 0;  ///< multiplications and additions of stored elements
 
   OperationCounts& operator+=(const OperationCounts& other);
