@@ -2,7 +2,9 @@
 tensor copies of every rank and mode, elected, multicast and in partial warps, and products of every type. The
 counts equal closed forms and the cpu device's own counts of the uninstrumented kernels.
 
-usage: async_counts_test.py BUILD_FOLDER
+usage: async_counts_test.py BUILD_FOLDER [cpu | cuda]
+
+cuda: measures on a GPU of compute capability 9.0, and compares only with the closed forms.
 """
 import collections
 import pathlib
@@ -18,8 +20,8 @@ SPECS = ("instruction_count", "async_operations", "opcode_mix", "active_lanes", 
 BLOCKS, THREADS = 3, 80
 
 
-def run(build, folder, *arguments, environment=None):
-    ran = build.run(build.command, "run", "-d", "cpu", *arguments, "--", sys.executable, "-B", PROGRAM, preload=False, timeout=300, environment=environment)
+def run(build, device, *arguments, environment=None):
+    ran = build.run(build.command, "run", "-d", device, *arguments, "--", sys.executable, "-B", PROGRAM, preload=False, timeout=300, environment=environment)
     demand_equal(f"status of {ran}", ran.status, 0)
     return ran
 
@@ -80,17 +82,18 @@ def main():
     build = Build(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         counters = pathlib.Path(folder, "counters.jsonl")
-        native = run(build, folder, environment={"LYNXPP_CPU_COUNTERS": str(counters)})
+        native = run(build, "cpu", environment={"LYNXPP_CPU_COUNTERS": str(counters)})
         counted = {line["kernel"]: line for line in read_json_lines(counters)}
         names = native.stdout.decode().split()
         demand_equal("counted kernels", sorted(counted), sorted(names))
         output = pathlib.Path(folder, "out.jsonl")
-        measured = run(build, folder, "-s", ",".join(SPECS), "-o", output)
+        device = sys.argv[2] if len(sys.argv) > 2 else "cpu"
+        measured = run(build, device, "-s", ",".join(SPECS), "-o", output)
         demand_equal(f"output of {measured}", measured.stdout, native.stdout)
         records = Records(read_json_lines(output))
     for entry in records.coverage:
         expect(entry["instrumented"], f"{entry['kernel']} was not instrumented: {entry.get('reason')}\n{measured}")
-    for record in records.launches:
+    for record in records.launches if device == "cpu" else ():
         count_checks.check_counts(record["spec"], records, record, counted[record["kernel"]])
     check_closed_forms(records, names)
     # The box of a tensor copy, in each block that receives it, is what objects expect.

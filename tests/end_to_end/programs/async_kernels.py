@@ -17,7 +17,7 @@ HEADER = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 BLOCKS = 3
 # Elements of two bytes; dimension 0 first. The copies begin inside the tensor and cross its edges.
 EXTENTS, BOX, AT = (100, 9, 5, 4, 3), (64, 4, 3, 2, 2), (60, 7, 3, 3, 2)
-F16, SUCCESS = 6, 0
+F16 = 6  # CU_TENSOR_MAP_DATA_TYPE_FLOAT16
 
 
 def box_bytes(rank):
@@ -231,10 +231,25 @@ def product_kernels():
             yield name, f".visible .entry {name}()\n" + block(prepare + looped(text, warps)), threads
 
 
+class Driver:
+    """The driver of a GPU, or of the cpu device."""
+
+    def __init__(self):
+        self._cuda = ctypes.CDLL("libcuda.so.1")
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        self("start", "cuInit", 0)
+        self("start", "cuDeviceGet", ctypes.byref(device), 0)
+        self("start", "cuCtxCreate_v2", ctypes.byref(context), 0, device)
+
+    def __call__(self, stage, function, *arguments):
+        code = getattr(self._cuda, function)(*arguments)
+        if code != 0:
+            sys.exit(f"{stage}: {function} returned {code}")
+
+
 class Kernels:
     def __init__(self):
-        self.driver = serve.Driver()
-        self.driver.enter_context()
+        self.driver = Driver()
         self.memory = ctypes.c_uint64()
         self.driver("memory", "cuMemAlloc_v2", ctypes.byref(self.memory), ctypes.c_size_t(1 << 20))
         self.driver("memory", "cuMemsetD8_v2", self.memory, ctypes.c_ubyte(0), ctypes.c_size_t(1 << 20))
