@@ -76,7 +76,7 @@ def kind_of(site, space):
     """Returns what an instruction does in `space`: a copy writes the space that its opcode names first, and
     reads the other one."""
     words = site["opcode"].split(".")
-    if words[0] == "cp":
+    if words[0] in ("cp", "tensormap"):
         destination = next((word.split(":")[0] for word in words if word.split(":")[0] in SPACES), None)
         return "load" if space != destination else "atomic" if words[1] == "reduce" else "store"
     return {"atom": "atomic", "red": "atomic", "st": "store", "stmatrix": "store"}.get(words[0], "load")
