@@ -609,6 +609,15 @@ k                100 %         1           100    50 %       25 %
 )");
 }
 
+TEST_F(Findings, SummarySaysThatBytesOfTensorCopiesAreUnknown) {
+  LaunchRecord record = memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0});
+  record.results.push_back(number("tensor_copies_without_bytes", std::uint64_t{3}));
+  findings({instructions(1600, 100), record});
+  EXPECT_THAT(overview_text(facts_, 200), HasSubstr("; the bytes of 3 tensor copies are unknown."));
+  findings({instructions(1600, 100), memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0})});
+  EXPECT_THAT(overview_text(facts_, 200), Not(HasSubstr("tensor")));
+}
+
 // ---------------------------------------------------------------- tensor cores
 
 DeviceRecord product(std::string name, std::uint64_t multiprocessors, std::uint64_t mhz) {
