@@ -176,10 +176,22 @@ def check_async_operations(what, record, launch, sites):
                  sum(site.get("tensor", {}).get("copies", 0) for site in launch["sites"]))
 
 
+def check_opcode_mix(what, record, launch, sites):
+    def executions(site):
+        return site["active_lanes"] if is_branch(site) else site["thread_executions"]
+
+    check_sites(what, record, sites, launch, "executions", executions)
+    expected = {}
+    for site in launch["sites"]:
+        expected[site["opcode"]] = expected.get(site["opcode"], 0) + executions(site)
+    check_totals(what, record, {"thread_instructions": sum(expected.values()), **{opcode: count for opcode, count in expected.items() if count}})
+
+
 CHECKS = {
     "async_operations": check_async_operations,
     "atomic_contention": check_atomic_contention,
     "branch_divergence": check_branch_divergence,
     "memory_efficiency": check_memory_efficiency,
+    "opcode_mix": check_opcode_mix,
     "shared_bank_conflicts": check_shared_bank_conflicts,
 }
