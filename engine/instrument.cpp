@@ -1,6 +1,7 @@
 #include "engine/instrument.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 
@@ -185,14 +186,38 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
                     : Status(refuse("the kernel has several exits, which threads may reach separately"));
 }
 
+/// True if the handler selects accesses or reads their values, and so runs for the lanes that take part in
+/// them. Other handlers run for all lanes whose guard holds.
+bool is_about_accesses(const cod::Specification& specification, std::size_t number) {
+  using enum cod::SiteValue;
+  using Addend = cod::SiteCounter::Addend;
+  constexpr std::uint32_t classes = cod::mem_read | cod::mem_write | cod::atomic | cod::async_copy |
+                                    cod::bulk | cod::unsized | cod::tensor_copy;
+  constexpr std::array values{memory_address,     access_size,  access_kind,
+                              follows_from_lanes, access_space, bulk_size};
+  const cod::Handler& handler = specification.handlers()[number];
+  const cod::InstructionFilter& filter = handler.filter;
+  if ((filter.classes & classes) != 0 || filter.spaces != 0 || filter.transfers != 0) return true;
+  if (handler.measures != cod::Handler::Measures::anything || !handler.counted_words.empty()) return true;
+  const auto is_of_access = [&](cod::SiteValue value) { return std::ranges::count(values, value) != 0; };
+  const auto adds_of_access = [&](const cod::SiteCounter& counter) {
+    return counter.handler == number &&
+           (counter.addend == Addend::access_size || counter.addend == Addend::bank_groups);
+  };
+  return std::ranges::any_of(handler.site_values, is_of_access) ||
+         std::ranges::any_of(specification.counters(), adds_of_access);
+}
+
 /// Translates a handler's filter into the probe's callbacks.
-void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module,
+void set_filter(const cod::InstructionFilter& filter, bool of_accesses, const ptx::Module& module,
                 const ptx::ReachedFunctions& reached, ptx::Probe& probe) {
+  constexpr std::uint32_t no_access = 2;  // an instruction has up to two
   const ptx::Transfers& transfers = reached.transfers;
   probe.matches = [filter, &module, &transfers](const ptx::Instruction& instruction) {
     return chooses(filter, module, transfers, instruction);
   };
-  probe.access = [filter, &transfers](const ptx::Instruction& instruction) {
+  probe.access = [filter, of_accesses, &transfers](const ptx::Instruction& instruction) {
+    if (!of_accesses) return no_access;
     return filter.choose(labels_of(transfers, instruction)).value_or(0);
   };
   const auto grouped = std::make_shared<GroupedSites>(module, reached);
@@ -227,7 +252,7 @@ Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& sp
   if (probe.enabled && handler.syncs_at_exit) {
     if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
   }
-  set_filter(handler.filter, unit.module, unit.reached, probe);
+  set_filter(handler.filter, is_about_accesses(specification, number), unit.module, unit.reached, probe);
   probe.first = {unit.hidden.size(), static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
                  static_cast<std::uint32_t>(unit.spliced.variables.size())};
   return probe;

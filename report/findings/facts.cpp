@@ -7,6 +7,7 @@
 
 #include "report/findings/flow.h"
 #include "report/findings/ratio.h"
+#include "report/findings/tensor_peak.h"
 
 namespace lynxpp::report {
 namespace {
@@ -81,11 +82,13 @@ class Collector {
       Entries& entries = entries_[kernel.kernel];
       entries.work += kernel.facts.get("work");
       ++entries.count;
+      entries.launches += kernel.facts.get("launches");
     }
     for (const TimingRecord& timing : summary_.timings) timings_.emplace(timing.kernel, &timing);
     for (KernelFacts& kernel : run_.kernels) {
       add_device(kernel);
       add_timing(kernel);
+      add_tensor_work(kernel);
     }
     weigh();
     return std::move(run_);
@@ -358,6 +361,36 @@ class Collector {
     kernel.facts.set("milliseconds", timing.execute * share);
   }
 
+  /// Sets the work of the tensor cores, and its share of the device's peak if its time and all its rates are
+  /// known.
+  void add_tensor_work(KernelFacts& kernel) const {
+    const auto device = std::ranges::find(summary_.devices, kernel.device, &DeviceRecord::device);
+    const double seconds = measured_milliseconds(kernel) / 1000;
+    bool is_known = device != summary_.devices.end() && seconds > 0;
+    double all = 0, least_seconds = 0;
+    for (const std::string_view type : tensor_types()) {
+      const double operations = kernel.facts.get("instruction_count.tensor_operations_" + std::string(type));
+      if (operations == 0) continue;
+      all += operations;
+      const std::optional<double> peak = is_known ? tensor_peak(*device, type) : std::nullopt;
+      is_known = peak.has_value();
+      if (is_known) least_seconds += operations / *peak;
+    }
+    if (all == 0) return;
+    kernel.facts.set("tensor.operations", all);
+    if (is_known) kernel.facts.set("tensor.share", least_seconds / seconds);
+  }
+
+  /// Returns the time of all launches that were counted; 0 if unknown, or if it is split between ranges.
+  double measured_milliseconds(const KernelFacts& kernel) const {
+    const auto found = timings_.find(kernel.kernel);
+    if (found == timings_.end() || !is_like_a_gpu(kernel.device)) return 0;
+    const TimingRecord& timing = *found->second;
+    const Entries& all = entries_.at(kernel.kernel);
+    const bool is_of_all = all.count == 1 && static_cast<double>(timing.launches) == all.launches;
+    return is_of_all && timing.modelled.empty() ? kernel.facts.get("milliseconds") : 0;
+  }
+
   /// Sets the weights by the first of time, work and launches that is known for all kernels.
   void weigh() {
     const std::tuple<const char*, Weight> measures[] = {
@@ -378,7 +411,7 @@ class Collector {
   }
 
   struct Entries {
-    double work = 0, count = 0;
+    double work = 0, count = 0, launches = 0;
   };
 
   const Summary& summary_;

@@ -124,6 +124,12 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
        [](const KernelFacts& kernel) {
          return share_text(kernel.facts.get("traffic.requested"), kernel.facts.get("traffic.transferred"));
        }},
+      {{"tensor", "operations"}, number("tensor.operations")},
+      {{"of estimated", "tensor peak"},
+       [](const KernelFacts& kernel) {
+         const double* const share = kernel.facts.find("tensor.share");
+         return share == nullptr ? "" : "at least " + percent_text(*share);
+       }},
       {{"bank", "conflicts"},
        [](const KernelFacts& kernel) {
          return share_text(shared_conflicts(kernel.facts), kernel.facts.get("work.shared"));
@@ -132,13 +138,14 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
 }
 
 std::string headline(const RunFacts& facts) {
-  double launches = 0, instructions = 0, moved = 0, asked = 0;
+  double launches = 0, instructions = 0, moved = 0, asked = 0, tensor_copies = 0;
   std::vector<std::string> devices;
   for (const KernelFacts& kernel : facts.kernels) {
     launches += kernel.facts.get("launches");
     instructions += kernel.facts.get("instruction_count.warp_instructions");
     moved += kernel.facts.get("traffic.transferred");
     asked += kernel.facts.get("traffic.requested");
+    tensor_copies += kernel.facts.get("memory_efficiency.tensor_copies_without_bytes");
     if (std::ranges::count(devices, kernel.device) == 0) devices.push_back(kernel.device);
   }
   const auto several = [](double number, const std::string& name) {
@@ -151,6 +158,9 @@ std::string headline(const RunFacts& facts) {
   if (moved > 0)
     text += "; global loads and stores request " + count_text(asked) + " bytes in " + count_text(moved) +
             " bytes of sectors at L1";
+  if (tensor_copies > 0)
+    text += "; the bytes of " + count_text(tensor_copies) +
+            (tensor_copies == 1 ? " tensor copy" : " tensor copies") + " are unknown";
   return text;
 }
 

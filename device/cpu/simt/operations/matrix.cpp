@@ -196,6 +196,7 @@ struct QuadPairs {
           const Cell in_d = cell_of_sum(types.d, lane, element);
           const std::uint64_t sum =
               multiply_row(types, rows[in_d.row], columns[in_d.column], 4, sums[in_d.row][in_d.column]);
+          call.count(&OperationCounts::tensor_core_operations, operations_of_row(4));
           const unsigned bits = bits_of(types.d);
           call.out[element * bits / 32][lane] |= sum << (element * bits % 32);
         }
@@ -248,6 +249,7 @@ struct Product {
           }
           const std::uint64_t sum = multiply_row(types, &rows[cell.row * depth()], factors, depth(),
                                                  sums[cell.row * shape.n + cell.column]);
+          call.count(&OperationCounts::tensor_core_operations, operations_of_row(depth()));
           d.put(call.out, lane, reg, element, sum);
         }
       }

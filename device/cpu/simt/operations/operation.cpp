@@ -122,12 +122,12 @@ void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes
       warp->fault = {.kind = FaultKind::partial_warp, .line = operation->line};
     return;
   }
-  if (operation->counted.sides.empty() || warp->sites == nullptr) {
-    operation->run({warp, mask, in, out, &operation->sites});
-    return;
-  }
+  if (warp->sites == nullptr) return operation->run({warp, mask, in, out, &operation->sites});
+  SiteCounts* const counts = &warp->sites[operation->counted.site];
+  if (operation->counted.sides.empty())
+    return operation->run({warp, mask, in, out, &operation->sites, nullptr, counts});
   AccessRecord record;
-  operation->run({warp, mask, in, out, &operation->sites, &record});
+  operation->run({warp, mask, in, out, &operation->sites, &record, counts});
   count_operation(warp, operation->counted, record);
 }
 

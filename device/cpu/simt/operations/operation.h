@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/operations/operation_counts.h"
 #include "support/result.h"
 
@@ -68,6 +69,12 @@ struct OperationCall {
   Lanes* out = nullptr;
   const std::vector<const AccessSite*>* sites = nullptr;  ///< one per address, in order
   AccessRecord* record = nullptr;                         ///< counted launches only
+  SiteCounts* counts = nullptr;                           ///< of the instruction, likewise
+
+  /// Adds to a count of the instruction, in counted launches.
+  void count(std::uint64_t OperationCounts::*what, std::uint64_t amount) const {
+    if (counts != nullptr) counts->operations.*what += amount;
+  }
 
   /// Returns the memory that `lane` accesses. Returns null and raises a fault if the access is illegal.
   std::byte* place(std::size_t site, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,

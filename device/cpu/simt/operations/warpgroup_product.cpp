@@ -175,6 +175,8 @@ class WarpgroupProduct {
       buffers_.panels.multiply();
     }
     store_sums();
+    call_.count(&OperationCounts::tensor_core_operations,
+                std::uint64_t{2} * buffers_.panels.sums.size() * shape_.stored());
     if (call_.warp->check != nullptr) issue_reads();
   }
 

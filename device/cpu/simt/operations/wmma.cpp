@@ -194,6 +194,7 @@ Result<Operation> make_product(OperationRequest& request) {
       for (unsigned m = 0; m < c.rows; ++m) {
         const std::size_t place = m * c.columns + n;
         results[place] = multiply_row(types, &rows[m * depth], column.data(), depth, sums[place]);
+        call.count(&OperationCounts::tensor_core_operations, operations_of_row(depth));
       }
     }
     for (unsigned lane = 0; lane < warp_size; ++lane) {
