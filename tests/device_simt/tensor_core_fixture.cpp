@@ -66,12 +66,12 @@ struct Cell {
 };
 Cell cell_of_d(const TensorProduct& form, unsigned i, unsigned j) {
   const unsigned n = form.n;
-  if (form.blocks == 2 && form.m == 256) return {i / 128, i % 128, j};                 // layout A
-  if (form.blocks == 2) return {i / 64, i % 64 + (j < n / 2 ? 0 : 64), j % (n / 2)};   // layout B
-  if (form.m == 128) return {0, i, j};                                                 // layout D
-  if (form.m == 32) return {0, i + j / (n / 4) * 32, j % (n / 4)};                     // layout G
-  if (form.is_stationary) return {0, i + (j < n / 2 ? 0 : 64), j % (n / 2)};           // layout E
-  return {0, form.first_lane + i / 16 * 32 + i % 16, j};                               // layout F
+  if (form.blocks == 2 && form.m == 256) return {i / 128, i % 128, j};                // layout A
+  if (form.blocks == 2) return {i / 64, i % 64 + (j < n / 2 ? 0 : 64), j % (n / 2)};  // layout B
+  if (form.m == 128) return {0, i, j};                                                // layout D
+  if (form.m == 32) return {0, i + j / (n / 4) * 32, j % (n / 4)};                    // layout G
+  if (form.is_stationary) return {0, i + (j < n / 2 ? 0 : 64), j % (n / 2)};          // layout E
+  return {0, form.first_lane + i / 16 * 32 + i % 16, j};                              // layout F
 }
 
 std::string list(const std::string& name, unsigned count) {
@@ -96,7 +96,8 @@ TensorImage numbered_image(unsigned columns) {
 std::shared_ptr<LoadedModule> load_for_blackwell(const std::string& body) {
   const std::string text = ".version 9.0\n.target sm_100a\n.address_size 64\n" + body;
   if (const char* const folder = std::getenv("LYNXPP_TEST_PTX"); folder != nullptr)
-    std::ofstream(std::string(folder) + "/" + std::to_string(std::hash<std::string>{}(text)) + ".ptx") << text;
+    std::ofstream(std::string(folder) + "/" + std::to_string(std::hash<std::string>{}(text)) + ".ptx")
+        << text;
   Result<std::shared_ptr<LoadedModule>> module = load_module(text, "test.ptx");
   if (module) return *module;
   ADD_FAILURE() << render(module.error().diagnostics);
@@ -161,8 +162,8 @@ copied:
   shr.u32 %lanes, %t, 5;
   setp.ne.u32 %q, %lanes, 0;
   @%q bra allocated;
-  tcgen05.alloc.cta_group::)" + group + ".sync.aligned.shared::cta.b32 [held], " +
-         std::to_string(allocated) + R"(;
+  tcgen05.alloc.cta_group::)" +
+         group + ".sync.aligned.shared::cta.b32 [held], " + std::to_string(allocated) + R"(;
 allocated:
   bar.sync 0;
   ld.shared.b32 %taddr, [held];
@@ -189,8 +190,8 @@ filled:
   setp.eq.u32 %p, 0, 0;
   tcgen05.fence::before_thread_sync;
   bar.sync 0;
-)" + cluster + "  tcgen05.fence::after_thread_sync;\n" +
-         code + R"(
+)" + cluster +
+         "  tcgen05.fence::after_thread_sync;\n" + code + R"(
   tcgen05.fence::before_thread_sync;
   bar.sync 0;
   tcgen05.fence::after_thread_sync;
@@ -209,7 +210,8 @@ drain:
   bra drain;
 drained:
   bar.sync 0;
-)" + cluster + R"(  @%q bra released;
+)" + cluster +
+         R"(  @%q bra released;
   tcgen05.dealloc.cta_group::)" +
          group + ".sync.aligned.b32 %taddr, " + std::to_string(allocated) + R"(;
   tcgen05.relinquish_alloc_permit.cta_group::)" +
@@ -233,8 +235,8 @@ std::string TensorProgram::run(LaunchChecks* checks) {
     tensor[block].resize(columns);
     for (const auto& column : tensor[block]) words.insert(words.end(), column.begin(), column.end());
   }
-  const Arguments arguments(words.data(), images.data(), static_cast<std::uint32_t>(image_bytes / 4), columns, a,
-                            b, idesc, scratch.data());
+  const Arguments arguments(words.data(), images.data(), static_cast<std::uint32_t>(image_bytes / 4), columns,
+                            a, b, idesc, scratch.data());
   LaunchShape shape{{blocks, 1, 1}, {128, 1, 1}, 0};
   if (blocks == 2) shape.cluster = Dim3{2, 1, 1};
   const std::string text =
@@ -276,17 +278,18 @@ unsigned TensorProduct::k() const {
 
 std::uint32_t TensorProduct::idesc() const {
   std::uint32_t bits = (negates_a ? 1u << 13 : 0) | (negates_b ? 1u << 14 : 0) |
-                       (layout_a.mn_major ? 1u << 15 : 0) | (layout_b.mn_major ? 1u << 16 : 0) |
-                       n / 8 << 17 | m / 16 << 24;
+                       (layout_a.mn_major ? 1u << 15 : 0) | (layout_b.mn_major ? 1u << 16 : 0) | n / 8 << 17 |
+                       m / 16 << 24;
   const bool is_four = kind == "mxf4" || kind == "mxf4nvf4";
   bits |= (is_four ? 1u : number_of_type(a)) << 7 | (is_four ? 1u : number_of_type(b)) << 10;
-  if (scale_block != 0) return bits | scale_number << 4 | scale_number << 29 | (has_small_scales ? 0u : 1u << 23);
+  if (scale_block != 0)
+    return bits | scale_number << 4 | scale_number << 29 | (has_small_scales ? 0u : 1u << 23);
   return bits | (saturates ? 1u << 3 : 0) | (d == "f16" ? 0u : d == "f32" ? 1u : 2u) << 4;
 }
 
 std::string TensorProduct::opcode() const {
-  return std::string("tcgen05.mma") + (is_stationary ? ".ws" : "") + ".cta_group::" +
-         std::to_string(blocks) + ".kind::" + kind + (scales.empty() ? "" : "." + scales);
+  return std::string("tcgen05.mma") + (is_stationary ? ".ws" : "") + ".cta_group::" + std::to_string(blocks) +
+         ".kind::" + kind + (scales.empty() ? "" : "." + scales);
 }
 
 namespace tensor_core_reference {
@@ -294,7 +297,7 @@ namespace {
 
 /// The matrices of a product, as bits.
 struct Matrices {
-  std::vector<std::vector<std::uint32_t>> a, b, c;    // [row][k], [column][k], [row][column]
+  std::vector<std::vector<std::uint32_t>> a, b, c;           // [row][k], [column][k], [row][column]
   std::vector<std::vector<std::uint32_t>> scale_a, scale_b;  // [row][block], [column][block]
 };
 
@@ -310,8 +313,11 @@ Matrices random_product(const TensorProduct& form, unsigned seed) {
   const auto of = [](const std::string& type) {
     return [type](std::uint32_t bits) { return random_of(type, bits); };
   };
-  Matrices made{matrix(form.m, form.k(), of(form.a)), matrix(form.n, form.k(), of(form.b)),
-                matrix(form.m, form.n, of(form.d)), {}, {}};
+  Matrices made{matrix(form.m, form.k(), of(form.a)),
+                matrix(form.n, form.k(), of(form.b)),
+                matrix(form.m, form.n, of(form.d)),
+                {},
+                {}};
   if (form.scale_block == 0) return made;
   const auto scale = [&](std::uint32_t bits) {
     return form.has_small_scales ? bits % 0x7f : 120 + bits % 16;
@@ -326,7 +332,8 @@ double scale_of(const TensorProduct& form, std::uint32_t bits) {
 }
 
 std::uint32_t expected_of(const TensorProduct& form, const Matrices& in, unsigned i, unsigned j) {
-  double sum = form.adds ? std::ldexp(value_of(form.d, in.c[i][j]), -static_cast<int>(form.scale_shift)) : 0.0;
+  double sum =
+      form.adds ? std::ldexp(value_of(form.d, in.c[i][j]), -static_cast<int>(form.scale_shift)) : 0.0;
   const double sign = form.negates_a != form.negates_b ? -1 : 1;
   for (unsigned k = 0; k < form.k(); ++k) {
     double a = sign * value_of(form.a, in.a[i][k]);
@@ -382,10 +389,11 @@ void check_tensor_product(const TensorProduct& form, unsigned seed) {
     const unsigned columns = form.n / form.blocks;
     PlacedMatrix placed;
     if (!form.a_in_tensor)
-      placed = place_narrow(program.image[block], form.layout_a, form.a, packs, rows, form.k(), in.a, block * rows);
+      placed = place_narrow(program.image[block], form.layout_a, form.a, packs, rows, form.k(), in.a,
+                            block * rows);
     program.a = tensor_core_descriptor(form.layout_a, placed);
-    placed =
-        place_narrow(program.image[block], form.layout_b, form.b, packs, columns, form.k(), in.b, block * columns);
+    placed = place_narrow(program.image[block], form.layout_b, form.b, packs, columns, form.k(), in.b,
+                          block * columns);
     program.b = tensor_core_descriptor(form.layout_b, placed);
     // Scales are repeated in every 32 lanes: row i in lane i % 32, column i / 32.
     for (unsigned i = 0; form.scale_block != 0 && i < std::max(rows, form.n); ++i) {
@@ -437,7 +445,8 @@ void check_tensor_product(const TensorProduct& form, unsigned seed) {
     code += R"(  mov.u32 %rank, %cluster_ctarank;
   setp.ne.u32 %q, %rank, 0;
   @%q bra issued;
-  @%first )" + product + R"(  mov.b16 %mask, 3;
+  @%first )" +
+            product + R"(  mov.b16 %mask, 3;
   @%first tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%bar], %mask;
 issued:
 again:

@@ -29,9 +29,9 @@ struct TensorProgram {
   unsigned allocated = 512;
   unsigned blocks = 1;
   std::uint32_t idesc = 0;
-  std::uint64_t a = 0, b = 0;                         ///< descriptors, relative to the image
-  std::vector<std::byte> image[2] = {};               ///< shared memory, by block
-  TensorImage tensor[2] = {};                         ///< by block
+  std::uint64_t a = 0, b = 0;            ///< descriptors, relative to the image
+  std::vector<std::byte> image[2] = {};  ///< shared memory, by block
+  TensorImage tensor[2] = {};            ///< by block
   std::vector<std::uint32_t> scratch = std::vector<std::uint32_t>(16384);
 
   std::string removed = {};  ///< text that the kernel does not have
@@ -65,12 +65,12 @@ struct TensorProduct {
   bool adds = true;
   bool negates_a = false, negates_b = false;
   bool saturates = false;
-  unsigned scale_shift = 0;                 ///< scale-input-d, if not 0
+  unsigned scale_shift = 0;                  ///< scale-input-d, if not 0
   std::vector<std::uint32_t> disabled = {};  ///< disable-output-lane
   unsigned first_lane = 0;                   ///< of A and D: 0 or 16
   std::string scales = {};                   ///< "block_scale.…"
   unsigned scale_block = 0;
-  unsigned scale_number = 0;  ///< SFA_ID and SFB_ID
+  unsigned scale_number = 0;      ///< SFA_ID and SFB_ID
   bool has_small_scales = false;  ///< ue4m3
 
   unsigned k() const;

@@ -102,7 +102,8 @@ TEST(TensorMemory, LoadsEveryShape) {
                      ";\n  tcgen05.wait::ld.sync.aligned;\n  mul.wide.u32 %offset, %t, 4;\n"
                      "  add.u64 %scratch, %scratch, %offset;\n";
       for (unsigned r = 0; r < each.count(); ++r)
-        program.code += "  st.global.b32 [%scratch+" + std::to_string(r * 512) + "], %v" + std::to_string(r) + ";\n";
+        program.code +=
+            "  st.global.b32 [%scratch+" + std::to_string(r * 512) + "], %v" + std::to_string(r) + ";\n";
       const TensorImage before = program.tensor[0];
       ASSERT_EQ(program.run(), "") << each.shape.name << " x" << each.times;
       EXPECT_EQ(program.tensor[0], before);
@@ -130,10 +131,12 @@ TEST(TensorMemory, StoresEveryShape) {
       program.tensor[0] = numbered_image(program.columns);
       program.code = address(each, upper);
       for (unsigned r = 0; r < each.count(); ++r)
-        program.code += "  mad.lo.u32 %v" + std::to_string(r) + ", %t, 40503, " + std::to_string(r * 77777777) + ";\n";
+        program.code +=
+            "  mad.lo.u32 %v" + std::to_string(r) + ", %t, 40503, " + std::to_string(r * 77777777) + ";\n";
       program.code += std::string("  tcgen05.st.sync.aligned.") + each.shape.name + ".x" +
                       std::to_string(each.times) + (each.packs ? ".unpack::16b" : "") + ".b32 [%at]" +
-                      distance(each) + ", " + registers(each.count()) + ";\n  tcgen05.wait::st.sync.aligned;\n";
+                      distance(each) + ", " + registers(each.count()) +
+                      ";\n  tcgen05.wait::st.sync.aligned;\n";
       TensorImage expected = program.tensor[0];
       for (unsigned t = 0; t < 128; ++t) {
         for (unsigned r = 0; r < each.count(); ++r) {
@@ -196,12 +199,11 @@ struct Types {
 };
 
 std::vector<Types> all_types() {
-  std::vector<Types> made = {{"f16", "f16", "f16", "f16"},     {"f16", "f32", "f16", "f16"},
-                             {"f16", "f32", "bf16", "bf16"},   {"f16", "f32", "f16", "bf16"},
-                             {"tf32", "f32", "tf32", "tf32"},  {"i8", "s32", "s8", "s8"},
-                             {"i8", "s32", "u8", "s8"},        {"i8", "s32", "s8", "u8"},
-                             {"i8", "s32", "u8", "u8"},        {"f8f6f4", "f16", "e4m3", "e5m2"},
-                             {"f8f6f4", "f32", "e2m1", "e2m1"}};
+  std::vector<Types> made = {
+      {"f16", "f16", "f16", "f16"},      {"f16", "f32", "f16", "f16"},     {"f16", "f32", "bf16", "bf16"},
+      {"f16", "f32", "f16", "bf16"},     {"tf32", "f32", "tf32", "tf32"},  {"i8", "s32", "s8", "s8"},
+      {"i8", "s32", "u8", "s8"},         {"i8", "s32", "s8", "u8"},        {"i8", "s32", "u8", "u8"},
+      {"f8f6f4", "f16", "e4m3", "e5m2"}, {"f8f6f4", "f32", "e2m1", "e2m1"}};
   for (const char* a : {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1"}) {
     for (const char* b : {"e4m3", "e3m2"}) made.push_back({"f8f6f4", "f32", a, b});
   }
@@ -378,7 +380,8 @@ TEST(TensorCore, RefusesInvalidDescriptors) {
   EXPECT_THAT(of((form.idesc() & ~(31u << 24)) | 5 << 24), HasSubstr("M is not defined"));
   EXPECT_THAT(of(form.idesc() & ~(63u << 17)), HasSubstr("N is not defined"));
   const std::uint32_t idesc = form.idesc();
-  EXPECT_THAT(failure_of(product, idesc, 0, plain), AllOf(HasSubstr("bits 46 to 48"), HasSubstr("test.ptx:")));
+  EXPECT_THAT(failure_of(product, idesc, 0, plain),
+              AllOf(HasSubstr("bits 46 to 48"), HasSubstr("test.ptx:")));
   EXPECT_THAT(failure_of(product, idesc, plain | std::uint64_t{3} << 61, plain), HasSubstr("swizzling mode"));
   EXPECT_THAT(failure_of(product, idesc, plain | std::uint64_t{1} << 61, plain), HasSubstr("no K-major"));
   EXPECT_THAT(failure_of(product, idesc | 1 << 15, plain | std::uint64_t{1} << 61, plain),
@@ -420,13 +423,15 @@ TEST(TensorMemory, IsAllocatedInColumns) {
     return failure_of("  setp.ne.u32 %p, %lanes, 0x200000;\n  @%p bra others;\n" + code + "others:\n");
   };
   const std::string take = "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tile], ";
-  const std::string give = "  ld.shared.b32 %v1, [tile];\n  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %v1, ";
+  const std::string give =
+      "  ld.shared.b32 %v1, [tile];\n  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %v1, ";
   EXPECT_EQ(in_second_warp(take + "256;\n" + give + "256;\n"), "");
   EXPECT_THAT(in_second_warp(take + "512;\n"), HasSubstr("would wait for a tcgen05.dealloc"));
   EXPECT_THAT(in_second_warp(take + "48;\n"), HasSubstr("not 32, 64, 128, 256 or 512"));
   EXPECT_THAT(in_second_warp(take + "64;\n" + give + "32;\n"), HasSubstr("has returned this address"));
-  EXPECT_THAT(in_second_warp("  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n" + take + "64;\n"),
-              HasSubstr("relinquish_alloc_permit"));
+  EXPECT_THAT(
+      in_second_warp("  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n" + take + "64;\n"),
+      HasSubstr("relinquish_alloc_permit"));
 }
 
 TEST(TensorCore, FormsThatTheIsaDoesNotDecideAreRefusedByName) {
@@ -437,16 +442,17 @@ TEST(TensorCore, FormsThatTheIsaDoesNotDecideAreRefusedByName) {
         load_module(".version 9.0\n.target sm_100a\n.address_size 64\n" + program.kernel(), "test.ptx");
     if (!module) return render(module.error().diagnostics);
     std::uint64_t nothing[16] = {};
-    return text_of((*module)->launch("test", {{1, 1, 1}, {128, 1, 1}, 0},
-                                     Arguments(nothing[0], nothing[0], 0u, 0u, nothing[0], nothing[0], 0u, nothing[0])
-                                         .bytes(),
-                                     nullptr, nullptr, nullptr));
+    return text_of((*module)->launch(
+        "test", {{1, 1, 1}, {128, 1, 1}, 0},
+        Arguments(nothing[0], nothing[0], 0u, 0u, nothing[0], nothing[0], 0u, nothing[0]).bytes(), nullptr,
+        nullptr, nullptr));
   };
   EXPECT_THAT(refusal("  tcgen05.mma.sp.cta_group::1.kind::f16 [%taddr], %da, %db, [%at], %idesc, %p;\n"),
               AllOf(HasSubstr("tcgen05.mma.sp"), HasSubstr("'.sp'"), HasSubstr("test.ptx:")));
-  EXPECT_THAT(refusal("  tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::lastuse [%taddr], [%at], %db, "
-                      "%idesc, %p;\n"),
-              HasSubstr("'.ashift'"));
+  EXPECT_THAT(
+      refusal("  tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::lastuse [%taddr], [%at], %db, "
+              "%idesc, %p;\n"),
+      HasSubstr("'.ashift'"));
   EXPECT_THAT(refusal("  tcgen05.shift.cta_group::1.down [%taddr];\n"), HasSubstr("'.shift'"));
   EXPECT_THAT(refusal("  tcgen05.cp.cta_group::1.4x256b [%taddr], %da;\n"), HasSubstr("'.4x256b'"));
   EXPECT_THAT(refusal("  tcgen05.cp.cta_group::2.128x256b [%taddr], %da;\n"), HasSubstr("'.cta_group::2'"));

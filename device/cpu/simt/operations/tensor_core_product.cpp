@@ -190,8 +190,7 @@ class ProductRun {
 
   /// Returns the scale of an element of row `mn` of A, or of column `mn` of B.
   double scale(unsigned block, TensorAddress at, unsigned first, unsigned mn, unsigned k) const {
-    const std::uint32_t word =
-        plan_.tensor[block]->row(mn % quarter_lanes)[at.column + mn / quarter_lanes];
+    const std::uint32_t word = plan_.tensor[block]->row(mn % quarter_lanes)[at.column + mn / quarter_lanes];
     const std::uint32_t bits = word >> 8 * (first + k / plan_.form.scale_block) & 0xff;
     if (!shape_.has_exponent_scales) return decode_float(Format::e4m3, bits & 0x7f);
     return bits == 0xff ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits) - 127);
@@ -296,8 +295,8 @@ class ProductCall {
       if (!check_columns(call_, {site, lane_, address}, *plan_->tensor[block], columns)) return false;
       for (unsigned lane = 0; is_checked() && lane < TensorMemory::lanes; ++lane) {
         if (!has_lane(lane)) continue;
-        accesses_.push_back(
-            tensor_access((*call_.sites)[site], block != own_ && form_.blocks == 2, lane, at.column, columns));
+        accesses_.push_back(tensor_access((*call_.sites)[site], block != own_ && form_.blocks == 2, lane,
+                                          at.column, columns));
         accesses_.back().reads = reads;
         accesses_.back().writes = writes;
       }
@@ -312,9 +311,9 @@ class ProductCall {
     const auto is_misplaced = [&](std::size_t site, std::uint64_t at) {
       const unsigned lane = TensorAddress(at).lane;
       if (lane == 0 || (lane == 16 && layout.spreads())) return false;
-      raise_tensor_memory(call_, {site, lane_, at},
-                          layout.spreads() ? "the matrix must begin at lane 0 or 16"
-                                           : "the matrix must begin at lane 0");
+      raise_tensor_memory(
+          call_, {site, lane_, at},
+          layout.spreads() ? "the matrix must begin at lane 0 or 16" : "the matrix must begin at lane 0");
       return true;
     };
     plan.d = TensorAddress(address(sources_.d));
@@ -382,7 +381,8 @@ class ProductCall {
     if (problem == nullptr && from.swaps_pairs && !transposed)
       problem = "the ISA defines no K-major layout for a swizzle of 128 bytes with atoms of 32";
     if (problem == nullptr && transposed && from.swaps_pairs != (bits == 32))
-      problem = "a swizzle of 128 bytes with atoms of 32 is for transposed elements of 32 bits, and only it is";
+      problem =
+          "a swizzle of 128 bytes with atoms of 32 is for transposed elements of 32 bits, and only it is";
     if (problem != nullptr) return refuse_descriptor(descriptor, problem, site), false;
     const unsigned lines = transposed ? plan_->shape.depth : size;
     const unsigned pieces = (transposed ? size : plan_->shape.depth) * bits / 8 / piece_bytes;
@@ -414,13 +414,11 @@ class ProductCall {
 // ---------------------------------------------------------------- forms
 
 std::optional<ProductKind> take_kind(OpcodeWords& words) {
-  constexpr std::pair<std::string_view, ProductKind> kinds[] = {{"kind::f16", ProductKind::f16},
-                                                                {"kind::tf32", ProductKind::tf32},
-                                                                {"kind::f8f6f4", ProductKind::f8f6f4},
-                                                                {"kind::i8", ProductKind::i8},
-                                                                {"kind::mxf8f6f4", ProductKind::mxf8f6f4},
-                                                                {"kind::mxf4", ProductKind::mxf4},
-                                                                {"kind::mxf4nvf4", ProductKind::mxf4nvf4}};
+  constexpr std::pair<std::string_view, ProductKind> kinds[] = {
+      {"kind::f16", ProductKind::f16},           {"kind::tf32", ProductKind::tf32},
+      {"kind::f8f6f4", ProductKind::f8f6f4},     {"kind::i8", ProductKind::i8},
+      {"kind::mxf8f6f4", ProductKind::mxf8f6f4}, {"kind::mxf4", ProductKind::mxf4},
+      {"kind::mxf4nvf4", ProductKind::mxf4nvf4}};
   for (const auto& [word, kind] : kinds) {
     if (words.take(word)) return kind;
   }
@@ -435,8 +433,12 @@ bool take_scales(OpcodeWords& words, ProductForm& form) {
   const std::string_view size =
       words.take_of({"scale_vec::1X", "scale_vec::2X", "scale_vec::4X", "block16", "block32"});
   switch (form.kind) {
-    case ProductKind::mxf8f6f4: form.scale_block = 32; return size.empty() || size == "scale_vec::1X" || size == "block32";
-    case ProductKind::mxf4: form.scale_block = 32; return size.empty() || size == "scale_vec::2X" || size == "block32";
+    case ProductKind::mxf8f6f4:
+      form.scale_block = 32;
+      return size.empty() || size == "scale_vec::1X" || size == "block32";
+    case ProductKind::mxf4:
+      form.scale_block = 32;
+      return size.empty() || size == "scale_vec::2X" || size == "block32";
     default: break;
   }
   form.scale_block = size == "scale_vec::4X" || size == "block16" ? 16 : 32;
@@ -461,7 +463,8 @@ bool take_sources(const std::vector<SourceSlot>& slots, ProductForm& form, Produ
   using enum SourceSlot::Kind;
   const auto kind = [&](std::size_t index) { return index < slots.size() ? slots[index].kind : object; };
   form.a_in_tensor = kind(1) == tensor;
-  if (kind(0) != tensor || (kind(1) != tensor && kind(1) != descriptor) || kind(2) != descriptor) return false;
+  if (kind(0) != tensor || (kind(1) != tensor && kind(1) != descriptor) || kind(2) != descriptor)
+    return false;
   if (kind(3) != reg && kind(3) != constant) return false;
   unsigned next = 4;
   if (form.is_scaled()) {

@@ -41,10 +41,10 @@ std::optional<Format> sum_format(ProductKind kind, unsigned number) {
 const char* problem_of_size(const ProductForm& form, const ProductShape& shape) {
   const unsigned m = shape.rows;
   const unsigned n = shape.columns;
-  const bool is_known = form.is_stationary  ? m == 32 || m == 64 || m == 128
-                        : form.is_scaled()  ? m == 128 * form.blocks
-                        : form.blocks == 2  ? m == 128 || m == 256
-                                            : m == 64 || m == 128;
+  const bool is_known = form.is_stationary ? m == 32 || m == 64 || m == 128
+                        : form.is_scaled() ? m == 128 * form.blocks
+                        : form.blocks == 2 ? m == 128 || m == 256
+                                           : m == 64 || m == 128;
   if (!is_known) return "M is not defined for this form of the instruction";
   const char* const problem = "N is not defined for this form of the instruction";
   if (n == 0 || n > 256) return problem;

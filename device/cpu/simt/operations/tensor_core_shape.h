@@ -13,8 +13,8 @@ enum class ProductKind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, m
 /// The modifiers of an instruction.
 struct ProductForm {
   ProductKind kind = ProductKind::f16;
-  unsigned blocks = 1;        ///< .cta_group
-  bool is_stationary = false; ///< .ws
+  unsigned blocks = 1;         ///< .cta_group
+  bool is_stationary = false;  ///< .ws
   bool a_in_tensor = false;
   bool masks_lanes = false;  ///< disable-output-lane
   unsigned scale_shift = 0;  ///< scale-input-d

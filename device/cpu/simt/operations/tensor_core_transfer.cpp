@@ -235,8 +235,7 @@ void fill(const OperationCall& call, const Fill& shape, std::uint32_t lane) {
     }
   }
   for (std::uint32_t to = 0; call.warp->check != nullptr && to < TensorMemory::lanes; ++to) {
-    accesses.push_back(
-        tensor_access((*call.sites)[0], false, to, at.column, shape.pieces * words_of_piece));
+    accesses.push_back(tensor_access((*call.sites)[0], false, to, at.column, shape.pieces * words_of_piece));
     accesses.back().writes = true;
   }
   const auto perform = [pieces = std::move(pieces), shape, &memory, column = at.column] {
@@ -294,8 +293,7 @@ Result<Operation> make_tensor_fill(OperationRequest& request) {
   Operation made{.run = [shape](const OperationCall& call) {
     for_each_lane(call.mask, [&](std::uint32_t lane) { fill(call, shape, lane); });
   }};
-  made.addresses = {{ptx::StateSpace::none, 4},
-                    {ptx::StateSpace::shared, MatrixDescriptor::piece_bytes}};
+  made.addresses = {{ptx::StateSpace::none, 4}, {ptx::StateSpace::shared, MatrixDescriptor::piece_bytes}};
   return made;
 }
 
