@@ -1,4 +1,4 @@
-// Seeded faults of kernels with tensor memory (tcgen05) in checked launches, and the same kernels without them.
+// Seeded faults of kernels with tensor memory (tcgen05) in checked launches, and repaired kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -147,7 +147,7 @@ TEST(TensorCoreFaults, AreFoundAndTheirRepairsAreNot) {
 TEST(TensorCoreFaults, OperationsOfTheTensorCoreNeedNoWaitBetweenThem) {
   const std::vector<Finding> found = run({copy + product + product + commit + wait});
   EXPECT_THAT(found, IsEmpty()) << texts_of(found);
-  // The copy is another thread's, which has told the first one about it.
+  // Another thread issues the copy and synchronizes with the first one.
   const std::string other = "  setp.eq.u32 %first, %t, 64;\n" + copy + "  setp.eq.u32 %first, %t, 0;\n";
   const std::vector<Finding> threads = run({other + meet + product + commit + wait});
   EXPECT_THAT(threads, IsEmpty()) << texts_of(threads);

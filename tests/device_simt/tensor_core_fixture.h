@@ -35,7 +35,7 @@ struct TensorProgram {
   std::vector<std::uint32_t> scratch = std::vector<std::uint32_t>(16384);
 
   std::string removed = {};  ///< text that the kernel does not have
-  std::string added = {};    ///< in its place
+  std::string added = {};    ///< replaces it
 
   std::string kernel() const;
   /// Replaces tensor[] and scratch by what the kernel leaves. Returns the failure, or an empty string.

@@ -25,7 +25,7 @@ struct OperandLayout {
   bool pairs = false;     ///< tcgen05: atoms of 32 bytes; with 8 pieces and MN-major only
 };
 
-/// Where place_matrix() put a matrix: the fields of a descriptor, in bytes.
+/// The location of a matrix in the image: the fields of a descriptor, in bytes.
 struct PlacedMatrix {
   std::size_t begin = 0, leading = 0, stride = 0;
 };

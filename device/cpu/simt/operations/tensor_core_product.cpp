@@ -45,7 +45,7 @@ struct ProductSources {
 
 // ---------------------------------------------------------------- layouts in tensor memory
 
-/// Where one block holds its part of D: rows of a product of `columns` columns.
+/// The cells of tensor memory in which one block holds its rows of D.
 class SumLayout {
  public:
   SumLayout(const ProductForm& form, const ProductShape& shape)

@@ -21,11 +21,11 @@ struct ProductForm {
   unsigned scale_block = 0;  ///< elements of a row that share a scale; 0 without .block_scale
 
   bool is_scaled() const { return scale_block != 0; }
-  /// True if two elements of 4 bits are in a byte; in other kinds each has its own byte or a 16th of 16 bytes.
+  /// True if a byte holds two elements of 4 bits; in other kinds 16 elements take 16 bytes.
   bool packs_pairs() const { return kind == ProductKind::mxf4 || kind == ProductKind::mxf4nvf4; }
 };
 
-/// What the instruction descriptor adds.
+/// The properties that the instruction descriptor adds.
 struct ProductShape {
   unsigned rows = 0;     ///< M
   unsigned columns = 0;  ///< N
