@@ -94,7 +94,7 @@ TEST(TensorMemory, LoadsEveryShape) {
   for (const TransferCase& each : transfers()) {
     for (const bool upper : {false, true}) {
       TensorProgram program;
-      program.columns = 288;
+      program.columns = 512;
       program.tensor[0] = numbered_image(program.columns);
       program.code = address(each, upper) + "  tcgen05.ld.sync.aligned." + each.shape.name + ".x" +
                      std::to_string(each.times) + (each.packs ? ".pack::16b" : "") + ".b32 " +
@@ -127,7 +127,7 @@ TEST(TensorMemory, StoresEveryShape) {
   for (const TransferCase& each : transfers()) {
     for (const bool upper : {false, true}) {
       TensorProgram program;
-      program.columns = 288;
+      program.columns = 512;
       program.tensor[0] = numbered_image(program.columns);
       program.code = address(each, upper);
       for (unsigned r = 0; r < each.count(); ++r)
@@ -172,7 +172,7 @@ TEST(TensorMemory, IsFilledFromSharedMemory) {
       TensorProgram program;
       program.columns = 32;
       program.tensor[0] = numbered_image(program.columns);
-      const OperandLayout layout{pieces, false, 0, pieces / 2};
+      const OperandLayout layout{pieces, false, 0, 1};
       const auto byte = [](unsigned row, unsigned k) { return (row * 37 + k * 101 + row * k) & 0xff; };
       const PlacedMatrix placed = place_matrix(program.image[0], layout, 8, each.rows, each.bytes, byte);
       program.a = tensor_core_descriptor(layout, placed);
@@ -244,7 +244,7 @@ TEST(TensorCore, ReadsEverySharedLayout) {
         if (transposes && !is_byte_or_half) continue;
         TensorProduct form{types.kind, types.d, types.a, types.b, 128, 64};
         form.layout_a = {pieces, transposes, transposes ? 0 : pieces / 4, 1};
-        form.layout_b = {pieces, transposes, transposes ? 0 : pieces / 4 * 2, 2};
+        form.layout_b = {pieces, transposes, transposes ? 0 : pieces / 4 * 2, pieces == 8 ? 0u : 2u};
         check_tensor_product(form);
         if (pieces != 8) continue;
         form.layout_a.shift = 3;

@@ -220,7 +220,9 @@ void BlockCheck::mark_words(const WarpContext& warp, const AccessSite& site, std
   WarpClock& clock = clocks_[warp.warpid];
   if (accessor.operation == 0 && accessor.role.writes && !accessor.role.is_barrier) clock.note_write(lane);
   AccessMark mark = mark_of(warp, site, lane, accessor);
-  const AccessOrder order{clock, launch_.operations(), clocks_, accessor.in_async_proxy};
+  // All accesses to tensor memory use the same proxy.
+  const bool by_async_proxy = accessor.in_async_proxy && location.kind != Location::Kind::tensor;
+  const AccessOrder order{clock, launch_.operations(), clocks_, by_async_proxy};
   const std::uint64_t end = location.address + bytes;
   for (std::uint64_t word = location.address / marked_bytes; word * marked_bytes < end; ++word) {
     const std::uint64_t first = std::max(location.address, word * marked_bytes);
