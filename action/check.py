@@ -31,6 +31,7 @@ RULES = {
     "byte count mismatch": "mbarrier that expects other bytes than copies deliver",
     "barrier in use": "mbarrier that is replaced during a phase",
     "invalid barrier": "Operation on an mbarrier that does not exist",
+    "unreleased memory": "Tensor memory that is not deallocated",
     "leak": "Memory that is never freed",
 }
 

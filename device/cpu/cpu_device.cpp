@@ -185,7 +185,7 @@ class CpuDevice : public Device {
     info_.ordinal = number;
     info_.uuid = device_uuid(number);
     info_.context = static_cast<std::uint64_t>(number) + 1;
-    info_.compute_capability = compute_capability;
+    info_.compute_capability = compute_capability();
     info_.keeps_counters = true;
     const models::Machine* const machine = modelled_machine();
     if (machine != nullptr) info_.name = "cpu (times modelled for " + machine->name + ")";

@@ -10,7 +10,11 @@ bool is_ordered(const AccessMark& earlier, bool earlier_writes, const AccessMark
   if (earlier.time == 0) return true;
   if (earlier.is_async == 0)
     return order.clock.knows(earlier.block, earlier.warp, earlier.time, earlier.lane == mark.lane);
-  if (mark.is_async != 0 && mark.time == earlier.time) return true;
+  if (mark.is_async != 0) {
+    if (mark.time == earlier.time) return true;
+    if (is_of_tensor_core(order.operations[mark.time]) && is_of_tensor_core(order.operations[earlier.time]))
+      return true;
+  }
   const ClockTime at = order.operations[earlier.time].completion_for(earlier.lane, earlier_writes);
   return at.time != 0 && order.clock.knows_completion(at, mark.lane);
 }
@@ -41,8 +45,9 @@ bool lacks_proxy_fence(const AccessMark& write, const AccessMark& mark, const Ac
     const AsyncOperation& writer_operation = order.operations[write.time];
     if (writer_operation.in_async_proxy) return false;
     // Triton and CUTLASS multiply matrices that cp.async has copied without this fence.
-    const bool is_product =
-        mark.is_async != 0 && order.operations[mark.time].completion == AsyncCompletion::matrix_group;
+    const AsyncCompletion by =
+        mark.is_async != 0 ? order.operations[mark.time].completion : AsyncCompletion::object;
+    const bool is_product = by == AsyncCompletion::matrix_group || by == AsyncCompletion::tensor_core;
     if (is_product && writer_operation.completion == AsyncCompletion::copy_group) return false;
     at = order.operations[write.time].completion_for(write.lane, true);
   } else if (write.block == mark.block && write.warp != mark.warp) {

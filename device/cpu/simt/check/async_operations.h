@@ -23,13 +23,17 @@ enum class AsyncCompletion : std::uint8_t {
   copy_group,    ///< cp.async.wait_group, wait_all, cp.async.mbarrier.arrive
   bulk_group,    ///< cp.async.bulk.wait_group
   matrix_group,  ///< wgmma.wait_group: groups of the warp, not of its lanes
+  tensor_core,   ///< tcgen05.commit and an mbarrier object; like copies, of a lane
+  tensor_load,   ///< tcgen05.wait::ld, of the warp
+  tensor_store,  ///< tcgen05.wait::st, of the warp
   object,        ///< an mbarrier object, by the number of completed bytes
 };
-inline constexpr std::size_t group_kinds = 3;
+inline constexpr std::size_t group_kinds = 6;
 
 /// True if each lane has groups of its own.
 constexpr bool is_per_lane(AsyncCompletion completion) {
-  return completion == AsyncCompletion::copy_group || completion == AsyncCompletion::bulk_group;
+  return completion == AsyncCompletion::copy_group || completion == AsyncCompletion::bulk_group ||
+         completion == AsyncCompletion::tensor_core;
 }
 
 /// One operation; for groups of copies, of all lanes that issued it together.
@@ -52,6 +56,11 @@ struct AsyncOperation {
     return made;
   }
 };
+
+/// True if the tensor core performs the operation. It performs those of a block in the order of their issue.
+constexpr bool is_of_tensor_core(const AsyncOperation& operation) {
+  return operation.completion == AsyncCompletion::tensor_core;
+}
 
 /// All asynchronous operations of a launch, numbered from 1.
 class AsyncOperations {

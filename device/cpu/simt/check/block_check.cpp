@@ -22,6 +22,9 @@ void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, co
   clocks_.clear();
   for (std::uint32_t warp = 0; warp < warps_; ++warp) clocks_.emplace_back(block_, warp, warps_);
   next_clock_ = warps_;
+  tensor_.clear();
+  tensor_core_.clear();
+  tensor_allocations_.clear();
   groups_.assign(group_kinds * warps_, {});
   group_clocks_.assign(group_kinds * warps_, 0);
   objects_.clear();
@@ -51,6 +54,11 @@ BlockCheck::Location BlockCheck::locate(const WarpContext& warp, const AccessSit
     if (!fits || rank >= warp.cluster_nctarank) return {};
     return {Kind::shared, offset, rank == warp.cluster_ctarank ? this : cluster_->blocks[rank]};
   };
+  if (site.in_tensor_memory) {
+    const bool is_peer = (access.address & tensor_peer_bit) != 0;
+    return {Kind::tensor, access.address & ~tensor_peer_bit,
+            is_peer ? cluster_->blocks[warp.cluster_ctarank ^ 1] : this};
+  }
   if (site.kind == AddressKind::shared) {
     if (!site.in_cluster) return in_shared(warp.cluster_ctarank, access.address);
     return in_shared(rank_of_shared(warp, access.address), access.address & cluster_offset_mask);
@@ -263,7 +271,8 @@ void BlockCheck::fault(const WarpContext& warp, const Fault& fault) {
   FindingKind kind = FindingKind::out_of_bounds;
   if (fault.kind == FaultKind::misaligned_address) kind = FindingKind::misaligned;
   if (fault.kind == FaultKind::wrong_space) kind = FindingKind::wrong_space;
-  if (fault.kind == FaultKind::invalid_tensor) kind = FindingKind::invalid_tensor;
+  if (fault.kind == FaultKind::invalid_tensor || fault.kind == FaultKind::bad_descriptor)
+    kind = FindingKind::invalid_tensor;
   const bool is_global = fault.site->kind == AddressKind::host;
   if (kind == FindingKind::out_of_bounds && is_global && launch_.memory().is_freed(fault.address) &&
       launch_.memory().around(fault.address).bytes == 0)
@@ -310,6 +319,11 @@ CheckedAccess BlockCheck::access_of(const AccessSite* site, std::uint32_t block,
 
 std::string BlockCheck::name_of(Location location) const {
   if (location.kind == Location::Kind::shared) return name_of_shared(launch_.shared(), location.address);
+  if (location.kind == Location::Kind::tensor) {
+    const std::uint64_t word = location.address / 4;
+    return "lane " + std::to_string(word / 512) + ", column " + std::to_string(word % 512) +
+           " of tensor memory";
+  }
   return launch_.memory().describe(location.address);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,6 +24,10 @@ struct ClusterKnowledge {
   BarrierKnowledge arriving;        ///< at the cluster's barrier, in the current phase
   BarrierKnowledge over;            ///< at the cluster's barrier, in the previous phase
 };
+
+/// Bit of the address of an AsyncAccess to tensor memory that is the other block's (`.cta_group::2`); the
+/// lower bits are (lane × 512 + column) × 4.
+inline constexpr std::uint64_t tensor_peer_bit = std::uint64_t{1} << 32;
 
 /// Bytes that an asynchronous operation reads or writes. The address is of the kind that the site declares.
 struct AsyncAccess {
@@ -85,6 +90,12 @@ class BlockCheck {
   /// cp.async.mbarrier.arrive: completes the lane's copies, which arrive at the object.
   void arrive_with_copies(const WarpContext& warp, const AccessSite& site, std::byte* object,
                           std::uint32_t lane, const ObjectChange& change);
+  /// tcgen05.commit: once the products and copies that the lane has issued are complete, one arrival.
+  void commit_tensor_core(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                          std::byte* object);
+  /// tcgen05.alloc has returned this column; tcgen05.dealloc has released it.
+  void note_tensor_allocation(const WarpContext& warp, const AccessSite& site, std::uint32_t column);
+  void note_tensor_release(std::uint32_t column) { tensor_allocations_.erase(column); }
   void fence_proxies(std::uint32_t warp, std::uint32_t lanes) { clocks_[warp].fence_proxies(lanes); }
 
   /// Notes an operation on an object after it has been made.
@@ -114,9 +125,9 @@ class BlockCheck {
  private:
   /// The memory that an access refers to.
   struct Location {
-    enum class Kind { none, shared, global } kind = Kind::none;
-    std::uint64_t address = 0;    ///< shared: the offset
-    BlockCheck* owner = nullptr;  ///< shared: the block that owns the memory
+    enum class Kind { none, shared, global, tensor } kind = Kind::none;
+    std::uint64_t address = 0;    ///< shared: the offset; tensor: 4 bytes per word
+    BlockCheck* owner = nullptr;  ///< shared, tensor: the block that owns the memory
   };
   void arrive(BarrierKnowledge& barrier, std::uint32_t warp);
   void leave(const BarrierKnowledge& barrier, std::uint32_t warp);
@@ -157,6 +168,8 @@ class BlockCheck {
                const Knowledge& issuer);
   bool check_in_use(const WarpContext& warp, const AccessSite& site, std::uint32_t lane, Location location);
   void add_unfinished(const LateOperation& late, std::string detail);
+  void finish_tensor_core();
+  void perform_tensor_core(std::uint64_t count);
   AccessMark mark_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
                      const Accessor& accessor) const;
   /// Marks the words of an access and calls `on_conflict(conflict, address of the word)`.
@@ -180,12 +193,17 @@ class BlockCheck {
   const std::byte* shared_memory_ = nullptr;
   std::vector<bool> shared_written_;  // by byte
   AccessShadow shared_;
+  AccessShadow tensor_;
   SyncVariables sync_variables_;  // in shared memory
   std::vector<WarpClock> clocks_;
   std::uint32_t next_clock_ = 0;                   // of asynchronous operations
   std::vector<AsyncGroups> groups_;                // per warp, by AsyncCompletion
   std::vector<std::uint32_t> group_clocks_;        // likewise: the first lane's clock; 0: none yet
   std::map<std::uint64_t, ObjectPhases> objects_;  // mbarrier objects in the block's shared memory
+  /// Products and copies that the tensor core has yet to perform, in order; `time` counts the block's.
+  std::deque<LateOperation> tensor_core_;
+  std::uint64_t tensor_issued_ = 0;
+  std::map<std::uint32_t, CheckedAccess> tensor_allocations_;  // by first column
   BarrierKnowledge barriers_[16];
   ClusterKnowledge alone_;  ///< used by a block outside clusters
   ClusterKnowledge* cluster_ = &alone_;
@@ -196,11 +214,15 @@ void BlockCheck::mark_words(const WarpContext& warp, const AccessSite& site, std
                             Location location, std::uint64_t bytes, const Accessor& accessor,
                             const OnConflict& on_conflict) {
   constexpr std::uint64_t marked_bytes = 4;
-  AccessShadow& shadow = location.kind == Location::Kind::shared ? location.owner->shared_ : launch_.global();
+  AccessShadow& shadow = location.kind == Location::Kind::shared   ? location.owner->shared_
+                         : location.kind == Location::Kind::tensor ? location.owner->tensor_
+                                                                   : launch_.global();
   WarpClock& clock = clocks_[warp.warpid];
   if (accessor.operation == 0 && accessor.role.writes && !accessor.role.is_barrier) clock.note_write(lane);
   AccessMark mark = mark_of(warp, site, lane, accessor);
-  const AccessOrder order{clock, launch_.operations(), clocks_, accessor.in_async_proxy};
+  // All accesses to tensor memory use the same proxy.
+  const bool by_async_proxy = accessor.in_async_proxy && location.kind != Location::Kind::tensor;
+  const AccessOrder order{clock, launch_.operations(), clocks_, by_async_proxy};
   const std::uint64_t end = location.address + bytes;
   for (std::uint64_t word = location.address / marked_bytes; word * marked_bytes < end; ++word) {
     const std::uint64_t first = std::max(location.address, word * marked_bytes);

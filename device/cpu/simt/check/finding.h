@@ -37,6 +37,7 @@ enum class FindingKind : std::uint8_t {
   byte_count_mismatch,  ///< an mbarrier object expects other bytes than copies deliver
   barrier_in_use,       ///< an mbarrier object is initialized or invalidated during a phase
   invalid_barrier,      ///< an operation on an mbarrier object that does not exist
+  unreleased_memory,    ///< the block exits before it has deallocated its tensor memory
 };
 /// Returns "out of bounds", "use after free", …
 std::string_view name_of(FindingKind kind);

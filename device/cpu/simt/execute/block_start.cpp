@@ -69,6 +69,7 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
   context.ranges = ranges_.data();
   context.known = found_->of(*launch_.memory);
   context.check = check_ ? &*check_ : nullptr;
+  context.tensor = &tensor_;
   const std::uint32_t others = launch_.threads() - index * warp_size;
   warp.threads = others >= warp_size ? ~0u : (1u << others) - 1;
 }
@@ -237,6 +238,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   if (program_.shared.has_reserved)
     std::memset(shared_memory_ + program_.shared.reserved_offset(shape.shared_bytes), 0,
                 SharedLayout::room_reserved);
+  tensor_.start();
   static_cast<void>(found_->of(*launch_.memory));
   is_new_ = first_region() != nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_) {
@@ -286,6 +288,8 @@ void BlockRunner::set_cluster_state(WarpContext& context) const {
                                ? seat_->stride
                                : align_up(std::max<std::uint64_t>(context.shared_bytes, 1), shared_alignment);
   context.cluster_bytes = context.cluster_stride * context.cluster_nctarank;
+  const std::span<BlockRunner* const> members = cluster_members();
+  context.peer_tensor = (rank_ ^ 1) < members.size() ? &members[rank_ ^ 1]->tensor_ : nullptr;
 }
 
 }  // namespace lynxpp::device::cpu

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -29,6 +30,7 @@
 #include "device/cpu/simt/execute/worker_pool.h"
 #include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
+#include "support/log.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -340,6 +342,18 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
   if (!storage) return storage.error();
   return std::shared_ptr<LoadedModule>(
       std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name, memory));
+}
+
+int compute_capability() {
+  static const int wanted = [] {
+    const char* const value = secure_getenv("LYNXPP_CPU_CAPABILITY");
+    const std::string_view text = value != nullptr ? value : "";
+    if (text == "100") return 100;
+    if (!text.empty() && text != "90")
+      log().error("'{}' is not a valid LYNXPP_CPU_CAPABILITY, which must be 90 or 100; using 90", text);
+    return 90;
+  }();
+  return wanted;
 }
 
 std::uint32_t multiprocessors() {

@@ -16,6 +16,7 @@
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/found_ranges.h"
 #include "device/cpu/simt/execute/launch_state.h"
+#include "device/cpu/simt/execute/tensor_memory.h"
 #include "device/cpu/simt/execute/warp.h"
 #include "device/cpu/simt/execute/worker_counts.h"
 #include "models/clock/device.h"
@@ -226,6 +227,7 @@ class BlockRunner {
   std::vector<std::uint32_t> runs_;                    ///< runs of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;
+  TensorMemory tensor_;
   std::byte* local_memory_ = nullptr;   ///< of the block's threads
   std::byte* shared_memory_ = nullptr;  ///< of the block
   std::uint32_t waiting_rounds_ = 0;

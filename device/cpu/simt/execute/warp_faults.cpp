@@ -52,6 +52,8 @@ bool BlockRunner::check_fault(Warp& warp) {
   std::string message = fault.kind == FaultKind::misaligned_address ? "misaligned address: "
                         : fault.kind == FaultKind::wrong_space      ? "address of the wrong space: "
                         : fault.kind == FaultKind::invalid_tensor   ? "invalid tensor map or operands: "
+                        : fault.kind == FaultKind::tensor_memory    ? "illegal use of tensor memory: "
+                        : fault.kind == FaultKind::bad_descriptor   ? "invalid descriptor: "
                                                                     : "illegal address: ";
   message += name_of_access(site) + " " + name_of_target(fault) + name_of_thread(warp.context, fault.lane);
   if (site.function != program_.functions[0].name)

@@ -60,6 +60,7 @@ const std::map<std::string_view, Maker>& makers() {
       {"movmatrix", &make_movmatrix},
       {"wmma", &make_wmma},
       {"wgmma", &make_wgmma},
+      {"tcgen05", &make_tensor_core},
       {"mbarrier", &make_mbarrier},
       {"cp", &make_copy},
       {"tensormap", &make_tensor_map},
@@ -107,7 +108,8 @@ Result<Operation> make_operation(OperationRequest request) {
     return failure("a negated operand");
   const auto addresses = std::ranges::count_if(request.sources, [](const SourceSlot& source) {
     using enum SourceSlot::Kind;
-    return source.kind == address || source.kind == object || source.kind == descriptor;
+    return source.kind == address || source.kind == object || source.kind == descriptor ||
+           source.kind == tensor;
   });
   if (static_cast<std::size_t>(addresses) != made->addresses.size()) return failure("malformed operands");
   made->line = line;

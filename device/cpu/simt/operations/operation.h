@@ -46,8 +46,8 @@ class OpcodeWords {
 /// Source of one input value of an operation.
 struct SourceSlot {
   /// object: the handle of a texture or surface, which precedes the coordinates of an address. descriptor: a
-  /// register with a matrix descriptor.
-  enum class Kind { reg, predicate, address, object, descriptor, constant } kind = Kind::reg;
+  /// register with a matrix descriptor. tensor: an address in tensor memory.
+  enum class Kind { reg, predicate, address, object, descriptor, tensor, constant } kind = Kind::reg;
   unsigned bits = 0;               ///< reg
   bool negated = false;            ///< reg: `-%r1`; the value is passed unnegated
   std::string_view selector = {};  ///< "b3" of `%r1.b3`
@@ -87,7 +87,7 @@ struct Operation {
     unsigned bytes = 0;  ///< per access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
-  std::vector<Address> addresses = {};  ///< one per source that is an address, an object or a descriptor
+  std::vector<Address> addresses = {};  ///< one per source that refers to memory
   bool needs_converged_warp = false;    ///< `.aligned`: all lanes of the warp must execute it together
   std::uint32_t line = 0;               ///< PTX line
   // Set during code generation:
@@ -109,6 +109,7 @@ Result<Operation> make_stmatrix(OperationRequest& request);
 Result<Operation> make_movmatrix(OperationRequest& request);
 Result<Operation> make_wmma(OperationRequest& request);
 Result<Operation> make_wgmma(OperationRequest& request);
+Result<Operation> make_tensor_core(OperationRequest& request);  ///< tcgen05
 Result<Operation> make_mbarrier(OperationRequest& request);
 Result<Operation> make_copy(OperationRequest& request);
 Result<Operation> make_tensor_map(OperationRequest& request);
