@@ -137,7 +137,7 @@ class Execution {
           description_.constants, [&](const Constant& constant) { return constant.slot == slot; });
       if (!is_constant) std::ranges::fill(frame_[slot], 0);
     }
-    buffers_ = {};
+    buffers_.clear();
     textures_.clear();
     cache_->clear();
     fetches_ = reads_ = false;

@@ -258,7 +258,9 @@ std::string summary_text(const Summary& summary, std::size_t width) {
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);
-  return text + "\n" + (words.empty() ? "No rule found anything to improve.\n" : words);
+  const std::string trust = trust_line_of(summary, !words.empty());
+  return text + "\n" + (words.empty() ? "No rule found anything to improve.\n" : words) +
+         (trust.empty() ? "" : "\n" + wrapped(trust, 0, width));
 }
 
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {

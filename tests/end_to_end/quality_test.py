@@ -57,10 +57,20 @@ def inputs_of(subject):
     return {each["name"]: each["value"].replace(",", "") for each in subject["inputs"]}
 
 
+def weights_file(folder, low):
+    """The paper's weights with evidence: a rank correlation whose interval begins at `low`."""
+    file = pathlib.Path(folder, "weights.json")
+    weights = dict(zip(("OC", "LB", "WE", "SO", "IO", "MH", "MC", "DT"), (30, 30, 15, 10, 70, 100, 100, 50)))
+    order = {"pairs": 20, "right": 18, "rank_correlation": 0.8, "low": low, "high": 1}
+    file.write_text(json.dumps({"source": "test", "device": "a device", "date": "2026-11-30", "weights": weights, "fit": {"validated_order": order}}))
+    return file
+
+
 class ClosedForms(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.result = quality("--", PROGRAM)
+        with tempfile.TemporaryDirectory() as folder:
+            cls.result = quality("--weights", weights_file(folder, 0.3), "--", PROGRAM)
         cls.ranges = subjects_of(cls.result)
         cls.kernels = {name.split("(")[0]: each for name, each in subjects_of(cls.result, "kernel").items()}
 
@@ -120,6 +130,20 @@ class ClosedForms(unittest.TestCase):
     def test_gaps_complement_the_quality(self):
         for subject in self.result["subjects"]:
             self.assertAlmostEqual(sum(each["gap"] for each in subject["improve"]), 1 - subject["quality"], places=9)
+
+    def test_the_first_criterion_to_improve_is_withheld_at_chance(self):
+        self.assertEqual(self.result["evidence"], {"source": "a device, 2026-11-30", "pairs": 20, "right": 18, "rank_correlation": 0.8, "low": 0.3, "high": 1})
+        self.assertIsNone(self.result["improve_withheld"])
+        with tempfile.TemporaryDirectory() as folder:
+            for low, is_shown in ((0.3, True), (-0.1, False)):
+                told = lynxpp("quality", "-d", "cpu", "--weights", weights_file(folder, low), "--", PROGRAM).stdout
+                self.assertEqual("improve first\n" in told, is_shown, told)
+                self.assertEqual("withheld: QM orders implementations no better than chance" in told, not is_shown)
+                self.assertIn(f"rank correlation of QM with speed 0.80 (95 % interval {low:.2f} to 1.00): 18 of 20 pairs in order", told)
+        papers = quality("--weights", "paper", "--", PROGRAM)
+        self.assertEqual((papers["evidence"]["pairs"], papers["evidence"]["right"]), (28, 11))
+        self.assertIn("chance", papers["improve_withheld"])
+        self.assertEqual([each["improve"] for each in papers["subjects"]], [[]] * len(papers["subjects"]))
 
     def test_a_size_of_the_problem_may_be_given(self):
         ranges = subjects_of(quality("--problem-bytes", str(3 * 64 * 256 * 4), "--", PROGRAM))
@@ -210,7 +234,7 @@ class Fit(unittest.TestCase):
             # Another machine has no weights of its own.
             other = quality("-m", "compute_1_3", "--", PROGRAM, XDG_DATA_HOME=folder)["weights"]
             self.assertEqual(other, papers)
-            file.write_text(file.read_text().replace('"lynxpp_weights": 1', '"lynxpp_weights": 99'))
+            file.write_text(file.read_text().replace('"lynxpp_weights": 2', '"lynxpp_weights": 99'))
             outcome = lynxpp("quality", "-d", "cpu", "--", PROGRAM, XDG_DATA_HOME=folder)
             self.assertEqual(outcome.returncode, 1)
             self.assertIn("have version 99; this lynxpp reads version 1", outcome.stderr)
