@@ -248,7 +248,7 @@ bool show(const std::vector<Estimated>& all, const Machine& machine, const Advis
     for (const Estimated& each : rows) {
       if (arguments.references) print_references(each, has_several);
     }
-    print_text(trust_of(machine) + "\n");
+    print_text("\n" + trust_of(machine) + "\n");
   }
   if (arguments.html.empty()) return true;
   std::vector<nlohmann::ordered_json> objects;

@@ -425,7 +425,7 @@ bool show(const std::vector<ObservedLaunch>& launches, const Machine& machine,
       if (arguments.references) print_references(each);
       if (arguments.observed.sharing) print_text(text_of_sharing(each.observation));
     }
-    print_text(trust::line_of({trust::Number::advised_program}) + "\n");
+    print_text("\n" + trust::line_of({trust::Number::advised_program}) + "\n");
   }
   return write_advice_page(arguments.html, machine.name, objects);
 }

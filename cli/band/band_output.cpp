@@ -217,7 +217,7 @@ std::string band_text(const KernelBand& each, const BandContext& context) {
     columns.insert(columns.end(), {best, application, worst});
   }
   columns.push_back(here);
-  return text + "\n" + report::render_columns(columns, 2) + trust_of(context) + "\n";
+  return text + "\n" + report::render_columns(columns, 2) + "\n" + trust_of(context) + "\n";
 }
 
 std::string band_csv(const std::vector<KernelBand>& bands, const BandContext& context) {

@@ -98,8 +98,10 @@ class Clock(unittest.TestCase):
             launches = {}
             for record in records.launches:
                 launches.setdefault((record["kernel"], record["launch"]), {})[record["spec"]] = record
-            self.assertGreater(len(launches), 1)
-            for specs in launches.values():
+            # Blocks of the old machine have at most 512 threads.
+            timed = [specs for specs in launches.values() if "modelled" in specs["block_runtime"]]
+            self.assertGreater(len(timed), 1)
+            for specs in timed:
                 with self.subTest(machine=machine, kernel=specs["block_runtime"]["demangled"]):
                     self.check_blocks(specs, multiprocessors)
 

@@ -240,8 +240,8 @@ void report_checks() {
   }
   const std::string trust = trust::line_of({trust::Number::checks});
   text += trust + "\n";
-  lines += line_of(
-      Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}, {"trust", trust}});
+  lines +=
+      line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}, {"trust", trust}});
   static_cast<void>(write_whole(STDERR_FILENO, text));
   write_lines(lines);
 }
