@@ -175,6 +175,25 @@ class ClosedForms(unittest.TestCase):
         self.assertEqual(inputs_of(subjects_of(result)["barrier"])["#SM"], "30")
 
 
+class Clocks(unittest.TestCase):
+    """The specification that measures balance and stalls on a GPU, here under a modelled clock."""
+
+    def test_warps_and_waits_by_clocks(self):
+        text = (ROOT / "cli/quality/barrier_waits.h").read_text().split('R"(')[1].split(')"')[0]
+        with tempfile.TemporaryDirectory() as folder:
+            specification, records = pathlib.Path(folder, "barrier_waits.cod"), pathlib.Path(folder, "records.jsonl")
+            specification.write_text(text)
+            outcome = lynxpp("run", "-s", specification, "-d", "cpu", "--per-launch", "-o", records, "--", PROGRAM, LYNXPP_CPU_CLOCK="compute_9_0")
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            report = lynxpp("report", records, "--format", "json")
+        kernels = {each["demangled"].split("(")[0]: each["results"] for each in json.loads(report.stdout)["specifications"][0]["kernels"]}
+        value = lambda kernel, name: kernels[kernel][name]["value"]  # noqa: E731
+        # Seven of eight warps of the only block wait; it is on one of 132 multiprocessors.
+        self.assertAlmostEqual(value("waiting", "stalled"), 7 / 8, delta=0.005)
+        self.assertAlmostEqual(value("waiting", "average_warps_per_sm"), 8 / 132, delta=0.002)
+        self.assertEqual(value("one_lane", "stalled"), 0)
+
+
 class Ranges(unittest.TestCase):
     def test_functions_and_the_variable_are_ranges_too(self):
         names = subjects_of(quality("--function", "main", "--", PROGRAM, LYNXPP_RANGE="all of it"))
