@@ -158,6 +158,7 @@ struct ModelledTime {
   std::uint32_t blocks_per_sm = 0;
   std::uint32_t warps_per_sm = 0;
   std::vector<std::uint64_t> partitions;  ///< transactions served by each partition
+  double memory_bytes = 0;                ///< transferred by all partitions, past all caches
   std::optional<Cache> l1, l2;            ///< in sectors, if the machine has these caches
 };
 

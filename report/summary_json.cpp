@@ -213,6 +213,7 @@ std::string to_json(const Summary& summary, std::size_t listed_sites) {
                                           {"launches", record.launches},
                                           {"instrumented_launches", record.instrumented_launches}});
   }
+  object["trust"] = trust_line_of(summary, !object["findings"]["list"].empty());
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -163,11 +163,19 @@ class CpuReadback : public Readback {
   std::optional<ModelledTime> modelled() override {
     if (!run_->modelled) return std::nullopt;
     const models::clock::KernelTime& time = *run_->modelled;
-    ModelledTime told{
-        modelled_machine()->name,      time.cycles, time.seconds, time.blocks_per_multiprocessor,
-        time.warps_per_multiprocessor, {},          {},           {}};
-    for (const models::clock::ChannelCounts& each : time.channels)
+    ModelledTime told{modelled_machine()->name,
+                      time.cycles,
+                      time.seconds,
+                      time.blocks_per_multiprocessor,
+                      time.warps_per_multiprocessor,
+                      {},
+                      0,
+                      {},
+                      {}};
+    for (const models::clock::ChannelCounts& each : time.channels) {
       told.partitions.push_back(each.transactions);
+      told.memory_bytes += static_cast<double>(each.bytes);
+    }
     if (time.l1) told.l1 = {time.l1->hits, time.l1->misses};
     if (time.l2) told.l2 = {time.l2->hits, time.l2->misses};
     return told;

@@ -134,8 +134,11 @@ Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
   // The time of an instrumented kernel says nothing about the original's.
-  if (bytes && configuration_.timeline && pending.plan->variant == nullptr)
+  if (bytes && configuration_.timeline && pending.plan->variant == nullptr) {
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
+    if (const auto modelled = pending.readback->modelled())
+      pending.activity.launch->memory_bytes = modelled->memory_bytes;
+  }
   if (configuration_.timeline) sink_->activity(pending.activity);
   if (pending.streams != nullptr)
     pending.streams->finish(pending.plan->layout, bytes ? *bytes : std::span<std::byte>());

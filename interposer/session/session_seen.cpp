@@ -284,6 +284,7 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
   if (variant != nullptr) of_variant = device.resources(variant_launch, variant);
   const State state(state_);
   set_once(seen.timing.original, original);
+  seen.most_warps_per_sm = device.limits().threads_per_sm / 32;
   set_once(seen.timing.variant, of_variant);
 }
 

@@ -265,6 +265,7 @@ std::string to_digest(const DigestSink& sink, const std::optional<CheckResults>&
         object[list.name].push_back(list.entries[i]);
     }
     object["sources"] = sources_of(summary, {object["findings"], object["lines"]});
+    object["trust"] = trust_line_of(summary, !object["findings"].empty());
     object["checks"] = checks ? json_of(*checks) : Json(nullptr);
     for (const List& list : lists)
       object["left_out"][list.name] = list.entries.size() - std::min(most, list.entries.size());

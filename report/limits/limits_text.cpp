@@ -12,6 +12,7 @@
 #include "report/tables/bar_chart.h"
 #include "report/tables/text_table.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::report {
 namespace {
@@ -377,6 +378,11 @@ std::string limits_text(const KernelLimits& kernel, std::size_t width) {
   return text;
 }
 
+std::string trust_line_of(std::span<const KernelLimits> kernels) {
+  const bool is_modelled = std::ranges::any_of(kernels, &KernelLimits::is_modelled);
+  return trust::line_of(trust::Number::limits, is_modelled ? trust::Clock::modelled : trust::Clock::device);
+}
+
 std::string limits_html(std::span<const KernelLimits> kernels) {
   if (kernels.empty()) return {};
   std::string html =
@@ -392,7 +398,7 @@ std::string limits_html(std::span<const KernelLimits> kernels) {
     for (const std::string& line : remarks(kernel)) html += "<li>" + escaped(line) + "</li>\n";
     html += "</ul></details>\n";
   }
-  return html;
+  return html + "<p class=\"facts\">" + escaped(trust_line_of(kernels)) + "</p>\n";
 }
 
 }  // namespace lynxpp::report

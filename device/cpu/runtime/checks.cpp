@@ -17,6 +17,7 @@
 #include "support/log.h"
 #include "support/output_file.h"
 #include "support/text.h"
+#include "support/trust.h"
 #include "support/whole_output.h"
 
 namespace lynxpp::device::cpu {
@@ -237,7 +238,10 @@ void report_checks() {
     text += text_of(site, leak);
     lines += line_of(to_json(site, leak));
   }
-  lines += line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}});
+  const std::string trust = trust::line_of({trust::Number::checks});
+  text += trust + "\n";
+  lines +=
+      line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}, {"trust", trust}});
   static_cast<void>(write_whole(STDERR_FILENO, text));
   write_lines(lines);
 }

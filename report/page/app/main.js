@@ -371,7 +371,7 @@ function start() {
   const { box, choice } = overview(pick);
   box.tabulator.on("tableBuilt", () => { isBuilt = true; select(); });
   document.body.append(findings(), limits(), element("div", { class: "title" }, element("h2", {}, `Kernels (${format(kernels.length)})`), choice,
-    element("small", {}, "keys: j, k findings · n, p kernels · / filter")), box, place);
+    element("small", {}, "keys: j, k findings · n, p kernels · / filter")), box, place, element("p", { class: "facts" }, data.summary.trust));
   const follow = () => {
     const [, kind, at] = /^#(kernel|finding)=(\d+)/.exec(location.hash) ?? [];
     const finding = kind === "finding" ? everyFinding[at] : null;
