@@ -447,6 +447,16 @@ bool DeviceMemory::is_freed(std::uint64_t address) const {
   });
 }
 
+HostMemory DeviceMemory::host_memory_at(std::uint64_t address) const {
+  const std::shared_lock lock(all_.mutex_);
+  const Allocation* const found = all_.entry_of(address);
+  if (found == nullptr) return HostMemory::none;
+  if (found->kind == MemoryKind::managed) return HostMemory::managed;
+  const bool is_pinned =
+      found->kind == MemoryKind::pinned_host || found->kind == MemoryKind::registered_host;
+  return is_pinned ? HostMemory::pinned : HostMemory::none;
+}
+
 void* DeviceMemory::allocate_for_kernel(std::uint64_t bytes) {
   const DeviceScope device(device_);
   void* pointer = nullptr;

@@ -65,6 +65,7 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::byte_count_mismatch: return "byte count mismatch";
     case FindingKind::barrier_in_use: return "barrier in use";
     case FindingKind::invalid_barrier: return "invalid barrier";
+    case FindingKind::failing_order: return "failing order";
   }
   return "";
 }
@@ -87,7 +88,8 @@ std::string_view check_of(FindingKind kind) {
     case FindingKind::copies_in_flight:
     case FindingKind::byte_count_mismatch:
     case FindingKind::barrier_in_use:
-    case FindingKind::invalid_barrier: return "sync";
+    case FindingKind::invalid_barrier:
+    case FindingKind::failing_order: return "sync";
   }
   return "";
 }

@@ -69,6 +69,11 @@ void WrittenMemory::write(std::uint64_t address, std::uint64_t bytes) {
   mark(address, bytes, true);
 }
 
+void WrittenMemory::forget(std::uint64_t address, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  mark(address, bytes, false);
+}
+
 void WrittenMemory::copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (find(to) == ranges_.end()) return;

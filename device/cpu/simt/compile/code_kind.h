@@ -10,6 +10,7 @@ struct CodeKind {
   bool counts = false;
   bool timed = false;    ///< for launches with a clock
   bool checked = false;  ///< for checked launches
+  bool explored = false;  ///< for checked launches with a schedule
   auto operator<=>(const CodeKind&) const = default;
 };
 
