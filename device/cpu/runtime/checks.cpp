@@ -30,7 +30,7 @@ struct KeptFinding {
   std::string kernel;
   Finding finding;
   std::uint64_t instructions = 0;  ///< instructions that share it: an unrolled loop repeats a source line
-  std::set<std::uint32_t> seeds;   ///< of the orders in which it appears
+  std::set<std::uint32_t> seeds = {};  ///< of the orders in which it appears
 };
 
 /// A source location if known, otherwise an instruction.

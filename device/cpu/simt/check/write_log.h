@@ -44,6 +44,8 @@ class WriteLog {
   };
   void note_host(const AccessSite& site);
   void find_range(std::uint64_t address);
+  static void save(Page& page, std::uint64_t address, std::uint64_t end);
+  static void exchange(Page& page, std::uint64_t number, std::size_t begin, std::size_t end);
   Page& page_of(std::uint64_t number);
 
   const GlobalMemory& memory_;
@@ -51,7 +53,7 @@ class WriteLog {
   std::uint64_t last_number_ = ~std::uint64_t{0};
   Page* last_page_ = nullptr;
   AddressRange range_;  // of the last access
-  HostMemory host_ = HostMemory::none;
+  HostAccess host_ = HostAccess::none;
   std::uint64_t removals_ = ~std::uint64_t{0};
   bool may_signal_host_ = false;
   bool synchronizes_with_host_ = false;

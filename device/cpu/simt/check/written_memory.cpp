@@ -83,6 +83,11 @@ void WrittenMemory::copy(std::uint64_t to, std::uint64_t from, std::uint64_t byt
   for (std::uint64_t i = 0; i < bytes; ++i) mark(to + i, 1, written[i]);
 }
 
+bool WrittenMemory::is_written(std::uint64_t address, std::uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  return all_written(address, bytes);
+}
+
 bool WrittenMemory::is_unwritten(std::uint64_t address, std::uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   const auto found = find(address);

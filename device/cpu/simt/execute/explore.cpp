@@ -115,18 +115,21 @@ Explorer::Judged Explorer::judge(Schedule schedule) {
   judged.is_abandoned = run.is_abandoned;
   judged.deviations = schedule.deviations();
   const auto explains = [](const Finding& each) {
-    return each.kind == FindingKind::endless_barrier || check_of(each.kind) == "memory";
+    return each.kind == FindingKind::endless_barrier || each.kind == FindingKind::failing_order ||
+           check_of(each.kind) == "memory";
   };
   std::vector<Finding>& findings = judged.checks.findings;
+  if (first_failed_)
+    std::erase_if(findings, [](const Finding& each) { return each.kind == FindingKind::failing_order; });
   const bool is_failure = !judged.status && !launches_abandoned() && !first_failed_;
   if (is_failure && checks_.selection.sync && std::ranges::none_of(findings, explains)) {
     const Diagnostic& why = judged.status.error().diagnostics.front();
     Finding& made = findings.emplace_back();
     made.kind = FindingKind::failing_order;
-    made.place.action = "the launch fails, but not in order 1";
+    made.place.action = "the launch fails";
     made.place.has_thread = false;
     made.place.line = static_cast<std::uint32_t>(why.location.line);
-    made.detail = why.message;
+    made.detail = "the launch does not fail in order 1: " + why.message;
     made.count = 1;
   }
   return judged;

@@ -15,11 +15,11 @@ namespace lynxpp::device::cpu {
 /// A launch that can be run repeatedly.
 struct ExplorableLaunch {
   std::string name;  ///< unique among the process's kernels
-  LaunchShape shape;
+  LaunchShape shape = {};
   const GlobalMemory* memory = nullptr;
   /// Runs it in the order of `run` and adds what it finds to `checks.findings`.
-  std::function<Status(ExploredRun& run, LaunchChecks& checks)> run;
-  std::string obstacle;  ///< reason why it cannot be repeated; empty if none is known before the launch
+  std::function<Status(ExploredRun& run, LaunchChecks& checks)> run = {};
+  std::string obstacle = {};  ///< reason why it cannot be repeated; empty if none is known before the launch
 };
 
 /// True if orders other than 1 are to be judged.

@@ -21,7 +21,7 @@ struct AddressRange {
 inline constexpr int most_devices = 16;
 
 /// Memory that the host may access while a kernel runs.
-enum class HostMemory : std::uint8_t { none, managed, pinned };
+enum class HostAccess : std::uint8_t { none, managed, pinned };
 
 /// Thread safe.
 class GlobalMemory {
@@ -42,7 +42,7 @@ class GlobalMemory {
   virtual bool is_freed(std::uint64_t) const { return false; }
 
   /// Returns how the host may access the byte at `address` while a kernel runs.
-  virtual HostMemory host_memory_at(std::uint64_t) const { return HostMemory::none; }
+  virtual HostAccess host_access_at(std::uint64_t) const { return HostAccess::none; }
 
   /// malloc and free of device code. Returns null if there is no memory, false if `pointer` is not from
   /// malloc.

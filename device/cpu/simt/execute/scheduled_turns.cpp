@@ -69,7 +69,7 @@ BlockRunner::Turn BlockRunner::take_scheduled_turn(Warp& warp) {
   const std::uint32_t chosen = launch_.schedule()->choose(
       ChoiceKind::slice, {number_, warp.context.warpid}, 1 + std::size(slice_lengths));
   warp.slice = chosen == 0 ? scheduled_slice_segments : static_cast<std::int32_t>(slice_lengths[chosen - 1]);
-  const Turn turn = warp.is_new ? begin_warp(warp) : run_warp(warp);
+  const Turn turn = take_turn(warp);
   check_->settle_atomics();
   if (turn == Turn::again || turn == Turn::blocked) watch(warp, turn == Turn::blocked);
   return turn;

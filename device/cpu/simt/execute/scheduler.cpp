@@ -116,7 +116,7 @@ BlockRunner::Turn BlockRunner::run_round() {
   for (std::size_t i = 0; i < warps_.size(); ++i) {
     Warp& warp = *warps_[is_scheduled ? scheduled_index(i) : i];
     if (warp.depth == 0 && !warp.is_new) continue;
-    const Turn turn = take_turn(warp);
+    const Turn turn = is_scheduled ? take_scheduled_turn(warp) : take_turn(warp);
     if (turn == Turn::failed || in_step_) return turn;
     progress |= turn != Turn::blocked;
     unfinished |= turn != Turn::finished;
@@ -143,14 +143,9 @@ BlockRunner::Turn BlockRunner::run_round() {
 }
 
 BlockRunner::Turn BlockRunner::take_turn(Warp& warp) {
-  if (launch_.explored == nullptr) return warp.is_new ? begin_warp(warp) : run_warp(warp);
-  Turn turn = Turn::again;
-  if (launch_.schedule() != nullptr) {
-    turn = take_scheduled_turn(warp);
-  } else {
-    turn = warp.is_new ? begin_warp(warp) : run_warp(warp);
-  }
-  launch_.explored->count(1 + static_cast<std::uint64_t>(warp.slice - warp.context.turn));
+  const Turn turn = warp.is_new ? begin_warp(warp) : run_warp(warp);
+  if (launch_.explored != nullptr)
+    launch_.explored->count(1 + static_cast<std::uint64_t>(warp.slice - warp.context.turn));
   return turn;
 }
 
