@@ -23,8 +23,7 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
                        "Judge N orders of warps, blocks and asynchronous copies (default: 1)")
           ->type_name("N")
           ->check(CLI::Range(1, 1'000'000).description(""));
-  command
-      ->add_option("--seed", arguments.seed, "Judge only order SEED of --schedules")
+  command->add_option("--seed", arguments.seed, "Judge only order SEED of --schedules")
       ->type_name("SEED")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->excludes(schedules);

@@ -452,8 +452,7 @@ HostAccess DeviceMemory::host_access_at(std::uint64_t address) const {
   const Allocation* const found = all_.entry_of(address);
   if (found == nullptr) return HostAccess::none;
   if (found->kind == MemoryKind::managed) return HostAccess::managed;
-  const bool is_pinned =
-      found->kind == MemoryKind::pinned_host || found->kind == MemoryKind::registered_host;
+  const bool is_pinned = found->kind == MemoryKind::pinned_host || found->kind == MemoryKind::registered_host;
   return is_pinned ? HostAccess::pinned : HostAccess::none;
 }
 

@@ -29,7 +29,7 @@ bool explores() { return wanted_seeds() != std::vector<std::uint32_t>{1}; }
 struct KeptFinding {
   std::string kernel;
   Finding finding;
-  std::uint64_t instructions = 0;  ///< instructions that share it: an unrolled loop repeats a source line
+  std::uint64_t instructions = 0;      ///< instructions that share it: an unrolled loop repeats a source line
   std::set<std::uint32_t> seeds = {};  ///< of the orders in which it appears
 };
 
@@ -106,8 +106,8 @@ std::string text_of_orders(const KeptFinding& kept) {
   const std::uint32_t seed = *kept.seeds.begin();
   std::string text = "\n  in " + std::to_string(kept.seeds.size()) + " of " +
                      std::to_string(wanted_seeds().size()) +
-                     (wanted_seeds().size() == 1 ? " order" : " orders") + "; --seed " + std::to_string(seed) +
-                     " reproduces it";
+                     (wanted_seeds().size() == 1 ? " order" : " orders") + "; --seed " +
+                     std::to_string(seed) + " reproduces it";
   const std::vector<std::string>& deviations = kept.finding.orders.deviations;
   if (!deviations.empty()) text += ", where";
   for (const std::string& each : deviations) text += "\n    " + each;
@@ -170,7 +170,8 @@ Json to_json(const KeptFinding& kept) {
   if (finding.other) json["other"] = to_json(*finding.other);
   if (!finding.detail.empty()) json["detail"] = finding.detail;
   if (!explores()) return json;
-  json["orders"] = {{"found", kept.seeds.size()}, {"judged", wanted_seeds().size()}, {"seed", *kept.seeds.begin()}};
+  json["orders"] = {
+      {"found", kept.seeds.size()}, {"judged", wanted_seeds().size()}, {"seed", *kept.seeds.begin()}};
   if (!finding.orders.deviations.empty()) json["orders"]["deviations"] = finding.orders.deviations;
   return json;
 }
@@ -247,7 +248,8 @@ void keep_findings(const std::string& kernel, LaunchChecks checks) {
       Finding& earlier = all.findings[known->second].finding;
       earlier.count += finding.count;
       // The seed that is reported is the smallest: its deviations belong to it.
-      if (orders.seeds < earlier.orders.seeds) earlier.orders = orders;
+      if (!orders.seeds.empty() && orders.seeds.front() < earlier.orders.seeds.front())
+        earlier.orders = orders;
     }
     if (orders.seeds.empty()) all.findings[known->second].seeds.insert(1);
     all.findings[known->second].seeds.insert(orders.seeds.begin(), orders.seeds.end());
@@ -279,7 +281,8 @@ void report_checks() {
   Json summary = {{"type", "summary"}, {"findings", count}, {"launches", all.launches}};
   for (const auto& [which, launches] : all.unexplored) {
     text += text_of_unexplored(which.first, which.second, launches);
-    summary["unexplored"].push_back({{"kernel", which.first}, {"reason", which.second}, {"launches", launches}});
+    summary["unexplored"].push_back(
+        {{"kernel", which.first}, {"reason", which.second}, {"launches", launches}});
   }
   lines += line_of(summary);
   static_cast<void>(write_whole(STDERR_FILENO, text));

@@ -168,8 +168,8 @@ __global__ void unlocks_early(unsigned* words, int* data) {
   }
 }
 
-#define PAIR(name)                                    \
-  if (cases.has(#name)) LAUNCH_##name(name<false>);   \
+#define PAIR(name)                                  \
+  if (cases.has(#name)) LAUNCH_##name(name<false>); \
   if (cases.has(#name "_right")) LAUNCH_##name(name<true>)
 #define LAUNCH_assumes_last_block(kernel) kernel<<<3, 32>>>(a, b, words)
 #define LAUNCH_lost_signal(kernel) kernel<<<1, 64>>>(words, a)

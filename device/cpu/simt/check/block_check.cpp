@@ -117,9 +117,8 @@ void BlockCheck::note_explored(const AccessSite& site, const LaneAccess& access,
   if (location.kind == Location::Kind::global &&
       !launch_.memory().around(location.address).holds(location.address, access.bytes))
     return;
-  atomic.at = location.kind == Location::Kind::shared
-                  ? location.owner->shared_memory_ + location.address
-                  : reinterpret_cast<const std::byte*>(location.address);
+  atomic.at = location.kind == Location::Kind::shared ? location.owner->shared_memory_ + location.address
+                                                      : reinterpret_cast<const std::byte*>(location.address);
   atomic.bytes = access.bytes;
   std::memcpy(atomic.before, atomic.at, access.bytes);
   atomics_.push_back(atomic);

@@ -206,7 +206,7 @@ class BlockCheck {
   };
   std::vector<AtomicBytes> atomics_;  // of the present instruction; launches with a schedule only
   std::uint32_t rounds_ = 1;          // likewise
-  ClusterKnowledge alone_;  ///< used by a block outside clusters
+  ClusterKnowledge alone_;            ///< used by a block outside clusters
   ClusterKnowledge* cluster_ = &alone_;
 };
 

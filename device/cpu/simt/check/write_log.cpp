@@ -88,7 +88,8 @@ void WriteLog::exchange() {
     for (std::size_t begin = 0; begin < page_bytes;) {
       std::size_t end = begin + 1;
       if (page->written[begin] && memory_.around(number * page_bytes + begin).bytes != 0) {
-        while (end < page_bytes && page->written[end] && page->unwritten[end] == page->unwritten[begin]) ++end;
+        while (end < page_bytes && page->written[end] && page->unwritten[end] == page->unwritten[begin])
+          ++end;
         exchange(*page, number, begin, end);
       }
       begin = end;

@@ -189,9 +189,9 @@ Failure report_assertion(const BuiltinCall& call) {
   const WarpContext& warp = *call.warp;
   if (!call.is_silent)
     std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-               text(1).c_str(), static_cast<unsigned>(call.arguments[2]), text(3).c_str(), warp.ctaid[0],
-               warp.ctaid[1], warp.ctaid[2], warp.tid[0][call.lane], warp.tid[1][call.lane],
-               warp.tid[2][call.lane], text(0).c_str());
+                 text(1).c_str(), static_cast<unsigned>(call.arguments[2]), text(3).c_str(), warp.ctaid[0],
+                 warp.ctaid[1], warp.ctaid[2], warp.tid[0][call.lane], warp.tid[1][call.lane],
+                 warp.tid[2][call.lane], text(0).c_str());
   return failure("device-side assert `" + text(0) + "` failed");
 }
 

@@ -197,8 +197,11 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
   }
   for_each_lane(lanes, [&](std::uint32_t lane) {
     if (!good) return;
-    BuiltinCall request{
-        .builtin = site.builtin, .lane = lane, .warp = &warp.context, .memory = launch_.memory, .is_silent = launch_.schedule() != nullptr};
+    BuiltinCall request{.builtin = site.builtin,
+                        .lane = lane,
+                        .warp = &warp.context,
+                        .memory = launch_.memory,
+                        .is_silent = launch_.schedule() != nullptr};
     for (std::size_t i = 0; i < std::min<std::size_t>(site.arguments.size(), 5); ++i) {
       request.arguments[i] = read_scalar(warp, frame, site.arguments[i], lane);
     }

@@ -57,9 +57,9 @@ class ClusterRunner {
   std::vector<std::unique_ptr<BlockRunner>> blocks_;  ///< by rank
   std::vector<bool> finished_;
   std::size_t failed_ = 0;
-  std::uint32_t delay_ = 0;                ///< rounds before its next turn
+  std::uint32_t delay_ = 0;                 ///< rounds before its next turn
   std::vector<std::uint32_t> delays_ = {};  ///< likewise, of its blocks
-  AlignedBuffer shared_;  ///< of all blocks
+  AlignedBuffer shared_;                    ///< of all blocks
   ClusterSeat seat_;
   ClusterKnowledge knowledge_;  ///< checked launches only
 };

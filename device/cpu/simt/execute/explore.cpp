@@ -154,8 +154,8 @@ std::vector<Deviation> Explorer::reduce(const FaultKey& key, std::vector<Deviati
     deviations = std::move(fewer);
     return true;
   };
-  for (const ChoiceKind kind : {ChoiceKind::slice, ChoiceKind::side, ChoiceKind::rounds, ChoiceKind::completion,
-                                ChoiceKind::rotation, ChoiceKind::delay})
+  for (const ChoiceKind kind : {ChoiceKind::slice, ChoiceKind::side, ChoiceKind::rounds,
+                                ChoiceKind::completion, ChoiceKind::rotation, ChoiceKind::delay})
     try_without([&](std::size_t i) { return deviations[i].kind == kind; });
   std::size_t part = (deviations.size() + 1) / 2;
   while (part != 0 && !deviations.empty() && reductions_left_ > 0 && !launches_abandoned()) {
@@ -176,7 +176,8 @@ std::vector<Deviation> Explorer::reduce(const FaultKey& key, std::vector<Deviati
 void Explorer::keep(Finding& finding, const std::vector<Deviation>& deviations) {
   for (const Deviation& each : deviations) {
     if (finding.orders.deviations.size() == most_described) {
-      finding.orders.deviations.push_back("and " + std::to_string(deviations.size() - most_described) + " more");
+      finding.orders.deviations.push_back("and " + std::to_string(deviations.size() - most_described) +
+                                          " more");
       return;
     }
     finding.orders.deviations.push_back(describe(each, launch_.shape));
@@ -264,7 +265,8 @@ std::string describe(const Deviation& deviation, const LaunchShape& shape) {
     case ChoiceKind::rotation: {
       const std::uint32_t warps = (shape.block.x * shape.block.y * shape.block.z + warp_size - 1) / warp_size;
       return "the warps of " + where +
-             (chosen == warps ? " run in reverse order" : " run beginning with warp " + std::to_string(chosen));
+             (chosen == warps ? " run in reverse order"
+                              : " run beginning with warp " + std::to_string(chosen));
     }
     case ChoiceKind::delay:
       return who + " waits for " + rounds_text(delay_rounds[chosen]) + " before its turn " + turn;

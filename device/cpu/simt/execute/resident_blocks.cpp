@@ -125,8 +125,8 @@ Status ResidentBlocks::end_turns() {
   std::string others;
   for (std::size_t i = 1; i < std::min<std::size_t>(running_.size(), 4); ++i) {
     const BlockRunner& block = running_[i]->block();
-    others += "; in block (" + std::to_string(block.index()[0]) + ", " + std::to_string(block.index()[1]) + ", " +
-              std::to_string(block.index()[2]) + ") " + block.describe_waits();
+    others += "; in block (" + std::to_string(block.index()[0]) + ", " + std::to_string(block.index()[1]) +
+              ", " + std::to_string(block.index()[2]) + ") " + block.describe_waits();
   }
   running_.front()->fail_stuck(others);
   return running_.front()->problem();

@@ -23,8 +23,8 @@ class ResidentBlocks {
   Status run();
 
  private:
-  /// Inserts the launch's next cluster at the front of `running_`, with a schedule at the end. Returns false if
-  /// none is left.
+  /// Inserts the launch's next cluster at the front of `running_`, with a schedule at the end. Returns false
+  /// if none is left.
   Result<bool> start_cluster();
   Status run_first();
   std::size_t most_running() const;

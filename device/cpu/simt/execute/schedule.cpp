@@ -52,9 +52,9 @@ Schedule::Profile Schedule::profile_of(std::uint32_t seed) {
 }
 
 std::uint32_t Schedule::pick(const Key& key, std::uint32_t occasion, std::uint32_t alternatives) const {
-  const std::uint64_t of_actor =
-      mix(mix(seed_) ^ (std::uint64_t{key.actor.block} << 32 | key.actor.warp));
-  const std::uint64_t random = mix(of_actor ^ mix(std::uint64_t{static_cast<std::uint8_t>(key.kind)} << 32 | occasion));
+  const std::uint64_t of_actor = mix(mix(seed_) ^ (std::uint64_t{key.actor.block} << 32 | key.actor.warp));
+  const std::uint64_t random =
+      mix(of_actor ^ mix(std::uint64_t{static_cast<std::uint8_t>(key.kind)} << 32 | occasion));
   const auto happens = [](std::uint64_t by, std::uint32_t sixteenths) { return (by & 15) < sixteenths; };
   const auto any = static_cast<std::uint32_t>(1 + (random >> 8) % (alternatives - 1));
   switch (key.kind) {

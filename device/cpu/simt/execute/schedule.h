@@ -13,7 +13,7 @@ namespace lynxpp::device::cpu {
 struct Actor {
   static constexpr std::uint32_t whole_block = 0xffff'ffff;
   static constexpr std::uint32_t whole_cluster = 0xffff'fffe;
-  std::uint32_t block = 0;            ///< number in the grid; of a cluster, its first block
+  std::uint32_t block = 0;           ///< number in the grid; of a cluster, its first block
   std::uint32_t warp = whole_block;  ///< number in the block
 
   auto operator<=>(const Actor&) const = default;

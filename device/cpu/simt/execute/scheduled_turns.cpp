@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string_view>
+#include <iterator>
+#include <string>
 
 #include "device/cpu/simt/execute/scheduler.h"
 
@@ -55,8 +56,8 @@ bool BlockRunner::is_delayed(Warp& warp) {
   const bool can_run = warp.is_new || warp.depth == 0 || warp.top().groups.empty() ||
                        warp.top().groups.back().wait == LaneGroup::Wait::none;
   if (!can_run) return false;
-  const std::uint32_t chosen = launch_.schedule()->choose(
-      ChoiceKind::delay, {number_, warp.context.warpid}, std::size(delay_rounds));
+  const std::uint32_t chosen =
+      launch_.schedule()->choose(ChoiceKind::delay, {number_, warp.context.warpid}, std::size(delay_rounds));
   warp.delay = delay_rounds[chosen];
   return warp.delay > 0;
 }
@@ -66,8 +67,8 @@ BlockRunner::Turn BlockRunner::take_scheduled_turn(Warp& warp) {
     has_delays_ = true;
     return Turn::again;
   }
-  const std::uint32_t chosen = launch_.schedule()->choose(
-      ChoiceKind::slice, {number_, warp.context.warpid}, 1 + std::size(slice_lengths));
+  const std::uint32_t chosen = launch_.schedule()->choose(ChoiceKind::slice, {number_, warp.context.warpid},
+                                                          1 + std::size(slice_lengths));
   warp.slice = chosen == 0 ? scheduled_slice_segments : static_cast<std::int32_t>(slice_lengths[chosen - 1]);
   const Turn turn = take_turn(warp);
   check_->settle_atomics();
@@ -102,8 +103,8 @@ std::uint64_t BlockRunner::state_of(const Warp& warp) const {
   return hash.value();
 }
 
-/// Notes whether the warp is blocked or repeats a state since the last change: if no warp changes anything any
-/// more, all of them wait forever.
+/// Notes whether the warp is blocked or repeats a state since the last change: if no warp changes anything
+/// any more, all of them wait forever.
 void BlockRunner::watch(Warp& warp, bool is_blocked) {
   Watch& watched = warp.watch;
   if (watched.changes != launch_.explored->changes) watched = {.changes = launch_.explored->changes};

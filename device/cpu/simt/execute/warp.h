@@ -47,7 +47,7 @@ struct Frame {
   std::uint64_t targets[warp_size] = {};  ///< of an indirect call from this frame
 };
 
-/// What a warp has done since memory last changed, in launches with a schedule.
+/// The course of a warp since memory last changed, in launches with a schedule.
 struct Watch {
   std::uint64_t changes = 0;  ///< ExploredRun::changes at that time
   std::uint32_t turns = 0;    ///< since then
@@ -68,9 +68,9 @@ struct Warp {
   std::uint32_t live = 0;                 ///< lanes that have not exited
   std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
-  std::int32_t slice = slice_segments;    ///< length of its turns
-  std::uint32_t delay = 0;                ///< rounds before its next turn, in launches with a schedule
-  Watch watch;                            ///< likewise
+  std::int32_t slice = slice_segments;   ///< length of its turns
+  std::uint32_t delay = 0;               ///< rounds before its next turn, in launches with a schedule
+  Watch watch;                           ///< likewise
   const Segment* exit = nullptr;         ///< last known exit of lanes
   std::uint32_t waited_slices = 0;       ///< spinning slices during which some lanes waited throughout
   std::optional<StepRecorder> recorder;  ///< in launches with modelled time
