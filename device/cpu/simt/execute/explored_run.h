@@ -19,7 +19,7 @@ struct ExploredRun {
   /// other no more. Only with a schedule.
   std::uint64_t changes = 0;
   bool is_abandoned = false;
-  std::string obstacle;  ///< reason why the launch cannot be repeated, once known
+  std::string obstacle = {};  ///< reason why the launch cannot be repeated, once known
 
   void count(std::uint64_t run) {
     segments += run;
