@@ -110,19 +110,19 @@ __global__ void misses_a_phase(int* result) {
   }
   __syncthreads();
   unsigned done = 0;
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 64) {
     while (done == 0) TEST(done, &full, 0);  // misses_a_phase: endless barrier
     ARRIVE(&seen);
     done = 0;
     while (done == 0) TEST(done, &full, 1);
     result[0] = 1;
-  } else if (threadIdx.x == 32) {
+  } else if (threadIdx.x == 0) {
     ARRIVE(&full);
     while (done == 0) TEST(done, &other, 0);
     done = is_right ? 0 : 1;
     while (done == 0) TEST(done, &seen, 0);
     ARRIVE(&full);
-  } else if (threadIdx.x == 64) {
+  } else if (threadIdx.x == 32) {
     ARRIVE(&other);
   }
 }
@@ -135,7 +135,7 @@ __global__ void expects_late(const int* from, int* result) {
   const int index = static_cast<int>(threadIdx.x);
   if (index == 0) INIT(&object, is_right ? 2 : 1);
   __syncthreads();
-  if (index == 0) {
+  if (index == 32) {
     if (is_right) {
       ARRIVE_EXPECT(&object, bytes);
     } else {
@@ -143,7 +143,7 @@ __global__ void expects_late(const int* from, int* result) {
     }
     BULK_LOAD(tile, from, bytes, &object);  // expects_late: copies in flight
   }
-  if (index == 32) ARRIVE(&object);
+  if (index == 0) ARRIVE(&object);
   unsigned done = 0;
   while (done == 0) TEST(done, &object, 0);
   result[index] = tile[index];

@@ -270,7 +270,11 @@ std::string describe(const Deviation& deviation, const LaunchShape& shape) {
     }
     case ChoiceKind::delay:
       return who + " waits for " + rounds_text(delay_rounds[chosen]) + " before its turn " + turn;
-    case ChoiceKind::slice: return who + " is preempted early in its turn " + turn;
+    case ChoiceKind::slice: {
+      const std::uint32_t accesses = slice_accesses[chosen - 1];
+      return who + " is preempted in its turn " + turn + " after " + std::to_string(accesses) +
+             " atomic or volatile " + (accesses == 1 ? "access" : "accesses");
+    }
     case ChoiceKind::rounds: return who + " is preempted in its turn " + turn;
     case ChoiceKind::side: return who + " runs the other side of its divergence " + turn + " first";
     case ChoiceKind::completion: {

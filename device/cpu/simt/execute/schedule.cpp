@@ -33,8 +33,9 @@ Schedule::Profile Schedule::profile_of(std::uint32_t seed) {
   constexpr Profile first[] = {
       {.rotations = 16, .delays = 4, .sides = 16, .completions = 16, .is_extreme = true},
       {.victims = 5},
-      {.rotations = 8, .delays = 4, .slices = 8, .sides = 8, .completions = 8},
+      {.rotations = 8, .delays = 4, .slices = 12, .sides = 8, .completions = 8},
       {.victims = 11, .sides = 8, .completions = 16, .is_extreme = true},
+      {.rotations = 8, .slices = 14, .completions = 8},
   };
   constexpr std::uint32_t first_seed = 2;
   if (seed - first_seed < std::size(first)) return first[seed - first_seed];

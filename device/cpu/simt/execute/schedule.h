@@ -83,10 +83,12 @@ class Schedule {
   std::vector<Deviation> deviations_;
 };
 
-/// Alternatives of ChoiceKind::delay (rounds), ChoiceKind::slice (segments, without alternative 0),
-/// ChoiceKind::rounds (likewise) and ChoiceKind::completion (rounds after the issue, without alternative 0).
+/// Alternatives of ChoiceKind::delay, in rounds.
 inline constexpr std::uint32_t delay_rounds[] = {0, 1, 2, 4, 8, 32};
-inline constexpr std::uint32_t slice_lengths[] = {1, 2, 4, 16, 64};
+// Alternatives other than 0:
+/// Of ChoiceKind::slice, in segments that begin with an atomic, volatile or ordered access.
+inline constexpr std::uint32_t slice_accesses[] = {1, 1, 2, 3, 5};
+/// Of ChoiceKind::rounds and, in rounds after the issue, ChoiceKind::completion.
 inline constexpr std::uint32_t block_rounds[] = {1, 2, 8};
 inline constexpr std::uint32_t completion_rounds[] = {0, 1, 3};
 

@@ -68,8 +68,9 @@ BlockRunner::Turn BlockRunner::take_scheduled_turn(Warp& warp) {
     return Turn::again;
   }
   const std::uint32_t chosen = launch_.schedule()->choose(ChoiceKind::slice, {number_, warp.context.warpid},
-                                                          1 + std::size(slice_lengths));
-  warp.slice = chosen == 0 ? scheduled_slice_segments : static_cast<std::int32_t>(slice_lengths[chosen - 1]);
+                                                          1 + std::size(slice_accesses));
+  warp.slice = scheduled_slice_segments;
+  warp.accesses_left = chosen == 0 ? 0 : slice_accesses[chosen - 1];
   const Turn turn = take_turn(warp);
   check_->settle_atomics();
   if (turn == Turn::again || turn == Turn::blocked) watch(warp, turn == Turn::blocked);

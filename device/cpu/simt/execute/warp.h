@@ -69,6 +69,7 @@ struct Warp {
   std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
   std::int32_t slice = slice_segments;   ///< length of its turns
+  std::uint32_t accesses_left = 0;       ///< before it is preempted (schedule.h); 0: no limit
   std::uint32_t delay = 0;               ///< rounds before its next turn, in launches with a schedule
   Watch watch;                           ///< likewise
   const Segment* exit = nullptr;         ///< last known exit of lanes
