@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -30,6 +31,7 @@ struct KeptFinding {
   std::string kernel;
   Finding finding;
   std::uint64_t instructions = 0;      ///< instructions that share it: an unrolled loop repeats a source line
+  std::uint32_t judged = 1;            ///< orders, in the launch with the most
   std::set<std::uint32_t> seeds = {};  ///< of the orders in which it appears
 };
 
@@ -104,10 +106,9 @@ std::string text_of(const FindingPlace& place, const std::string& kernel) {
 std::string text_of_orders(const KeptFinding& kept) {
   if (!explores()) return "";
   const std::uint32_t seed = *kept.seeds.begin();
-  std::string text = "\n  in " + std::to_string(kept.seeds.size()) + " of " +
-                     std::to_string(wanted_seeds().size()) +
-                     (wanted_seeds().size() == 1 ? " order" : " orders") + "; --seed " +
-                     std::to_string(seed) + " reproduces it";
+  std::string text = "\n  in " + std::to_string(kept.seeds.size()) + " of " + std::to_string(kept.judged) +
+                     (kept.judged == 1 ? " order" : " orders") + "; --seed " + std::to_string(seed) +
+                     " reproduces it";
   const std::vector<std::string>& deviations = kept.finding.orders.deviations;
   if (!deviations.empty()) text += ", where";
   for (const std::string& each : deviations) text += "\n    " + each;
@@ -170,8 +171,7 @@ Json to_json(const KeptFinding& kept) {
   if (finding.other) json["other"] = to_json(*finding.other);
   if (!finding.detail.empty()) json["detail"] = finding.detail;
   if (!explores()) return json;
-  json["orders"] = {
-      {"found", kept.seeds.size()}, {"judged", wanted_seeds().size()}, {"seed", *kept.seeds.begin()}};
+  json["orders"] = {{"found", kept.seeds.size()}, {"judged", kept.judged}, {"seed", *kept.seeds.begin()}};
   if (!finding.orders.deviations.empty()) json["orders"]["deviations"] = finding.orders.deviations;
   return json;
 }
@@ -251,6 +251,8 @@ void keep_findings(const std::string& kernel, LaunchChecks checks) {
       if (!orders.seeds.empty() && orders.seeds.front() < earlier.orders.seeds.front())
         earlier.orders = orders;
     }
+    std::uint32_t& judged = all.findings[known->second].judged;
+    judged = std::max(judged, orders.judged);
     if (orders.seeds.empty()) all.findings[known->second].seeds.insert(1);
     all.findings[known->second].seeds.insert(orders.seeds.begin(), orders.seeds.end());
     if (all.instructions.emplace(known->second, lines).second) ++all.findings[known->second].instructions;

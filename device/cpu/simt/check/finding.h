@@ -60,6 +60,7 @@ struct FindingPlace {
 /// The explored orders in which a finding appears.
 struct FoundOrders {
   std::vector<std::uint32_t> seeds = {};  ///< ascending
+  std::uint32_t judged = 1;               ///< orders in which the launch was run
   /// What the order of the first seed does differently from order 1, reduced; empty if nothing is known.
   std::vector<std::string> deviations = {};
 };

@@ -91,11 +91,13 @@ class Explorer {
   std::map<FaultKey, std::size_t> known_;
   std::map<std::uint32_t, std::vector<Deviation>> deviations_;  // by seed
   std::uint64_t most_segments_ = 0;
+  std::uint32_t judged_ = 0;  // orders
   bool first_failed_ = false;
   int reductions_left_ = 0;
 };
 
 void Explorer::add(std::uint32_t seed, std::vector<Finding> findings) {
+  ++judged_;
   for (Finding& each : findings) {
     const auto [known, is_new] = known_.try_emplace(key_of(each), findings_.size());
     if (is_new) findings_.push_back(std::move(each));
@@ -225,10 +227,12 @@ Status Explorer::explore() {
     first.exchange();
     if (!presence.was_alone()) {
       findings_ = of_first;
+      judged_ = 1;
       obstacle = "another launch ran at the same time";
     }
   }
   if (!obstacle.empty()) checks_.unexplored = obstacle;
+  for (Finding& each : findings_) each.orders.judged = judged_;
   checks_.findings.insert(checks_.findings.end(), std::make_move_iterator(findings_.begin()),
                           std::make_move_iterator(findings_.end()));
   return status;

@@ -249,6 +249,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     const bool is_preempted = warp.accesses_left != 0 && warp.top().function->segments[group.pc].may_spin &&
                               --warp.accesses_left == 0;
     if (step(warp) == Turn::failed) return Turn::failed;
+    if (is_preempted) warp.context.yields = 0;
     if (in_step_ || is_preempted) return Turn::again;
     if (warp.context.yields == 0) {
       if (warp.is_converged() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
