@@ -251,10 +251,12 @@ void keep_findings(const std::string& kernel, LaunchChecks checks) {
       if (!orders.seeds.empty() && orders.seeds.front() < earlier.orders.seeds.front())
         earlier.orders = orders;
     }
-    std::uint32_t& judged = all.findings[known->second].judged;
-    judged = std::max(judged, orders.judged);
-    if (orders.seeds.empty()) all.findings[known->second].seeds.insert(1);
-    all.findings[known->second].seeds.insert(orders.seeds.begin(), orders.seeds.end());
+    KeptFinding& kept_finding = all.findings[known->second];
+    kept_finding.seeds.insert(orders.seeds.begin(), orders.seeds.end());
+    if (orders.seeds.empty()) kept_finding.seeds.insert(1);
+    // Launches that cannot be repeated add order 1 to those of --seed.
+    const auto seen = static_cast<std::uint32_t>(kept_finding.seeds.size());
+    kept_finding.judged = std::max({kept_finding.judged, orders.judged, seen});
     if (all.instructions.emplace(known->second, lines).second) ++all.findings[known->second].instructions;
   }
 }
