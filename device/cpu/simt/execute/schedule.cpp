@@ -43,7 +43,7 @@ Schedule::Profile Schedule::profile_of(std::uint32_t seed) {
   const auto share = [random](unsigned index) {
     return static_cast<std::uint32_t>(random >> (8 * index) & 0xff) % 13;
   };
-  return {.rotations = share(0),
+  return {.rotations = 4 + share(0),
           .delays = share(1) / 2,
           .victims = share(2) / 2,
           .slices = share(3),
