@@ -32,6 +32,7 @@ RULES = {
     "barrier in use": "mbarrier that is replaced during a phase",
     "invalid barrier": "Operation on an mbarrier that does not exist",
     "unreleased memory": "Tensor memory that is not deallocated",
+    "failing order": "Launch that fails only in some orders of its warps and blocks",
     "leak": "Memory that is never freed",
 }
 
@@ -90,6 +91,9 @@ def message_of(finding):
         text += f"; the other access: {program_point(finding['other'])}"
     if "detail" in finding:
         text += f"; {finding['detail']}"
+    if "orders" in finding:
+        orders = finding["orders"]
+        text += f"; in {orders['found']} of {orders['judged']} orders, reproduced by --seed {orders['seed']}"
     return text if "source_file" in finding["place"] else text + "; compile with -lineinfo for source lines"
 
 

@@ -155,6 +155,50 @@ def check_driver_api(build):
         expect("launched no kernel" not in ended.stderr.decode(), describe(ended))
 
 
+def found_in(objects, program):
+    return {(each["kind"], line_of(each["place"], program)) for each in objects if each["type"] == "finding"}
+
+
+def check_orders(build, schedules=16):
+    """The faults of orders.cu appear in some orders, never in order 1, and are reproduced by their seeds; their twins
+    have no finding in any order."""
+    program = build.examples / "tests" / "check_orders"
+    for case, expected in expected_of(SOURCES / "orders.cu").items():
+        plain, objects = check_run(build, program, case)
+        demand_equal(f"{case}: findings in order 1", [each["type"] for each in objects], ["summary"])
+        ended, objects = check_run(build, program, case, options=["--schedules", schedules])
+        check_objects(objects)
+        demand_equal(f"{case}: output", ended.stdout, plain.stdout)
+        found = found_in(objects, "orders")
+        if not expected:
+            demand_equal(case, found, set())
+            demand_equal(case, objects[-1].get("unexplored"), None)
+        expect(expected <= found, f"{case}: found {found}, expected {expected}\n" + describe(ended))
+        for each in objects[:-1]:
+            orders = each["orders"]
+            expect(1 < orders["seed"] <= schedules and orders["found"] < orders["judged"] == schedules, str(each))
+            seed = orders["seed"]
+            again, repeated = check_run(build, program, case, options=["--seed", seed])
+            demand_equal(f"{case}: output with --seed {seed}", again.stdout, plain.stdout)
+            expect(found_in([each], "orders") <= found_in(repeated, "orders"),
+                   f"{case}: --seed {seed} does not reproduce {each}\n" + describe(again))
+            expect(f"--seed {seed} reproduces it" in ended.stderr.decode(), describe(ended))
+            expect(len(orders["deviations"]) <= 4, f"{case}: not reduced: {orders}")
+
+
+def check_right_programs_in_orders(build):
+    """Correct programs have no finding in any order, and the memory of order 1."""
+    for program in PROGRAMS:
+        for case, expected in expected_of(SOURCES / f"{program}.cu").items():
+            if expected:
+                continue
+            path = build.examples / "tests" / f"check_{program}"
+            plain, _ = check_run(build, path, case)
+            ended, objects = check_run(build, path, case, options=["--schedules", 4])
+            demand_equal(f"{program} {case}", [each for each in objects if each["type"] != "summary"], [])
+            demand_equal(f"{program} {case}: output", ended.stdout, plain.stdout)
+
+
 def check_unrolled(build):
     """Copies of an unrolled loop's accesses form one finding."""
     _, objects = check_run(build, build.examples / "tests" / "check_race", "unrolled")
@@ -198,6 +242,10 @@ def check_example(build, name, arguments):
         return 77
     ended, objects = check_run(build, program, *arguments)
     print(describe(ended))
+    again, in_orders = check_run(build, program, *arguments, options=["--schedules", 4])
+    print(describe(again))
+    demand_equal("findings in 4 orders", {each["kind"] for each in in_orders[:-1]}, {each["kind"] for each in objects[:-1]})
+    demand_equal("exit status of 4 orders", again.returncode, ended.returncode)
     found = {(each["kind"], "visit_level" if "visit_level" in each["kernel"] else each["kernel"]) for each in objects[:-1]}
     return 0 if ended.returncode == 0 and objects and found == EXPLAINED.get(name, set()) else 1
 
@@ -222,7 +270,8 @@ def main():
             except TestFailure as failure:
                 failures.append(str(failure))
     if not wanted:
-        for check in (check_texts, check_waits, check_async_texts, check_unrolled, check_driver_api, check_options):
+        for check in (check_texts, check_waits, check_async_texts, check_orders, check_right_programs_in_orders, check_unrolled,
+                      check_driver_api, check_options):
             try:
                 check(build)
             except TestFailure as failure:

@@ -80,6 +80,7 @@ struct LateOperation {
   std::uint32_t number = 0;  ///< in AsyncOperations; 0: not remembered
   std::uint32_t lane = 0;
   std::uint32_t time = 0;         ///< in groups
+  std::uint32_t due = 0;          ///< round of its block at whose end it is performed; 0: none
   std::function<void()> perform;  ///< empty once it has been performed
 };
 
@@ -100,6 +101,8 @@ class AsyncGroups {
   bool is_committed(std::uint32_t lane, std::uint32_t time) const;
   /// Performs operations of `lane` up to a time.
   void perform(std::uint32_t lane, std::uint32_t time);
+  /// Performs the operations that are due in a round, which stay incomplete.
+  void perform_due(std::uint32_t round);
   /// Performs all operations, which stay incomplete.
   void perform_all();
   const std::vector<LateOperation>& late() const { return late_; }

@@ -1,5 +1,6 @@
 // Asynchronous operations and mbarrier objects of a block in a checked launch.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -46,14 +47,33 @@ std::uint32_t BlockCheck::groups_clock(std::uint32_t warp, AsyncCompletion compl
   return first;
 }
 
+/// In launches with a schedule, counts the operation's effect as a change.
+std::function<void()> BlockCheck::noting_change(std::function<void()> perform) {
+  if (launch_.schedule() == nullptr) return perform;
+  return [run = launch_.explored(), perform = std::move(perform)] {
+    ++run->changes;
+    perform();
+  };
+}
+
+/// Returns the round at whose end an operation takes effect that the warp issues now; 0: when a wait needs
+/// it; rounds_: at once.
+std::uint32_t BlockCheck::choose_completion(std::uint32_t warp) {
+  if (launch_.schedule() == nullptr) return 0;
+  const std::uint32_t chosen =
+      launch_.schedule()->choose(ChoiceKind::completion, {block_, warp}, 1 + std::size(completion_rounds));
+  return chosen == 0 ? 0 : rounds_ + completion_rounds[chosen - 1];
+}
+
 void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::function<void()> perform) {
+  perform = noting_change(std::move(perform));
   AsyncOperation made;
   made.site = issue.accesses.empty() ? issue.object_site : issue.accesses.front().site;
   made.completion = issue.completion;
   made.in_async_proxy = issue.in_async_proxy;
   made.block = block_;
   made.warp = warp.warpid;
-  LateOperation late{0, issue.lane, 0, {}};
+  LateOperation late{0, issue.lane, 0, choose_completion(warp.warpid), {}};
   Location at;
   if (issue.completion == AsyncCompletion::object) {
     at = locate_object(warp, issue.object);
@@ -90,6 +110,7 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
   }
   if (issue.completion != AsyncCompletion::object) {
     late.perform = std::move(perform);
+    if (late.due != 0 && late.due == rounds_) std::exchange(late.perform, nullptr)();
     return groups_of(warp.warpid, issue.completion).add(std::move(late));
   }
   check_object_access(warp, *issue.object_site, issue.lane, at, ObjectAccess::change, late.number);
@@ -100,6 +121,7 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
     owner->deliver(number, offset, place, delivered, issuer);
   };
   clocks_[warp.warpid].advance();
+  if (late.due != 0 && late.due == rounds_) return late.perform();
   at.owner->objects_[at.address].late.push_back(std::move(late));
 }
 
@@ -255,6 +277,7 @@ void BlockCheck::publish(ObjectPhases& phases, std::uint32_t warp, bool releases
 void BlockCheck::change_object(const WarpContext& warp, const AccessSite& site, const std::byte* object,
                                const ObjectChange& change) {
   using Kind = ObjectChange::Kind;
+  if (launch_.explored() != nullptr) ++launch_.explored()->changes;
   const Location at = locate_object(warp, object);
   if (at.kind == Location::Kind::none) return;
   BlockCheck& owner = *at.owner;
@@ -379,6 +402,18 @@ void BlockCheck::perform_overdue() {
   for (AsyncGroups& groups : groups_) groups.perform_all();
   for (auto& [offset, phases] : objects_) {
     for (const LateOperation& late : std::exchange(phases.late, {})) late.perform();
+  }
+}
+
+void BlockCheck::end_round() {
+  ++rounds_;
+  const auto is_due = [&](const LateOperation& each) { return each.due != 0 && each.due <= rounds_; };
+  for (AsyncGroups& groups : groups_) groups.perform_due(rounds_);
+  for (auto& [offset, phases] : objects_) {
+    std::vector<LateOperation> due;
+    std::ranges::copy_if(phases.late, std::back_inserter(due), is_due);
+    std::erase_if(phases.late, is_due);
+    for (const LateOperation& late : due) late.perform();
   }
 }
 

@@ -28,6 +28,8 @@ void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, co
   groups_.assign(group_kinds * warps_, {});
   group_clocks_.assign(group_kinds * warps_, 0);
   objects_.clear();
+  atomics_.clear();
+  rounds_ = 1;
   std::fill(std::begin(barriers_), std::end(barriers_), BarrierKnowledge{});
   alone_ = {};
   cluster_ = &alone_;
@@ -84,6 +86,7 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
   const Location location = locate(warp, site, access);
   if (location.kind == Location::Kind::none) return;
   const AccessRole& role = site.role;
+  if (launch_.explored() != nullptr) note_explored(site, access, location, value);
   if (!role.only_asks) ++accesses_;
   WarpClock& clock = clocks_[warp.warpid];
   SyncVariables& variables =
@@ -104,6 +107,38 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
     clock.settle();
     clock.meet();
   }
+}
+
+/// Notes the access for launches that are run in several orders, before it is made.
+void BlockCheck::note_explored(const AccessSite& site, const LaneAccess& access, Location location,
+                               const std::byte* value) {
+  ExploredRun& run = *launch_.explored();
+  if (location.kind == Location::Kind::global) run.log->note(site, access.address, access.bytes);
+  const AccessRole& role = site.role;
+  if (run.schedule == nullptr || !role.writes || role.is_async || role.is_barrier) return;
+  AtomicBytes atomic;
+  const bool is_atomic = role.reads && access.bytes <= sizeof atomic.before;
+  if (!is_atomic) {
+    run.changes += changes_nothing(location, access, value) ? 0 : 1;
+    return;
+  }
+  if (location.kind == Location::Kind::global &&
+      !launch_.memory().around(location.address).holds(location.address, access.bytes))
+    return;
+  atomic.at = location.kind == Location::Kind::shared ? location.owner->shared_memory_ + location.address
+                                                      : reinterpret_cast<const std::byte*>(location.address);
+  atomic.bytes = access.bytes;
+  std::memcpy(atomic.before, atomic.at, access.bytes);
+  atomics_.push_back(atomic);
+}
+
+void BlockCheck::settle_atomics() {
+  for (const AtomicBytes& each : atomics_) {
+    if (std::memcmp(each.at, each.before, each.bytes) == 0) continue;
+    ++launch_.explored()->changes;
+    break;
+  }
+  atomics_.clear();
 }
 
 /// In checked launches shared arrays are separated by gaps. Returns false if the access touches a gap.
@@ -332,6 +367,7 @@ std::string BlockCheck::name_of(Location location) const {
 void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::byte* values,
                   std::uint32_t mask, const AccessSite* site) {
   const unsigned element = site->element_bytes;
+  warp->check->settle_atomics();
   for_each_lane(mask, [&](std::uint32_t lane) {
     std::byte value[64];
     const bool has_value = values != nullptr && element != 0 && site->bytes <= sizeof value;

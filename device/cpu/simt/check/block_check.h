@@ -107,6 +107,13 @@ class BlockCheck {
   bool perform_late(const WarpContext& warp, const std::byte* object);
   /// Performs all operations, because the kernel may wait for their data without any other wait.
   void perform_overdue();
+  // In launches with a schedule (explored_run.h):
+
+  /// Ends a round of the block: performs the operations that are due.
+  void end_round();
+  /// Notes which atomic operations have changed memory. Called after the instruction.
+  void settle_atomics();
+
   /// Describes who has arrived in the present phase; empty if nobody has.
   std::string describe_arrivals(const std::byte* object) const;
   /// All warps of the block have exited.
@@ -132,6 +139,10 @@ class BlockCheck {
   void arrive(BarrierKnowledge& barrier, std::uint32_t warp);
   void leave(const BarrierKnowledge& barrier, std::uint32_t warp);
   Location locate(const WarpContext& warp, const AccessSite& site, const LaneAccess& access);
+  void note_explored(const AccessSite& site, const LaneAccess& access, Location location,
+                     const std::byte* value);
+  std::function<void()> noting_change(std::function<void()> perform);
+  std::uint32_t choose_completion(std::uint32_t warp);
   void check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                      Location location);
   bool check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
@@ -205,7 +216,15 @@ class BlockCheck {
   std::uint64_t tensor_issued_ = 0;
   std::map<std::uint32_t, CheckedAccess> tensor_allocations_;  // by first column
   BarrierKnowledge barriers_[16];
-  ClusterKnowledge alone_;  ///< used by a block outside clusters
+  /// Memory of an atomic operation, and its bytes before.
+  struct AtomicBytes {
+    const std::byte* at = nullptr;
+    std::uint64_t bytes = 0;
+    std::byte before[16] = {};
+  };
+  std::vector<AtomicBytes> atomics_;  // of the present instruction; launches with a schedule only
+  std::uint32_t rounds_ = 1;          // likewise
+  ClusterKnowledge alone_;            ///< used by a block outside clusters
   ClusterKnowledge* cluster_ = &alone_;
 };
 

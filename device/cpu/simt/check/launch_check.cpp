@@ -68,6 +68,7 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::barrier_in_use: return "barrier in use";
     case FindingKind::invalid_barrier: return "invalid barrier";
     case FindingKind::unreleased_memory: return "unreleased memory";
+    case FindingKind::failing_order: return "failing order";
   }
   return "";
 }
@@ -91,7 +92,8 @@ std::string_view check_of(FindingKind kind) {
     case FindingKind::byte_count_mismatch:
     case FindingKind::barrier_in_use:
     case FindingKind::invalid_barrier:
-    case FindingKind::unreleased_memory: return "sync";
+    case FindingKind::unreleased_memory:
+    case FindingKind::failing_order: return "sync";
   }
   return "";
 }

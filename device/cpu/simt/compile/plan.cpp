@@ -52,7 +52,7 @@ class Planner {
   Status reach();
   Status add_indirect_targets();
   Status plan_function(CompiledFunction& function);
-  static void begin_with_clock(CompiledFunction& function, Segment& segment, std::uint32_t instruction);
+  static void begin_at(CompiledFunction& function, Segment& segment, std::uint32_t instruction);
   Status finish_block(CompiledFunction& function, std::uint32_t block, Segment& segment);
   Status plan_call(CompiledFunction& function, const ptx::Instruction& instruction, CallSite& site);
   Result<CallSlot> call_slot(CompiledFunction& function, const ptx::Operand& operand, std::uint32_t scope);
@@ -155,7 +155,11 @@ Status Planner::plan_function(CompiledFunction& function) {
     segment.begin = bounds.begin;
     for (std::uint32_t i = bounds.begin; i < bounds.end; ++i) {
       const ptx::Instruction& instruction = body.instructions[i];
-      if (kind_.timed && reads_clock(instruction)) begin_with_clock(function, segment, i);
+      if (kind_.timed && reads_clock(instruction)) {
+        begin_at(function, segment, i);
+        segment.reads_clock = true;
+      }
+      if (kind_.explored && may_spin(instruction)) begin_at(function, segment, i);
       segment.may_spin |= may_spin(instruction);
       segment.line = instruction.line;
       if (const std::string* const file = module_.find_file(instruction.source_file)) {
@@ -194,19 +198,17 @@ Status Planner::plan_function(CompiledFunction& function) {
   return success();
 }
 
-/// Splits the segment before the instruction, which reads a clock.
-void Planner::begin_with_clock(CompiledFunction& function, Segment& segment, std::uint32_t instruction) {
-  if (instruction != segment.begin) {
-    Segment rest;
-    rest.block = segment.block;
-    rest.begin = instruction;
-    segment.end = instruction;
-    segment.continues = true;
-    segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
-    function.segments.push_back(std::move(segment));
-    segment = std::move(rest);
-  }
-  segment.reads_clock = true;
+/// Splits the segment before the instruction.
+void Planner::begin_at(CompiledFunction& function, Segment& segment, std::uint32_t instruction) {
+  if (instruction == segment.begin) return;
+  Segment rest;
+  rest.block = segment.block;
+  rest.begin = instruction;
+  segment.end = instruction;
+  segment.continues = true;
+  segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
+  function.segments.push_back(std::move(segment));
+  segment = std::move(rest);
 }
 
 /// Sets the control flow of a block's last segment, with block numbers as targets.

@@ -123,7 +123,8 @@ struct Program {
 
 /// Plans the segments and layouts of `kernel` without generating code. Bodies are parsed as needed. `name` is
 /// the file name in diagnostics. In timed code, segments are split before each read of a clock; in checked
-/// code, shared arrays are separated by gaps.
+/// code, shared arrays are separated by gaps; in explored code, segments are split before each atomic,
+/// volatile or ordered access.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
                              CodeKind kind = {});
 

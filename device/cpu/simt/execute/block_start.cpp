@@ -83,6 +83,8 @@ void BlockRunner::reset(Warp& warp) {
   warp.spinning_slices = 0;
   warp.waited_slices = 0;
   warp.exit = nullptr;
+  warp.delay = 0;
+  warp.watch = {};
 }
 
 /// Writes the block's indices and identifiers to a warp's context.
@@ -226,6 +228,7 @@ Status BlockRunner::assign_memory() {
 
 Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat) {
   const LaunchShape& shape = launch_.shape;
+  number_ = static_cast<std::uint32_t>(block);
   index_[0] = static_cast<std::uint32_t>(block % shape.grid.x);
   index_[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
   index_[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
@@ -267,6 +270,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   idle_rounds_ = 0;
   checked_rounds_ = 0;
   waiting_rounds_ = 0;
+  if (launch_.schedule() != nullptr) begin_schedule();
   return success();
 }
 

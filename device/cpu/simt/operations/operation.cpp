@@ -137,7 +137,10 @@ std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::u
                                 std::uint64_t bytes, std::uint64_t alignment) const {
   const AccessSite* const site = (*sites)[index];
   if (record != nullptr) record->add({index, lane, address, bytes});
-  if (warp->check != nullptr) warp->check->access(*warp, *site, {address, bytes, lane, false}, nullptr);
+  if (warp->check != nullptr) {
+    warp->check->settle_atomics();
+    warp->check->access(*warp, *site, {address, bytes, lane, false}, nullptr);
+  }
   if (address % alignment != 0) {
     raise(warp, FaultKind::misaligned_address, site, address, lane);
     return nullptr;
