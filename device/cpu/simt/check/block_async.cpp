@@ -40,6 +40,7 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
   made.in_async_proxy = issue.in_async_proxy;
   made.block = block_;
   made.warp = warp.warpid;
+  made.issued = clocks_[warp.warpid].now();
   LateOperation late{0, issue.lane, 0, {}};
   Location at;
   if (issue.completion == AsyncCompletion::object) {
@@ -71,6 +72,8 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
     }
   }
   if (issue.completion != AsyncCompletion::object) {
+    // Later reads are not operands of the product.
+    if (issue.completion == AsyncCompletion::matrix_group) clocks_[warp.warpid].advance();
     late.perform = std::move(perform);
     return groups_of(warp.warpid, issue.completion).add(std::move(late));
   }
@@ -119,6 +122,12 @@ void BlockCheck::wait(const WarpContext& warp, std::uint32_t lanes, AsyncComplet
     });
     lanes &= ~equal;
     if (time == 0) continue;
+    if (completion == AsyncCompletion::matrix_group) {
+      for (const LateOperation& late : groups.late()) {
+        if (late.time <= time && late.number != 0)
+          clocks_[warp.warpid].consume(launch_.operations()[late.number].issued);
+      }
+    }
     for_each_lane(equal, [&](std::uint32_t lane) { groups.perform(lane, time); });
     clocks_[warp.warpid].wait(first, is_per_lane(completion), equal, time);
     if (completion == AsyncCompletion::bulk_group && !only_reads)

@@ -198,7 +198,7 @@ void BlockCheck::mark_words(const WarpContext& warp, const AccessSite& site, std
   constexpr std::uint64_t marked_bytes = 4;
   AccessShadow& shadow = location.kind == Location::Kind::shared ? location.owner->shared_ : launch_.global();
   WarpClock& clock = clocks_[warp.warpid];
-  if (accessor.operation == 0 && accessor.role.writes && !accessor.role.is_barrier) clock.note_write(lane);
+  if (accessor.operation == 0 && !accessor.role.is_barrier) clock.note_access(lane);
   AccessMark mark = mark_of(warp, site, lane, accessor);
   const AccessOrder order{clock, launch_.operations(), clocks_, accessor.in_async_proxy};
   const std::uint64_t end = location.address + bytes;
