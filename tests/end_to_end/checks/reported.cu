@@ -104,7 +104,8 @@ __global__ void deep_ep_flag(int* in, int* out) {
   if (threadIdx.x == 0) {
     INIT(&full, 1);
     int is_set = 0;
-    while (is_set == 0) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(is_set) : "l"(flag) : "memory");
+    while (is_set == 0)
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(is_set) : "l"(flag) : "memory");
     if (RIGHT) asm volatile("fence.proxy.async;" ::: "memory");
     ARRIVE_EXPECT(&full, stage_bytes);
     BULK_LOAD(token, out, stage_bytes, &full);  // deep_ep_flag: missing proxy fence
@@ -169,9 +170,9 @@ __device__ inline std::uint64_t descriptor(const void* tile) {
   return (shared_address(tile) >> 4) | next_in_k << 16 | next_row << 32;
 }
 
-#define PRODUCT(sums, a, b)                                                                             \
+#define PRODUCT(sums, a, b)                                                                                 \
   asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" \
-               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                             \
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                 \
                : "l"(descriptor(a)), "l"(descriptor(b)))
 
 #define BEGIN_PRODUCT()                                    \
@@ -194,9 +195,9 @@ __device__ inline std::uint64_t descriptor(const void* tile) {
   float sums[4] = {};                                      \
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
 
-#define END_PRODUCT()                                                                                \
-  asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"                   \
-               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])::"memory");              \
+#define END_PRODUCT()                                                                   \
+  asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"      \
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])::"memory"); \
   out[stage * blockIdx.x + threadIdx.x] = __float2int_rn(sums[0] + sums[1] + sums[2] + sums[3])
 
 /// The wait for A comes after the product.
@@ -224,10 +225,11 @@ __global__ void cutracer_missing_wait(int* in, int* out) {
 
 // ---------------------------------------------------------------- a practice of NVIDIA/cutlass
 
-#define PRODUCT_WITH_REGISTERS(sums, a, b)                                                                    \
-  asm volatile(                                                                                               \
-      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;" \
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                            \
+#define PRODUCT_WITH_REGISTERS(sums, a, b)                                                                  \
+  asm volatile(                                                                                             \
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, " \
+      "0;"                                                                                                  \
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                          \
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(descriptor(b)))
 
 /// A buffer is refilled without a proxy fence, because products have consumed what was read from it.
@@ -266,8 +268,8 @@ __global__ void cutlass_refill(int* in, int* out) {
 
 // ---------------------------------------------------------------- cases
 
-#define PAIR(name)                                                 \
-  if (cases.has(#name)) name<false><<<2, block>>>(in, out);        \
+#define PAIR(name)                                          \
+  if (cases.has(#name)) name<false><<<2, block>>>(in, out); \
   if (cases.has(#name "_right")) name<true><<<2, block>>>(in, out)
 
 int main(int count, char** arguments) {

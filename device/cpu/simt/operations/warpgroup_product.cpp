@@ -27,6 +27,7 @@ namespace {
 
 constexpr unsigned registers_of_a = 4;
 constexpr unsigned warps_in_group = 4;
+constexpr unsigned warp_rows = 16;  ///< of A and D, for each warp
 
 /// The matrix, as an instruction names it.
 struct WarpgroupShape {
@@ -161,7 +162,7 @@ class WarpgroupProduct {
         shape_(shape),
         sources_(sources),
         lane_(static_cast<std::uint32_t>(std::countr_zero(call.mask))),
-        first_row_(call.warp->warpid % warps_in_group * MatrixPanels::rows) {}
+        first_row_(call.warp->warpid % warps_in_group * warp_rows) {}
 
   void run() {
     sources_.a_in_registers ? take_a() : read_a();
@@ -184,8 +185,8 @@ class WarpgroupProduct {
   /// Kept between executions, because allocating them would take longer than many products.
   struct Buffers {
     MatrixPanels panels;
-    std::byte a[MatrixPanels::rows * row_bytes];  ///< [row][k] or, transposed, [k][row]
-    std::vector<std::byte> b;                     ///< [column][k] or, transposed, [k][column]
+    std::byte a[warp_rows * row_bytes];  ///< [row][k] or, transposed, [k][row]
+    std::vector<std::byte> b;            ///< [column][k] or, transposed, [k][column]
   };
   static Buffers& buffers() {
     static thread_local Buffers made;
@@ -229,7 +230,7 @@ class WarpgroupProduct {
   void read_a() {
     const MatrixDescriptor from = MatrixDescriptor::decode(call_.in[0][lane_]);
     constexpr unsigned pieces = row_bytes / MatrixDescriptor::piece_bytes;
-    const unsigned lines = sources_.transposes_a ? shape_.stored() : MatrixPanels::rows;
+    const unsigned lines = sources_.transposes_a ? shape_.stored() : warp_rows;
     for (unsigned line = 0; line < lines; ++line) {
       for (unsigned piece = 0; piece < pieces; ++piece) {
         const std::uint64_t address = sources_.transposes_a ? from.mn_major(line, first_row_ / 8 + piece)
@@ -261,15 +262,15 @@ class WarpgroupProduct {
   void decode_a() {
     MatrixPanels& panels = buffers_.panels;
     const unsigned depth = panels.depth = shape_.stored();
-    panels.a.resize(MatrixPanels::rows * depth);
-    panels.lines.resize(MatrixPanels::rows * depth);
+    panels.a.resize(warp_rows * depth);
+    panels.lines.resize(warp_rows * depth);
     const Sparsity sparsity = Sparsity::of(shape_.a, shape_.depth, sources_.selector);
     std::vector<double>& decoded = panels.a;
     if (sources_.transposes_a) {
-      double line[MatrixPanels::rows];
+      double line[warp_rows];
       for (unsigned k = 0; k < depth; ++k) {
         decode_elements(shape_.a, &buffers_.a[k * row_bytes], line);
-        for (unsigned row = 0; row < MatrixPanels::rows; ++row) decoded[row * depth + k] = line[row];
+        for (unsigned row = 0; row < warp_rows; ++row) decoded[row * depth + k] = line[row];
       }
     } else {
       decode_elements(shape_.a, buffers_.a, decoded);
@@ -277,7 +278,7 @@ class WarpgroupProduct {
     if (sources_.negates) {
       for (double& each : decoded) each = -each;
     }
-    for (unsigned row = 0; row < MatrixPanels::rows; ++row) {
+    for (unsigned row = 0; row < warp_rows; ++row) {
       for (unsigned index = 0; index < depth; ++index) {
         const unsigned k =
             shape_.is_sparse ? sparsity.position(call_.in[sources_.metadata], row, index) : index;
@@ -300,7 +301,7 @@ class WarpgroupProduct {
   }
 
   void count_common_bits() {
-    for (unsigned row = 0; row < MatrixPanels::rows; ++row) {
+    for (unsigned row = 0; row < warp_rows; ++row) {
       for (unsigned column = 0; column < shape_.columns; ++column) {
         int count = 0;
         for (unsigned at = 0; at < row_bytes; at += sizeof(std::uint64_t)) {
@@ -334,8 +335,9 @@ class WarpgroupProduct {
 
   void load_sums() {
     MatrixPanels& panels = buffers_.panels;
+    panels.rows = warp_rows;
     panels.columns = shape_.columns;
-    panels.sums.assign(std::size_t{MatrixPanels::rows} * shape_.columns, 0.0);
+    panels.sums.assign(std::size_t{warp_rows} * shape_.columns, 0.0);
     if (call_.in[sources_.scale_d][lane_] == 0) return;
     for_each_sum([this](unsigned reg, unsigned lane, unsigned shift, double& sum) {
       sum = decode_sum(shape_.d, static_cast<std::uint32_t>(call_.in[sources_.d + reg][lane]) >> shift);
