@@ -151,8 +151,8 @@ int main(int count, char** words) {
     std::fflush(stdout);
     is_right &= trial.error() == 0;
     if (shows_times)
-      std::fprintf(stderr, "%s/%s: host %.3f ms, device %.3f ms, speed-up %.2f, processor %.3f ms\n", each.name,
-                   each.implementation, trial.host_ms(), trial.device_ms(),
+      std::fprintf(stderr, "%s/%s: host %.3f ms, device %.3f ms, speed-up %.2f, processor %.3f ms\n",
+                   each.name, each.implementation, trial.host_ms(), trial.device_ms(),
                    trial.device_ms() > 0 ? trial.host_ms() / trial.device_ms() : 0.0, processor_ms);
   }
   if (runs == 0) {

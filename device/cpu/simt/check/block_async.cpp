@@ -130,8 +130,21 @@ void BlockCheck::wait(const WarpContext& warp, std::uint32_t lanes, AsyncComplet
     }
     for_each_lane(equal, [&](std::uint32_t lane) { groups.perform(lane, time); });
     clocks_[warp.warpid].wait(first, is_per_lane(completion), equal, time);
+    if (completion == AsyncCompletion::matrix_group) wait_for_warpgroup(warp, equal, time);
     if (completion == AsyncCompletion::bulk_group && !only_reads)
       clocks_[warp.warpid].wait(first + warp_size, true, equal, time);
+  }
+}
+
+/// A product is an operation of four warps, which issue the same ones.
+void BlockCheck::wait_for_warpgroup(const WarpContext& warp, std::uint32_t lanes, std::uint32_t time) {
+  constexpr std::uint32_t warps_in_group = 4;
+  const std::uint32_t begin = warp.warpid / warps_in_group * warps_in_group;
+  for (std::uint32_t other = begin; other < std::min(begin + warps_in_group, warps_); ++other) {
+    const std::uint32_t issued = groups_of(other, AsyncCompletion::matrix_group).now();
+    if (other == warp.warpid || issued == 0) continue;
+    clocks_[warp.warpid].wait(groups_clock(other, AsyncCompletion::matrix_group), false, lanes,
+                              std::min(issued, time));
   }
 }
 

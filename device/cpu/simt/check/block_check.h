@@ -137,6 +137,7 @@ class BlockCheck {
                     const Accessor& accessor, const Conflict& conflict);
   std::string explain(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
   std::string explain_operation(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
+  void wait_for_warpgroup(const WarpContext& warp, std::uint32_t lanes, std::uint32_t time);
   void check_operation(const WarpContext& warp, const AsyncAccess& access, std::uint32_t lane,
                        const Accessor& accessor);
   enum class ObjectAccess : std::uint8_t { replace, change, test };

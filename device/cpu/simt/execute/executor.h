@@ -65,7 +65,8 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
                                                   GlobalMemory& memory = unchecked_memory(),
                                                   const SharedVariables& shared = {});
 
-/// Properties of the cpu device: 32-lane warps, compute capability 9.0, one multiprocessor per host core.
+/// Properties of the cpu device: 32-lane warps, compute capability 9.0, a multiprocessor per host core and at
+/// least as many as a cluster has blocks.
 inline constexpr int compute_capability = 90;
 std::uint32_t multiprocessors();
 

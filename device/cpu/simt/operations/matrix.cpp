@@ -367,16 +367,24 @@ struct MatrixMove {
   bool transposes = false;
 };
 
-/// {.sync.aligned}.m8n8.x1{.trans}{.shared}.b16
+/// .sync.aligned.m8n8.x1{.trans}{.shared}.b16, which ptxas accepts in any order.
 bool take_matrix_move(OperationRequest& request, MatrixMove& move, ptx::StateSpace& space) {
   OpcodeWords& words = request.words;
-  if (!words.take("sync") || !words.take("aligned") || !words.take("m8n8")) return false;
-  const std::string_view count = words.take_of({"x1", "x2", "x4"});
-  if (count.empty()) return false;
-  move.count = static_cast<unsigned>(count[1] - '0');
-  move.transposes = words.take("trans");
-  space = take_space(words);
-  return space != ptx::StateSpace::global && words.take("b16");
+  unsigned required = 0;
+  move.count = 0;
+  space = ptx::StateSpace::generic;
+  while (!words.front().empty()) {
+    if (!words.take_of({"sync", "aligned", "m8n8", "b16"}).empty()) {
+      ++required;
+    } else if (const std::string_view count = words.take_of({"x1", "x2", "x4"}); !count.empty()) {
+      move.count = static_cast<unsigned>(count[1] - '0');
+    } else if (words.take("trans")) {
+      move.transposes = true;
+    } else if (space != ptx::StateSpace::generic || (space = take_space(words)) != ptx::StateSpace::shared) {
+      return false;
+    }
+  }
+  return required == 4 && move.count != 0;
 }
 
 /// Returns the matrix cell of a lane's element: row `lane / 4` and two columns, or the transposed cell.

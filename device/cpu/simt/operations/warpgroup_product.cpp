@@ -4,8 +4,9 @@
 // This is an order that the ISA allows: the operands in shared memory and registers must be complete before
 // the instruction and must not change, and D must not be used, before a wait_group that covers it; within a
 // warp, products that accumulate in the same registers are performed in program order. No element of D
-// depends on registers of another warp. So fences, commits and waits have nothing to do, except in checked
-// launches, in which the reads of shared memory last until a wait_group.
+// depends on registers of another warp. A wait_group waits until the other warps have issued the same products,
+// because they read the operands, too; in checked launches the reads last until then. Fences have nothing to
+// do.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -177,6 +178,7 @@ class WarpgroupProduct {
     }
     store_sums();
     if (call_.warp->check != nullptr) issue_reads();
+    ++call_.warp->products[call_.warp->warpid].issued;
   }
 
  private:
@@ -378,6 +380,38 @@ Result<Operation> make_warpgroup_product(OperationRequest& request) {
   return made;
 }
 
+/// More attempts than warps need to issue their products, unless they never do.
+constexpr std::uint32_t most_attempts = 1 << 18;
+
+/// Returns false if another warp of the warpgroup has not issued all products that this wait is for.
+bool is_ready(const WarpContext& warp, std::uint32_t pending) {
+  ProductProgress& own = warp.products[warp.warpid];
+  if (pending >= std::min(own.groups, ProductProgress::most_pending)) return true;
+  const std::uint32_t issued = own.at_commit[(own.groups - 1 - pending) % ProductProgress::most_pending];
+  const std::uint32_t first = warp.warpid / warps_in_group * warps_in_group;
+  const std::uint32_t end = std::min(first + warps_in_group, warp.nwarpid);
+  for (std::uint32_t other = first; other < end; ++other) {
+    if (warp.products[other].issued < issued && ++own.attempts < most_attempts) return false;
+  }
+  own.attempts = 0;
+  return true;
+}
+
+void commit(const OperationCall& call) {
+  ProductProgress& own = call.warp->products[call.warp->warpid];
+  own.at_commit[own.groups++ % ProductProgress::most_pending] = own.issued;
+  if (call.warp->check != nullptr)
+    call.warp->check->commit(*call.warp, call.mask, AsyncCompletion::matrix_group);
+}
+
+void wait(const OperationCall& call, std::uint32_t pending) {
+  if (!is_ready(*call.warp, pending)) {
+    call.warp->yields = 1;
+  } else if (call.warp->check != nullptr) {
+    call.warp->check->wait(*call.warp, call.mask, AsyncCompletion::matrix_group, pending, false);
+  }
+}
+
 }  // namespace
 
 Result<Operation> make_wgmma(OperationRequest& request) {
@@ -391,20 +425,14 @@ Result<Operation> make_wgmma(OperationRequest& request) {
     if (!request.sources.empty()) return failure("malformed operands");
     return Operation{.run =
                          [commits](const OperationCall& call) {
-                           if (commits && call.warp->check != nullptr)
-                             call.warp->check->commit(*call.warp, call.mask, AsyncCompletion::matrix_group);
+                           if (commits) commit(call);
                          },
                      .needs_converged_warp = true};
   }
   if (request.sources.size() != 1 || request.sources[0].kind != SourceSlot::Kind::constant)
     return failure("malformed operands");
   const auto pending = static_cast<std::uint32_t>(request.sources[0].constant);
-  return Operation{.run =
-                       [pending](const OperationCall& call) {
-                         if (call.warp->check != nullptr)
-                           call.warp->check->wait(*call.warp, call.mask, AsyncCompletion::matrix_group,
-                                                  pending, false);
-                       },
+  return Operation{.run = [pending](const OperationCall& call) { wait(call, pending); },
                    .needs_converged_warp = true};
 }
 
