@@ -21,7 +21,7 @@ RULES = {
     "invalid tensor": "Tensor map or operands that a tensor copy cannot use",
     "race": "Unordered accesses to the same bytes",
     "unfinished operation": "Access to memory of an asynchronous operation that has not been waited for",
-    "missing proxy fence": "Asynchronous operation on memory written without fence.proxy.async",
+    "missing proxy fence": "Asynchronous operation after ordinary accesses without fence.proxy.async",
     "uninitialized read": "Read of memory that was never written",
     "divergent barrier": "Barrier that a partial warp reaches",
     "endless barrier": "Barrier that waits forever",

@@ -18,7 +18,7 @@ import schema
 from harness import Build, TestFailure, clean_environment, demand_equal, expect
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "checks"
-PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores")
+PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores", "reported")
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
 
 
@@ -128,17 +128,20 @@ def check_waits(build):
 def check_async_texts(build):
     """Checks the explanations of findings about asynchronous operations."""
     for program, case, words in (
-            ("loads", "wrong_parity", ("the copy completes phase 0 (parity 0) of the mbarrier at shared array",
+            ("async_loads", "wrong_parity", ("the copy completes phase 0 (parity 0) of the mbarrier at shared array",
                                        "for parity 1 returned because of the phase before")),
-            ("loads", "one_group_short", ("an asynchronous copy to shared array", "no cp.async.wait_group has waited")),
-            ("loads", "no_commit", ("cp.async.commit_group is missing",)),
-            ("loads", "no_barrier_after_wait", ("has waited for it, but nothing orders the two threads",)),
-            ("loads", "arrival_is_missing", ("1 of 64 arrivals missing", "arrivals in phase 0: ", "31 by warp 0 at ",
+            ("async_loads", "one_group_short", ("an asynchronous copy to shared array", "no cp.async.wait_group has waited")),
+            ("async_loads", "no_commit", ("cp.async.commit_group is missing",)),
+            ("async_loads", "no_barrier_after_wait", ("has waited for it, but nothing orders the two threads",)),
+            ("async_loads", "arrival_is_missing", ("1 of 64 arrivals missing", "arrivals in phase 0: ", "31 by warp 0 at ",
                                              "32 by warp 1 at ")),
-            ("stores", "no_proxy_fence", ("fence.proxy.async is missing", "after a store of 4 bytes to shared array")),
-            ("stores", "result_of_read_wait", ("wait_group.read waits only until the copy has read its source",)),
-            ("stores", "peer_arrives_less", ("in block (1, 0, 0) ", "32 by warp 0 of block 1 at "))):
-        ended, _ = check_run(build, build.examples / "tests" / f"check_async_{program}", case)
+            ("async_stores", "no_proxy_fence", ("fence.proxy.async is missing", "after a store of 4 bytes to shared array")),
+            ("async_stores", "result_of_read_wait", ("wait_group.read waits only until the copy has read its source",)),
+            ("async_stores", "peer_arrives_less", ("in block (1, 0, 0) ", "32 by warp 0 of block 1 at ")),
+            ("reported", "transformer_engine_amax", ("the async proxy may write before the generic proxy has read", "after a load of 4 bytes")),
+            ("reported", "vllm_epilogue", ("waits forever at barrier 1, ", "arrived twice between two waits")),
+            ("reported", "cutracer_late_wait", ("for which the thread has not waited",))):
+        ended, _ = check_run(build, build.examples / "tests" / f"check_{program}", case)
         for word in words:
             expect(word in ended.stderr.decode(), f"{case}: '{word}' is missing\n" + describe(ended))
 

@@ -43,6 +43,7 @@ struct AsyncOperation {
   bool in_async_proxy = false;
   std::uint32_t block = 0;  ///< that issued it
   std::uint32_t warp = 0;
+  std::uint32_t issued = 0;  ///< time of the warp
   /// The completion of its reads, and of its writes. In groups, `clock` is that of the first lane and `time`
   /// counts the warp's operations. Time 0: it is in no completed phase yet.
   ClockTime read_at;

@@ -73,6 +73,7 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
   made.in_async_proxy = issue.in_async_proxy;
   made.block = block_;
   made.warp = warp.warpid;
+  made.issued = clocks_[warp.warpid].now();
   LateOperation late{0, issue.lane, 0, choose_completion(warp.warpid), {}};
   Location at;
   if (issue.completion == AsyncCompletion::object) {
@@ -109,6 +110,8 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
     return groups_of(warp.warpid, issue.completion).add(std::move(late));
   }
   if (issue.completion != AsyncCompletion::object) {
+    // Later reads are not operands of the product.
+    if (issue.completion == AsyncCompletion::matrix_group) clocks_[warp.warpid].advance();
     late.perform = std::move(perform);
     if (late.due != 0 && late.due == rounds_) std::exchange(late.perform, nullptr)();
     return groups_of(warp.warpid, issue.completion).add(std::move(late));
@@ -159,10 +162,29 @@ void BlockCheck::wait(const WarpContext& warp, std::uint32_t lanes, AsyncComplet
     });
     lanes &= ~equal;
     if (time == 0) continue;
+    if (completion == AsyncCompletion::matrix_group) {
+      for (const LateOperation& late : groups.late()) {
+        if (late.time <= time && late.number != 0)
+          clocks_[warp.warpid].consume(launch_.operations()[late.number].issued);
+      }
+    }
     for_each_lane(equal, [&](std::uint32_t lane) { groups.perform(lane, time); });
     clocks_[warp.warpid].wait(first, is_per_lane(completion), equal, time);
+    if (completion == AsyncCompletion::matrix_group) wait_for_warpgroup(warp, equal, time);
     if (completion == AsyncCompletion::bulk_group && !only_reads)
       clocks_[warp.warpid].wait(first + warp_size, true, equal, time);
+  }
+}
+
+/// A product is an operation of four warps, which issue the same ones.
+void BlockCheck::wait_for_warpgroup(const WarpContext& warp, std::uint32_t lanes, std::uint32_t time) {
+  constexpr std::uint32_t warps_in_group = 4;
+  const std::uint32_t begin = warp.warpid / warps_in_group * warps_in_group;
+  for (std::uint32_t other = begin; other < std::min(begin + warps_in_group, warps_); ++other) {
+    const std::uint32_t issued = groups_of(other, AsyncCompletion::matrix_group).now();
+    if (other == warp.warpid || issued == 0) continue;
+    clocks_[warp.warpid].wait(groups_clock(other, AsyncCompletion::matrix_group), false, lanes,
+                              std::min(issued, time));
   }
 }
 

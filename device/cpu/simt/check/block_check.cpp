@@ -259,7 +259,9 @@ void BlockCheck::add_conflict(const WarpContext& warp, const AccessSite& site, s
 
 std::string BlockCheck::explain(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const {
   if (conflict.lacks_proxy_fence)
-    return "fence.proxy.async is missing: the async proxy may not see the write of the generic proxy";
+    return conflict.earlier_writes
+               ? "fence.proxy.async is missing: the async proxy may not see the write of the generic proxy"
+               : "fence.proxy.async is missing: the async proxy may write before the generic proxy has read";
   if (conflict.earlier.is_async != 0) return explain_operation(warp, lane, conflict);
   if (conflict.earlier.block != block_) return "nothing orders the two blocks";
   if (conflict.earlier.warp != (warp.warpid & 31))

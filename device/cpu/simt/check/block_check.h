@@ -159,6 +159,7 @@ class BlockCheck {
                     const Accessor& accessor, const Conflict& conflict);
   std::string explain(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
   std::string explain_operation(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
+  void wait_for_warpgroup(const WarpContext& warp, std::uint32_t lanes, std::uint32_t time);
   void check_operation(const WarpContext& warp, const AsyncAccess& access, std::uint32_t lane,
                        const Accessor& accessor);
   enum class ObjectAccess : std::uint8_t { replace, change, test };
@@ -237,7 +238,7 @@ void BlockCheck::mark_words(const WarpContext& warp, const AccessSite& site, std
                          : location.kind == Location::Kind::tensor ? location.owner->tensor_
                                                                    : launch_.global();
   WarpClock& clock = clocks_[warp.warpid];
-  if (accessor.operation == 0 && accessor.role.writes && !accessor.role.is_barrier) clock.note_write(lane);
+  if (accessor.operation == 0 && !accessor.role.is_barrier) clock.note_access(lane);
   AccessMark mark = mark_of(warp, site, lane, accessor);
   // All accesses to tensor memory use the same proxy.
   const bool by_async_proxy = accessor.in_async_proxy && location.kind != Location::Kind::tensor;

@@ -27,7 +27,7 @@ enum class FindingKind : std::uint8_t {
   invalid_tensor,
   race,
   unfinished_operation,  ///< an access to memory that an asynchronous operation may still read or write
-  missing_proxy_fence,   ///< an asynchronous operation on memory that the generic proxy has written
+  missing_proxy_fence,   ///< an asynchronous operation on memory that the generic proxy has accessed
   uninitialized_read,
   divergent_barrier,
   endless_barrier,

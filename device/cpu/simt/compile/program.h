@@ -76,7 +76,8 @@ struct Segment {
   std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result the segment reads first
   std::uint32_t split_form = no_segment;      ///< first segment of its second form
   bool always_split = false;                  ///< guards may exclude lanes from its meetings
-  bool continues = false;                     ///< was split from the next segment to read a clock
+  bool continues = false;                     ///< was split from the next segment
+  bool waits = false;                         ///< one wgmma.wait_group, which runs again until it is ready
   bool reads_clock = false;                   ///< timed code only: its first instruction reads a clock
   bool is_meeting = false;                    ///< one `.sync` operation, executed for all lanes that met
 };

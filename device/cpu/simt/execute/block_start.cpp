@@ -70,6 +70,7 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
   context.known = found_->of(*launch_.memory);
   context.check = check_ ? &*check_ : nullptr;
   context.tensor = &tensor_;
+  context.products = products_.data();
   const std::uint32_t others = launch_.threads() - index * warp_size;
   warp.threads = others >= warp_size ? ~0u : (1u << others) - 1;
 }
@@ -255,6 +256,9 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
                   program_.shared.static_bytes + shape.shared_bytes,
                   program_.shared.bytes(shape.shared_bytes));
     if (seat != nullptr) check_->join_cluster(*seat->knowledge, rank_);
+  }
+  for (ProductProgress& each : products_) {
+    if ((each.issued | each.groups) != 0) each = {};
   }
   live_warps_ = static_cast<std::uint32_t>(warps_.size());
   if (meets_cluster_) cluster_arrived_.assign(warps_.size(), 0);

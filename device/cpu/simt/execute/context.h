@@ -94,6 +94,16 @@ struct AwaitedObject {
   const std::byte* object = nullptr;
 };
 
+/// Products of a warpgroup that a warp has issued (wgmma). An operation of the warpgroup is complete only after
+/// all its warps have issued it.
+struct ProductProgress {
+  static constexpr std::uint32_t most_pending = 8;
+  std::uint32_t issued = 0;
+  std::uint32_t groups = 0;                    ///< committed
+  std::uint32_t at_commit[most_pending] = {};  ///< products issued before each of the last groups
+  std::uint32_t attempts = 0;                  ///< of the present wait
+};
+
 /// State of one warp that compiled code reads and writes; compiled code knows its members by offsetof.
 /// Members that the scheduler copies from a frame or a group are deliberately not adjacent in both: one wide
 /// load would copy them and stall on the preceding narrow stores.
@@ -161,6 +171,7 @@ struct WarpContext {
   TensorMemory* tensor = nullptr;  ///< of the block
   /// Of the block whose rank differs in the last bit; null if the cluster has none.
   TensorMemory* peer_tensor = nullptr;
+  ProductProgress* products = nullptr;  ///< of the block's warps
   Fault fault;
   AwaitedObject awaited;
 };

@@ -122,11 +122,23 @@ class DefaultArithmetic {
 #endif
 };
 
+/// Returns the number of processors that this process may use; with a single one, thread blocks run in order.
+std::uint32_t processors() {
+  static const std::uint32_t count = [] {
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+      return std::max(1u, static_cast<std::uint32_t>(CPU_COUNT(&processors)));
+    return std::max(1u, std::thread::hardware_concurrency());
+  }();
+  return count;
+}
+
 /// `timed_blocks`: resident blocks of a multiprocessor, if the launch has a clock. `counters` may be null.
 Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* counters) {
   const bool alone = launch.clock != nullptr || launch.check != nullptr;
   const auto workers =
-      alone ? 1u : static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.clusters()));
+      alone ? 1u : static_cast<unsigned>(std::min<std::uint64_t>(processors(), launch.clusters()));
+  launch.resident_blocks *= (launch.multiprocessors + workers - 1) / workers;
   std::vector<WorkerCounts> counts;
   if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
   std::vector<Status> results(workers, success());
@@ -152,7 +164,6 @@ Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* co
   const Program& program = *launch.program;
   LaunchCheck check(program.shared, program.accesses, launch.shape, *launch.memory, checks, launch.explored);
   launch.check = &check;
-  launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all multiprocessors
   Status ran = run(launch, 0, counters);
   check.finish();
   return check.first_failure() ? Status(*check.first_failure()) : ran;
@@ -398,15 +409,7 @@ int compute_capability() {
   return wanted;
 }
 
-std::uint32_t multiprocessors() {
-  // Counts the processors that this process may use; with a single one, thread blocks run in order.
-  static const std::uint32_t count = [] {
-    cpu_set_t processors;
-    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
-      return std::max(1u, static_cast<std::uint32_t>(CPU_COUNT(&processors)));
-    return std::max(1u, std::thread::hardware_concurrency());
-  }();
-  return count;
-}
+// Persistent kernels divide it by the size of their clusters.
+std::uint32_t multiprocessors() { return std::max(processors(), most_cluster_blocks); }
 
 }  // namespace lynxpp::device::cpu

@@ -61,6 +61,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       program_(*launch.program),
       counts_(counts),
       ranges_(program_.accesses.size()),
+      products_((launch.threads() + warp_size - 1) / warp_size),
       removals_(launch.memory->removals()),
       promoted_after_(program_.compiler->promoted_after()) {
   if (promoted_after_) load_runs();
@@ -312,6 +313,11 @@ BlockRunner::Turn BlockRunner::continue_after(Warp& warp, Frame& frame, std::uin
   group.pc = context.segment;
   const Segment& segment = function.segments[context.segment];
   if (warp.recorder) warp.recorder->end_segment(segment);
+  const bool waits_again = segment.waits && context.yields != 0;
+  if (waits_again) {
+    group.pc = context.segment;
+    return Turn::again;
+  }
   if (counts_ != nullptr) {
     SegmentCounts& counts = counts_->segments[function.segment_base + pc];
     ++counts.warps;
@@ -431,7 +437,10 @@ void BlockRunner::return_lanes(Warp& warp, std::uint32_t lanes) {
 void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
   if (lanes == 0) return;
   if (launch_.explored != nullptr) ++launch_.explored->changes;
-  if (warp.live != 0 && (warp.live & ~lanes) == 0) --live_warps_;
+  if (warp.live != 0 && (warp.live & ~lanes) == 0) {
+    --live_warps_;
+    if (ProductProgress& own = products_[warp.context.warpid]; own.issued != 0) own.issued = ~0u;
+  }
   warp.live &= ~lanes;
   for_each_group(warp.used_frames(), [lanes](Frame&, LaneGroup& group) { group.mask &= ~lanes; });
   complete_barriers();

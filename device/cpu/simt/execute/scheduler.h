@@ -238,6 +238,7 @@ class BlockRunner {
   bool meets_cluster_ = true;                   ///< true if lanes may be at the cluster's barrier
   std::vector<std::uint32_t> cluster_arrived_;  ///< lanes at the cluster's barrier, per warp
   std::vector<AddressRange> ranges_;            ///< range of the last access of every AccessSite
+  std::vector<ProductProgress> products_;       ///< by warp
   const FoundRanges::Pointer found_ = FoundRanges::take();
   std::uint64_t removals_ = 0;  ///< GlobalMemory::removals() when ranges_ was last cleared
   const std::optional<std::uint32_t> promoted_after_;  ///< runs before promotion of a segment
