@@ -27,7 +27,7 @@ __global__ void lost_signal(unsigned* flags, int* result) {
     if (is_right || atomicAdd(&flags[1], 0) == 0) atomicExch(&flags[0], 1);
   } else {
     atomicExch(&flags[1], 1);
-    while (*static_cast<Flag*>(&flags[0]) == 0) {}  // lost_signal: endless barrier
+    while (*static_cast<Flag*>(&flags[0]) == 0) continue;  // lost_signal: endless barrier
     result[0] = 1;
   }
 }
@@ -38,7 +38,7 @@ __global__ void lost_signal_of_block(unsigned* flags, int* result) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 1) {
     atomicExch(&flags[1], 1);
-    while (*static_cast<Flag*>(&flags[0]) == 0) {}  // lost_signal_of_block: endless barrier
+    while (*static_cast<Flag*>(&flags[0]) == 0) continue;  // lost_signal_of_block: endless barrier
     result[0] = 1;
   } else if (is_right || atomicAdd(&flags[1], 0) == 0) {
     atomicExch(&flags[0], 1);
@@ -51,7 +51,7 @@ __global__ void two_locks(unsigned* locks, int* result) {
   if (threadIdx.x % 32 != 0) return;
   const unsigned first = is_right ? 0 : threadIdx.x / 32;
   while (atomicCAS(&locks[first], 0, 1) != 0) {}
-  while (atomicCAS(&locks[1 - first], 0, 1) != 0) {}  // two_locks: endless barrier
+  while (atomicCAS(&locks[1 - first], 0, 1) != 0) continue;  // two_locks: endless barrier
   __threadfence();
   result[1] += 1;
   __threadfence();
