@@ -165,7 +165,8 @@ void VariantsAhead::discard(const std::function<bool(const Key&)>& is_chosen,
   std::unique_lock lock(shared_->mutex);
   for (Shared::Place entry = shared_->entries.begin(); entry != shared_->entries.end();) {
     const Shared::Place each = entry++;
-    if (!is_chosen(each->key)) continue;
+    // Its thread erases an entry that was discarded while it ran.
+    if (each->is_discarded || !is_chosen(each->key)) continue;
     if (each->state == State::running) {
       each->is_discarded = true;
       continue;

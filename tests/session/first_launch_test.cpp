@@ -313,6 +313,44 @@ TEST(VariantsAhead, RunsEachJobOnceAndUrgentOnesFirst) {
   EXPECT_THAT(order, ElementsAre("first", "b", "a"));
 }
 
+/// Reports when it is destroyed, and then waits.
+class HeldVariant : public device::Variant {
+ public:
+  HeldVariant(std::atomic<bool>& is_ending, std::mutex& gate) : is_ending_(is_ending), gate_(gate) {}
+  ~HeldVariant() override {
+    is_ending_ = true;
+    const std::lock_guard wait(gate_);
+  }
+
+ private:
+  std::atomic<bool>& is_ending_;
+  std::mutex& gate_;
+};
+
+TEST(VariantsAhead, LeavesADiscardedResultToItsThread) {
+  std::mutex job_gate, end_gate;
+  std::atomic<bool> is_ending = false;
+  job_gate.lock();
+  end_gate.lock();
+  VariantsAhead ahead(1);
+  ahead.add(
+      key_of("k"),
+      [&]() -> VariantsAhead::Compiled {
+        const std::lock_guard wait(job_gate);
+        return {"k", std::make_unique<HeldVariant>(is_ending, end_gate)};
+      },
+      false);
+  while (ahead.state_of(key_of("k")) != VariantsAhead::State::running) std::this_thread::yield();
+  const auto all = [](const VariantsAhead::Key&) { return true; };
+  ahead.discard(all, std::chrono::milliseconds(0));
+  job_gate.unlock();
+  while (!is_ending) std::this_thread::yield();
+  ahead.discard(all, std::chrono::milliseconds(0));
+  end_gate.unlock();
+  ahead.stop(long_enough);
+  EXPECT_EQ(ahead.state_of(key_of("k")), VariantsAhead::State::unknown);
+}
+
 TEST(VariantsAhead, GivesUpWaitingForABlockedJob) {
   std::mutex gate;
   gate.lock();

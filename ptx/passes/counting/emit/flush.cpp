@@ -100,20 +100,14 @@ class Flush {
 
   // ---- each lane separately
 
-  /// If sums may overflow, each lane adds its registers by itself, and none is left to sum.
+  /// If sums may overflow, each lane adds its registers by itself, so that none is left to sum.
   void add_large_values() {
     if (!any_number_) return;
     const Label small = code_.fresh_label();
     const VirtualRegister is_large = code_.pred("setp.gt.u32", {*any_number_, most_summed});
     const VirtualRegister votes = code_.pred("vote.sync.any.pred", {is_large, mask_});
     code_.branch_if(!CodePredicate(votes), small);
-    const std::set<VirtualRegister> added = add_by_lane();
-    const auto is_maximum = [](const Counter* each) { return each->kind == CounterKind::maximum; };
-    if (std::ranges::any_of(counters_, is_maximum)) {
-      for (const VirtualRegister number : added) code_.mov(number, 0);
-    } else {
-      are_added_ = votes;
-    }
+    for (const VirtualRegister number : add_by_lane()) code_.mov(number, 0);
     code_.place(small);
   }
 
@@ -126,13 +120,8 @@ class Flush {
       const bool is_converged = counter->kind == CounterKind::converged;
       if (is_converged && !is_lane_0) is_lane_0 = code_.pred("setp.eq.u32", {code_.special("%laneid"), 0});
       const VirtualRegister number = *added.insert(context_.number(counter->index)).first;
-      const CodeAddress slot = at_slot(*slots_, counter->slot);
-      if (context_.plan.sums_lanes) {  // rare, so that zeros are added, too
-        code_.emit_if(is_converged ? is_lane_0 : std::nullopt, "red.global.add.u64",
-                      {slot, code_.b64("cvt.u64.u32", {number})});
-      } else {
-        append_flush_by_lane(code_, number, slot, is_converged ? is_lane_0 : std::nullopt);
-      }
+      append_flush_by_lane(code_, number, at_slot(*slots_, counter->slot),
+                           is_converged ? is_lane_0 : std::nullopt);
     }
     return added;
   }
@@ -238,8 +227,7 @@ class Flush {
   VirtualRegister select(const std::vector<Run>& runs, VirtualRegister turn) {
     const auto is_packed = [](const Run& run) { return run.width != word_bits; };
     const auto packed = std::ranges::find_if(runs, is_packed);
-    std::optional<VirtualRegister> number = select_number({runs.begin(), packed}, turn);
-    if (number && are_added_) number = code_.b32("selp.b32", {0, *number, *are_added_});
+    const std::optional<VirtualRegister> number = select_number({runs.begin(), packed}, turn);
     if (number && packed == runs.end()) return *number;
     const VirtualRegister amount = code_.fresh(RegisterType::b32);
     if (number) code_.mov(amount, *number);
@@ -282,7 +270,6 @@ class Flush {
   std::optional<VirtualRegister> slots_;       ///< of the replica to which the warp adds
   std::optional<VirtualRegister> lanes_;       ///< number of lanes in the mask; nullopt: 32
   std::optional<VirtualRegister> any_number_;  ///< the bitwise or of all registers
-  std::optional<VirtualRegister> are_added_;   ///< holds if each lane has added its registers
   std::optional<VirtualRegister> lane_0_;      ///< 1 if lane 0 is in the mask, otherwise 0
 };
 
