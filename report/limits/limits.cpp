@@ -95,7 +95,7 @@ class Computation {
       if (text.operation == "waits") waits_ = each;
       if (text.operation == "bytes") bytes_ = each;
       if (each->perturbation == TrialRecord::moving) moving_ = each;
-      if (text.operation == "reuse") (text.form == "harmless" ? reuse_.harmless : reuse_.again) = each;
+      if (text.operation == "reuse" && text.form == "again") reuse_ = each;
       if (text.operation == "arithmetic")
         (text.form == "harmless" ? arithmetic_.harmless : arithmetic_.again) = each;
       if (text.operation.ends_with("-registers") && !each->ms.empty()) register_settings_.push_back(each);
@@ -184,13 +184,14 @@ class Computation {
                                    noise_);
   }
 
-  /// Redundant loads cost at most what repeating all does, less the same number of loads of shared memory.
-  /// Without these variants: the cost of harmless loads.
+  /// Redundant loads cost at most what repeating all does from the same addresses. A kernel that may write what
+  /// it reads needs neither the stores nor the loads of values that it keeps elsewhere. Without the variant:
+  /// the cost of harmless loads.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
     if (operation != "global-access") return std::nullopt;
-    if (reuse_.again == nullptr || reuse_.harmless == nullptr) return harmless_cost(pair);
-    const auto known = models::limits::gain_of({native_.ms, reuse_.again->ms, reuse_.harmless->ms}, noise_);
-    return known ? known : harmless_cost(pair);
+    if (native_.note.ends_with("it may write what it reads")) return gain_of(operation, pair);
+    if (reuse_ == nullptr || reuse_->ms.empty()) return harmless_cost(pair);
+    return models::limits::gain_of({native_.ms, reuse_->ms, baseline()}, noise_);
   }
 
   /// Lines gain at most what all lines do, and what they cost.
@@ -349,7 +350,7 @@ class Computation {
         bytes_ != nullptr && !bytes_->counts.empty() ? &bytes_->counts.front() : nullptr;
     if (bytes == nullptr || moving_ == nullptr || moving_->ms.empty() || kernel.native_ms <= 0) return;
     // Other kernels may move bytes this much faster than ours.
-    constexpr double margin = 0.03;
+    constexpr double margin = 0.1;
     const double fastest = std::ranges::min(moving_->ms);
     const double needed = std::min(1.0, (1 - margin) * fastest / kernel.native_ms);
     kernel.moving = {bytes->count, bytes->of, fastest, 1 - needed};
@@ -533,7 +534,8 @@ class Computation {
   const TrialRecord* waits_ = nullptr;   ///< null: not tried
   const TrialRecord* bytes_ = nullptr;   ///< null: not counted
   const TrialRecord* moving_ = nullptr;  ///< null: not measured
-  Pair reuse_, arithmetic_;
+  const TrialRecord* reuse_ = nullptr;   ///< null: not tried
+  Pair arithmetic_;
   std::vector<TrialRecord::Count> lanes_;
   std::vector<const TrialRecord*> register_settings_, remedies_;
   std::map<std::string, Pairs> classes_;
