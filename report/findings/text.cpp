@@ -295,16 +295,11 @@ std::string summary_text(const Summary& summary, std::size_t width) {
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);
-  const char* const nothing = findings.empty() ? "No rule found anything to improve.
-                                                 "
-                                               : "No rule found anything that would save 1 % of the run.
-                                                 ";
-                                                 const std::string trust =
-                                                     trust_line_of(summary, !words.empty());
-  return text + "
-" + (words.empty() ? nothing : words) +
-         (trust.empty() ? "" : "
-" + wrapped(trust, 0, width));
+  const char* const nothing = findings.empty() ? "No rule found anything to improve.\n"
+                                               : "No rule found anything that would save 1 % of the run.\n";
+  const std::string trust = trust_line_of(summary, !words.empty());
+  return text + "\n" + (words.empty() ? nothing : words) +
+         (trust.empty() ? "" : "\n" + wrapped(trust, 0, width));
 }
 
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {

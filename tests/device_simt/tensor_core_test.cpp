@@ -350,6 +350,25 @@ TEST(TensorCore, ScalesBlocks) {
   }
 }
 
+TEST(TensorCore, WarpsThatWaitForEveryPhaseMissNone) {
+  // Thread 0 needs no other warp; the others wait for four phases, one after the other.
+  TensorProduct form{"f16", "f32", "f16", "f16"};
+  TensorProgram program;
+  program.idesc = form.idesc();
+  program.tensor[0] = numbered_image(program.columns);
+  program.a = program.b = std::uint64_t{1} << 46 | std::uint64_t{16} << 32 | std::uint64_t{8} << 16;
+  for (unsigned phase = 0; phase < 4; ++phase) {
+    const std::string name = "again" + std::to_string(phase);
+    program.code +=
+        "  @%first tcgen05.mma.cta_group::1.kind::f16 [%taddr], %da, %db, %idesc, %p;\n"
+        "  @%first tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];\n" +
+        name + ":\n  mbarrier.try_wait.parity.shared.b64 %q, [%bar], " + std::to_string(phase % 2) +
+        ";\n  @!%q bra " + name + ";\n";
+  }
+  program.code += "  setp.ge.u32 %q, %t, 32;\n";
+  EXPECT_EQ(program.run(), "");
+}
+
 // ---------------------------------------------------------------- what is refused
 
 /// Runs code in thread 0 or in all threads.

@@ -86,9 +86,9 @@ class Schedule {
 /// Alternatives of ChoiceKind::delay, in rounds.
 inline constexpr std::uint32_t delay_rounds[] = {0, 1, 2, 4, 8, 32};
 // Alternatives other than 0:
-/// Of ChoiceKind::slice, in segments that begin with an atomic, volatile or ordered access.
+/// Lengths for ChoiceKind::slice, in segments that begin with an atomic, volatile or ordered access.
 inline constexpr std::uint32_t slice_accesses[] = {1, 1, 2, 3, 5};
-/// Of ChoiceKind::rounds and, in rounds after the issue, ChoiceKind::completion.
+/// Numbers of rounds for ChoiceKind::rounds and, in rounds after the issue, ChoiceKind::completion.
 inline constexpr std::uint32_t block_rounds[] = {1, 2, 8};
 inline constexpr std::uint32_t completion_rounds[] = {0, 1, 3};
 

@@ -117,6 +117,8 @@ Result<Operation> make_commit(OperationRequest& request) {
       arrive_at(object);
   };
   const auto run = [is_multicast, arrive](const OperationCall& call) {
+    // Ends the turn: other warps wait for each phase, and would miss one if this warp completed two.
+    call.warp->yields = 1;
     for_each_lane(call.mask, [&](std::uint32_t lane) {
       const std::uint64_t object = call.in[0][lane];
       if (!is_multicast) return arrive(call, lane, object);
