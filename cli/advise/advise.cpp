@@ -176,11 +176,11 @@ void print_references(const Estimated& estimated, bool has_several_files) {
   print_text(report::render_columns(columns, 2));
 }
 
-/// Returns how far to trust the times or, without any, the estimates.
+/// Returns how far to trust the times, which were compared with an H100's, or the estimates.
 std::string trust_of(const Machine& machine) {
   using trust::Number;
-  return trust::line_of(
-      {models::cumapz::has_bounds(machine) ? Number::advised_time : Number::advised_estimate});
+  if (!models::cumapz::has_bounds(machine)) return trust::line_of({Number::advised_estimate});
+  return trust::line_of({machine.name == "h100" ? Number::advised_time : Number::advised_program});
 }
 
 /// Compares the variant with all others to find the term that lowers its estimate most.

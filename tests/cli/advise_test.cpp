@@ -28,7 +28,7 @@ TEST(Advise, RanksVariantsAndNamesTheWorstTerm) {
   const Outcome outcome = lynxpp({"advise", folder.write("tile.access", tile)});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const std::vector<std::string> lines = split(outcome.out, '\n');
-  ASSERT_EQ(lines.size(), 6u) << outcome.out;
+  ASSERT_EQ(lines.size(), 8u) << outcome.out;
   EXPECT_EQ(lines[0], "modelled for compute_9_0, best first");
   EXPECT_THAT(lines[3], StartsWith("padding=1"));
   EXPECT_THAT(lines[3], testing::EndsWith("  -"));
