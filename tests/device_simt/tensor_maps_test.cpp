@@ -39,7 +39,6 @@ TEST(TensorMaps, EveryMemberSurvivesItsEncoding) {
   EXPECT_EQ(map, any_map());
 }
 
-<<<<<<< HEAD
 TEST(TensorMaps, TheBitThatCutlassClearsIsZero) {
   std::array<std::byte, tensor_map_bytes> bytes;
   TensorMap map = any_map();
@@ -50,21 +49,6 @@ TEST(TensorMaps, TheBitThatCutlassClearsIsZero) {
   std::uint64_t word = 0;
   std::memcpy(&word, &bytes[8], sizeof word);
   EXPECT_EQ(word & (1u << 21), 0u);
-=======
-TEST(TensorMaps, SurviveTheBitThatCutlassClears) {
-  TensorMap map = tensor_of(TensorElement::f16, {64, 64}, {64, 64}, nullptr);
-  map.address = 0x7fff'ffff'fff0;
-  map.steps.fill(8);
-  std::array<std::byte, tensor_map_bytes> bytes{};
-  encode(map, TensorMapBytes(bytes));
-  std::uint64_t word = 0;
-  std::memcpy(&word, bytes.data() + 8, sizeof word);
-  word &= ~(std::uint64_t{1} << 21);
-  std::memcpy(bytes.data() + 8, &word, sizeof word);
-  TensorMap found;
-  EXPECT_EQ(decode(ConstTensorMapBytes(bytes), found), nullptr);
-  EXPECT_EQ(found, map);
->>>>>>> w/tcgen
 }
 
 TEST(TensorMaps, NoOtherBytesAreAMap) {

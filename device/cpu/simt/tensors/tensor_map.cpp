@@ -32,14 +32,6 @@ void visit_fields(Map& map, const Visit& visit) {
   visit(map.rank, 1);
   visit(map.access, 1);
   visit(map.element, 1);
-<<<<<<< HEAD
-=======
-  for (auto& each : map.steps) visit(each, 1);
-  visit(map.address, 8);
-  for (auto& each : map.strides) visit(each, 8);
-  for (auto& each : map.sizes) visit(each, 8);
-  for (auto& each : map.box) visit(each, 2);
->>>>>>> w/tcgen
   visit(map.interleave, 1);
   visit(map.swizzle, 1);
   visit(map.atom, 1);
