@@ -4,7 +4,6 @@
 // CUDA leaves the bytes of a map open. Here they are, little-endian:
 //
 //    0  magic (4 bytes), version, rank, access mode, element type
-<<<<<<< HEAD
 //    8  interleave, swizzle, swizzle atom, fill, L2 promotion
 //   13  element strides (5 × 1)       18  box (5 × 2)
 //   28  lower and upper corner of an im2col box, W first (6 × 2)
@@ -13,17 +12,6 @@
 //  122  zero (2)                     124  checksum of the other bytes (4)
 //
 // CUTLASS clears bit 21 of the second word of eight bytes if the tensor is small; it is 0 in every map.
-=======
-//    8  element strides (5 × 1)       13  global address (8)
-//   21  strides of dimensions 1 to 4, in bytes (4 × 8)
-//   53  sizes in elements (5 × 8)     93  box (5 × 2)
-//  103  interleave, swizzle, swizzle atom, fill, L2 promotion
-//  108  lower and upper corner of an im2col box, W first (6 × 2)
-//  120  pixels of an im2col box (2)  122  zero (2)             124  checksum of the other bytes (4)
->>>>>>> w/tcgen
-//
-// CUTLASS clears bit 85 of the maps of small tensors, for drivers that need it; here that bit of a valid map
-// is 0, as an element stride is at most 8.
 //
 // 128 zero bytes are a map without any field: kernels may begin with them and replace every field. All other
 // bytes must have magic, version and checksum, so a map that was not encoded here, or only partly copied, is
