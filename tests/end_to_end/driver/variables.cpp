@@ -4,8 +4,8 @@
 
 namespace {
 
-/// add_step adds `step` and an element of `pairs` to `total` in each thread, by a function; touch_pairs stores
-/// the elements of `pairs` again.
+/// add_step adds `step` and an element of `pairs` to `total` in each thread, by a function; touch_pairs
+/// stores the elements of `pairs` again.
 const char variables_ptx[] = R"(
 .version 8.0
 .target sm_75
