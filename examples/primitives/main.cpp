@@ -1,8 +1,8 @@
 // primitives [SIZE] [PRIMITIVE[/IMPLEMENTATION]...]
 //
 // Runs all implementations of each primitive, or the named ones; `list` prints the names. Times and speed-ups
-// go to stderr, and only if PRIMITIVES_TIME is set; then each implementation runs twice, and times are those of
-// the second run.
+// go to stderr, and only if PRIMITIVES_TIME is set; then each implementation runs twice, and times are those
+// of the second run.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cctype>

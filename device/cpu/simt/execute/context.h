@@ -89,8 +89,8 @@ struct AwaitedObject {
   const std::byte* object = nullptr;
 };
 
-/// Products of a warpgroup that a warp has issued (wgmma). An operation of the warpgroup is complete only after
-/// all its warps have issued it.
+/// Products of a warpgroup that a warp has issued (wgmma). An operation of the warpgroup is complete only
+/// after all its warps have issued it.
 struct ProductProgress {
   static constexpr std::uint32_t most_pending = 8;
   std::uint32_t issued = 0;

@@ -4,9 +4,9 @@
 // This is an order that the ISA allows: the operands in shared memory and registers must be complete before
 // the instruction and must not change, and D must not be used, before a wait_group that covers it; within a
 // warp, products that accumulate in the same registers are performed in program order. No element of D
-// depends on registers of another warp. A wait_group waits until the other warps have issued the same products,
-// because they read the operands, too; in checked launches the reads last until then. Fences have nothing to
-// do.
+// depends on registers of another warp. A wait_group waits until the other warps have issued the same
+// products, because they read the operands, too; in checked launches the reads last until then. Fences have
+// nothing to do.
 #include <algorithm>
 #include <bit>
 #include <charconv>
