@@ -1,4 +1,4 @@
-// Faults that were reported to public projects, written again with the same pattern, and the same kernels
+// Faults that were reported to public projects, in our own code with the same pattern, and the same kernels
 // without them (`RIGHT`). Kernels are named after their cases, and those after the projects. A comment after
 // the second access names the case and its finding.
 #include <cuda_fp16.h>

@@ -105,7 +105,7 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
     }
   }
   if (issue.completion == AsyncCompletion::tensor_core) {
-    tensor_core_.push_back({late.number, late.lane, 0, std::move(perform)});
+    tensor_core_.push_back({late.number, late.lane, 0, 0, std::move(perform)});
     late.perform = [this, count = ++tensor_issued_] { perform_tensor_core(count); };
     return groups_of(warp.warpid, issue.completion).add(std::move(late));
   }
@@ -367,7 +367,7 @@ void BlockCheck::commit_tensor_core(const WarpContext& warp, const AccessSite& s
     times.at(groups_clock(warp.warpid, AsyncCompletion::tensor_core) + lane).time = groups.now();
   WarpClock& clock = clocks_[warp.warpid];
   const ObjectEntry arrived{&site, block_, warp.warpid, 1};
-  LateOperation late{0, lane, 0, {}};
+  LateOperation late{0, lane, 0, 0, {}};
   // The arrival is a release of what the thread has done before the commit.
   late.perform = [this, owner = at.owner, offset = at.address, object, arrived, lane, time = groups.now(),
                   warp_index = warp.warpid, known = clock.snapshot(),

@@ -93,8 +93,8 @@ class WarpClock {
   bool knows_completion(const ClockTime& completion, std::uint32_t lane) const {
     return seen_by(completion, lane).time >= completion.time;
   }
-  /// True if a proxy fence orders a known access before accesses of the async proxy by `lane`.
-  /// `accessor`: the clock of the accessing warp if it is another one of this block; otherwise null.
+  /// True if a proxy fence orders a known access before accesses of the async proxy by `lane`. `accessor`:
+  /// the clock of the accessing warp if it is another one of this block; otherwise null.
   bool has_fenced(const ClockTime& access, std::uint32_t lane, const WarpClock* accessor) const;
   /// True if a matrix product that was waited for follows a known read.
   bool has_consumed(const ClockTime& read, std::uint32_t lane) const {
