@@ -113,16 +113,19 @@ class ProductRun {
       : plan_(plan), shape_(plan.shape), layout_(plan.form, plan.shape), panels_(panels()) {}
 
   void run() {
+    panels_.rows = rows_at_once;
     panels_.columns = shape_.columns;
     panels_.depth = shape_.depth;
     decode_b();
     for (unsigned block = 0; block < plan_.blocks; ++block) {
       decode_a(block);
-      for (unsigned row = 0; row < layout_.rows(); row += MatrixPanels::rows) multiply(block, row);
+      for (unsigned row = 0; row < layout_.rows(); row += rows_at_once) multiply(block, row);
     }
   }
 
  private:
+  static constexpr unsigned rows_at_once = 16;
+
   /// Kept between executions, because allocating them would take longer than many products.
   static MatrixPanels& panels() {
     static thread_local MatrixPanels made;
@@ -196,14 +199,14 @@ class ProductRun {
     return bits == 0xff ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits) - 127);
   }
 
-  /// Computes 16 rows of a block's part of D.
+  /// Computes rows_at_once rows of a block's part of D.
   void multiply(unsigned block, unsigned first) {
     const auto begin = a_.begin() + static_cast<std::ptrdiff_t>(std::size_t{first} * shape_.depth);
-    panels_.a.assign(begin, begin + static_cast<std::ptrdiff_t>(MatrixPanels::rows * shape_.depth));
+    panels_.a.assign(begin, begin + static_cast<std::ptrdiff_t>(rows_at_once * shape_.depth));
     panels_.lines.resize(panels_.a.size());
     for (std::size_t i = 0; i < panels_.lines.size(); ++i)
       panels_.lines[i] = static_cast<std::uint16_t>(i % shape_.depth);
-    panels_.sums.assign(std::size_t{MatrixPanels::rows} * shape_.columns, 0.0);
+    panels_.sums.assign(std::size_t{rows_at_once} * shape_.columns, 0.0);
     if (plan_.adds) {
       for_each_sum(block, first, [this](double& sum, std::uint32_t word, unsigned) {
         sum = std::ldexp(decode_sum(shape_.d, word), -static_cast<int>(plan_.form.scale_shift));
@@ -217,7 +220,7 @@ class ProductRun {
 
   template <typename Visit>
   void for_each_sum(unsigned block, unsigned first, const Visit& visit) {
-    for (unsigned row = 0; row < MatrixPanels::rows; ++row) {
+    for (unsigned row = 0; row < rows_at_once; ++row) {
       for (unsigned column = 0; column < shape_.columns; ++column) {
         const SumLayout::Cell at = layout_.cell(first + row, column);
         const unsigned lane = plan_.d.lane + at.lane;
