@@ -315,18 +315,15 @@ class Computation {
     return costs;
   }
 
-  /// Limits the gain of each class to the time that the others leave, and that of another pattern also to the
-  /// time that harmless operations leave. Barriers, waits for copies and branches order other operations, and
-  /// each instruction is fetched.
+  /// Limits the gain of each class to the time that the others leave. Barriers, waits for copies and branches
+  /// order other operations, and each instruction is fetched.
   void bound_by_others(KernelLimits& kernel) const {
     for (Limit& limit : kernel.limits) {
       constexpr std::string_view others[] = {"barrier", "async-copy", "branch", "fetch"};
       if (!is_class(limit) || std::ranges::count(others, limit.operation) != 0) continue;
       const std::vector<Gain> costs = needed(kernel, std::span(&limit.operation, 1));
-      const auto whole = classes_.at(limit.operation).find({});
-      const bool is_whole = has_pattern(limit.operation) && whole != classes_.at(limit.operation).end();
-      bound(limit, costs, is_whole ? harmless_cost(whole->second) : std::nullopt);
-      for (LineLimit& line : limit.lines) bound(line, costs, {});
+      bound(limit, costs);
+      for (LineLimit& line : limit.lines) bound(line, costs);
     }
   }
 
@@ -382,11 +379,10 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
   }
 
-  static void bound(Gains& gains, std::vector<Gain> costs, const std::optional<Gain>& harmless) {
+  static void bound(Gains& gains, std::span<const Gain> costs) {
     using models::limits::without;
     gains.gain = without(gains.gain, costs);
     if (gains.reuse) gains.reuse = without(*gains.reuse, costs);
-    if (harmless) costs.push_back(*harmless);
     if (gains.pattern) gains.pattern = without(*gains.pattern, costs);
   }
 
