@@ -184,9 +184,9 @@ class Computation {
                                    noise_);
   }
 
-  /// Redundant loads cost at most what repeating all does from the same addresses. A kernel that may write what
-  /// it reads needs neither the stores nor the loads of values that it keeps elsewhere. Without the variant:
-  /// the cost of harmless loads.
+  /// Redundant loads cost at most what repeating all from the same addresses does. A kernel that may write
+  /// what it reads may keep its values elsewhere, so that stores go, too. Without the variant: the cost of
+  /// harmless loads.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
     if (operation != "global-access") return std::nullopt;
     if (native_.note.ends_with("it may write what it reads")) return gain_of(operation, pair);
