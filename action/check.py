@@ -21,7 +21,7 @@ RULES = {
     "invalid tensor": "Tensor map or operands that a tensor copy cannot use",
     "race": "Unordered accesses to the same bytes",
     "unfinished operation": "Access to memory of an asynchronous operation that has not been waited for",
-    "missing proxy fence": "Asynchronous operation on memory written without fence.proxy.async",
+    "missing proxy fence": "Asynchronous operation after ordinary accesses without fence.proxy.async",
     "uninitialized read": "Read of memory that was never written",
     "divergent barrier": "Barrier that a partial warp reaches",
     "endless barrier": "Barrier that waits forever",
@@ -31,6 +31,8 @@ RULES = {
     "byte count mismatch": "mbarrier that expects other bytes than copies deliver",
     "barrier in use": "mbarrier that is replaced during a phase",
     "invalid barrier": "Operation on an mbarrier that does not exist",
+    "unreleased memory": "Tensor memory that is not deallocated",
+    "failing order": "Launch that fails only in some orders of its warps and blocks",
     "leak": "Memory that is never freed",
 }
 
@@ -89,6 +91,9 @@ def message_of(finding):
         text += f"; the other access: {program_point(finding['other'])}"
     if "detail" in finding:
         text += f"; {finding['detail']}"
+    if "orders" in finding:
+        orders = finding["orders"]
+        text += f"; in {orders['found']} of {orders['judged']} orders, reproduced by --seed {orders['seed']}"
     return text if "source_file" in finding["place"] else text + "; compile with -lineinfo for source lines"
 
 

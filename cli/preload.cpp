@@ -38,6 +38,18 @@ bool has_gpu() {
   return (exists("/dev/nvidiactl") || exists("/dev/nvidia0") || exists("/dev/dxg")) && opens_driver();
 }
 
+/// Returns the folders, each after a colon, of stand-ins for the versions of CUDA's runtime library that the
+/// dynamic linker does not find. They come last, so that it finds a library of the program's own first.
+std::string missing_runtimes(const std::string& folder) {
+  std::string folders;
+  for (const std::string version : {"12", "13"}) {
+    const std::string name = "libcudart.so." + version, stand_in = folder + "/runtime-" + version;
+    const bool is_missing = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr;
+    if (is_missing && ::access((stand_in + "/" + name).c_str(), R_OK) == 0) folders += ":" + stand_in;
+  }
+  return folders;
+}
+
 /// Returns `first`, followed by the current value of a variable that holds a list.
 std::string before_value_of(const char* variable, const std::string& first) {
   const char* const others = std::getenv(variable);
@@ -132,7 +144,7 @@ std::string library_path_for(const std::string& device) {
   if (device == "cuda" || (device != "cpu" && has_gpu())) return {};
   const std::string folder = absolute_path(executable_folder() + "/../lib/cpu-driver");
   if (::access((folder + "/libcuda.so.1").c_str(), R_OK) != 0) return {};
-  return before_value_of("LD_LIBRARY_PATH", folder);
+  return before_value_of("LD_LIBRARY_PATH", folder) + missing_runtimes(folder);
 }
 
 void let_find_cpu_driver(const std::string& device) {

@@ -38,8 +38,8 @@ Status check_device(const std::string& device);
 /// blank, this is its file name, and its folder is added to LD_LIBRARY_PATH of this process and its programs.
 Result<std::string> preload_library();
 
-/// Lets the program find the cpu device's libcuda.so.1 if `device` (an option's value) or the lack of a
-/// driver selects that device.
+/// Lets the program find the cpu device's libcuda.so.1, and its libcudart.so if the machine has none, if
+/// `device` (an option's value) or the lack of a driver selects that device.
 void let_find_cpu_driver(const std::string& device);
 
 /// Returns LD_LIBRARY_PATH for such a program; empty if it need not change.

@@ -105,6 +105,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   if (!arguments.words.empty()) ::setenv("LYNXPP_WORDS", arguments.words.c_str(), 1);
   if (!arguments.start.empty()) ::setenv("LYNXPP_START", arguments.start.c_str(), 1);
   if (arguments.per_launch) ::setenv("LYNXPP_LAUNCH_RECORDS", "all", 1);
+  if (!arguments.first_launch.empty()) ::setenv("LYNXPP_FIRST_LAUNCH", arguments.first_launch.c_str(), 1);
   if (arguments.timing) ::setenv("LYNXPP_TIMING", "1", 1);
   if (!arguments.dump.empty()) {
     const std::string folder = absolute_path(arguments.dump);

@@ -33,6 +33,10 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->add_flag("--per-launch", arguments.per_launch,
                 "A record for every launch, even after the first 64 of a kernel and grid");
+  run->add_option("--first-launch", arguments.first_launch,
+                  "Until a variant is ready: wait (default), native (original runs), alone")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"wait", "native", "alone"}).description(""));
   run->footer(
       "The results are printed as a table on standard error when the program ends.\n"
       "The exit code is the program's, or 2: wrong usage, or a specification is missing or has errors;\n"

@@ -18,10 +18,11 @@ struct RunArguments {
   std::string output;
   std::string device;
   std::string dump;
-  std::string trace;  ///< a folder for trace entries; empty: none
-  std::string words;  ///< a word counting scheme (instrumentors/gmprof/schemes.h)
-  std::string start;  ///< when measuring starts (support/start_condition.h)
-  int hang = 0;       ///< seconds after which a running kernel is reported; 0: never
+  std::string trace;         ///< a folder for trace entries; empty: none
+  std::string words;         ///< a word counting scheme (instrumentors/gmprof/schemes.h)
+  std::string start;         ///< when measuring starts (support/start_condition.h)
+  std::string first_launch;  ///< LYNXPP_FIRST_LAUNCH
+  int hang = 0;              ///< seconds after which a running kernel is reported; 0: never
   bool timing = false;
   bool per_launch = false;           ///< every launch has a record of its own
   std::vector<std::string> command;  ///< the program and its arguments; not empty

@@ -1,5 +1,6 @@
 # Defines the folder that `cmake --install` creates: it may be moved anywhere and needs only glibc 2.36.
 #   bin/lynxpp  lib/liblynxpp.so  lib/liblynxpp-engine.so  lib/cpu-driver/{libcuda.so.1,liblynxpp-cudart.so}
+#   lib/cpu-driver/runtime-{12,13}/libcudart.so.{12,13}
 #   share/lynxpp/specs/*.cod  share/lynxpp/advise/*.access  share/man/man1  share/doc/lynxpp
 #   share/lynxpp/python/lynxpp  include/lynxpp.h
 # Included last, when all targets exist. `cmake --install … --strip` omits symbols.
@@ -34,6 +35,9 @@ endforeach()
 
 if(TARGET lynxpp_cpu_driver)
   install(TARGETS lynxpp_cpu_driver lynxpp_cpu_runtime LIBRARY DESTINATION lib/cpu-driver)
+  foreach(version 12 13)
+    install(TARGETS lynxpp_cpu_runtime_${version} LIBRARY DESTINATION lib/cpu-driver/runtime-${version})
+  endforeach()
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/specs/ DESTINATION share/lynxpp/specs FILES_MATCHING PATTERN "*.cod")

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ptx/ir/memory_access.h"
+#include "ptx/ir/memory_table.h"
 
 namespace lynxpp::cod {
 namespace {
@@ -26,6 +27,9 @@ constexpr std::array all_labels{
     FilterLabel{"ASYNC_COPY", &InstructionLabels::classes, async_copy},
     FilterLabel{"BULK", &InstructionLabels::classes, bulk},
     FilterLabel{"UNSIZED", &InstructionLabels::classes, unsized},
+    FilterLabel{"TENSOR_COPY", &InstructionLabels::classes, tensor_copy},
+    FilterLabel{"TENSOR_CORE", &InstructionLabels::classes, tensor_core},
+    FilterLabel{"MBARRIER", &InstructionLabels::classes, mbarrier},
     FilterLabel{"GLOBAL", &InstructionLabels::spaces, space_global},
     FilterLabel{"LOCAL", &InstructionLabels::spaces, space_local},
     FilterLabel{"SHARED", &InstructionLabels::spaces, space_shared},
@@ -44,16 +48,28 @@ const FilterLabel* find_label(std::string_view name) {
   return found == all_labels.end() ? nullptr : &*found;
 }
 
+/// Precondition: the instruction computes.
+bool is_matrix_product(const ptx::OpcodeTraits& traits) {
+  using enum ptx::Op;
+  return traits.op == mma || traits.op == wmma || traits.op == wgmma || traits.op == tcgen05;
+}
+
+/// Precondition: the instruction accesses memory.
+bool is_tensor_copy(const ptx::OpcodeTraits& traits) {
+  return traits.memory->is_async_copy() && traits.memory->sides[0].bytes == ptx::MemorySide::Bytes::unknown;
+}
+
 std::uint32_t class_bits(const ptx::OpcodeTraits& traits, bool guarded) {
   std::uint32_t bits = guarded ? predicated : 0u;
   if (traits.reads_memory) bits |= mem_read;
   if (traits.writes_memory) bits |= mem_write;
   switch (traits.kind) {
-    case ptx::OpcodeClass::arithmetic: return bits | arithmetic;
+    case ptx::OpcodeClass::arithmetic:
+      return bits | arithmetic | (is_matrix_product(traits) ? tensor_core : 0u);
     case ptx::OpcodeClass::atomic: return bits | atomic;
     case ptx::OpcodeClass::branch: return bits | branch;
     case ptx::OpcodeClass::call: return bits | call;
-    case ptx::OpcodeClass::barrier: return bits | barrier;
+    case ptx::OpcodeClass::barrier: return bits | barrier | (traits.synchronizes ? mbarrier : 0u);
     default: return bits;
   }
 }
@@ -140,6 +156,7 @@ LabelSets labels_of(const ptx::Instruction& instruction) {
     if (accesses.is_async_copy) labels.classes |= async_copy;
     if (access.is_bulk) labels.classes |= bulk;
     if (!access.is_sized) labels.classes |= unsized;
+    if (is_tensor_copy(instruction.traits)) labels.classes |= tensor_copy;
     return labels;
   };
   LabelSets sets{side(accesses.access[0]), std::nullopt};

@@ -26,6 +26,9 @@ enum InstructionClass : std::uint32_t {
   async_copy = 1u << 8,  ///< copies between state spaces, completed by a group or a barrier
   bulk = 1u << 9,        ///< the number of bytes that each lane copies is an operand
   unsized = 1u << 10,    ///< neither the opcode nor an operand determines the number of bytes
+  tensor_copy = 1u << 11,
+  tensor_core = 1u << 12,  ///< products of matrices
+  mbarrier = 1u << 13,     ///< operations on mbarrier objects
 };
 enum AddressSpace : std::uint32_t {
   space_global = 1u << 0,

@@ -32,8 +32,9 @@ struct MultiprocessorLimits {
 struct DeviceInfo {
   std::string name;  ///< "NVIDIA H200", "cpu"
   int ordinal = 0;
-  int compute_capability = 75;  ///< × 10
-  bool contracts = false;       ///< its compiler fuses multiplies and adds without rounding modifiers
+  int compute_capability = 75;   ///< × 10
+  bool compiles_slowly = false;  ///< variants are worth compiling before they are launched
+  bool contracts = false;        ///< its compiler fuses multiplies and adds without rounding modifiers
   std::uint32_t multiprocessors = 1;
   std::uint32_t sm_id_limit = 1;  ///< exclusive upper bound of %smid
   std::uint32_t clock_khz = 0;    ///< SM clock; 0 if unknown
@@ -157,6 +158,7 @@ struct ModelledTime {
   std::uint32_t blocks_per_sm = 0;
   std::uint32_t warps_per_sm = 0;
   std::vector<std::uint64_t> partitions;  ///< transactions served by each partition
+  double memory_bytes = 0;                ///< transferred by all partitions, past all caches
   std::optional<Cache> l1, l2;            ///< in sectors, if the machine has these caches
 };
 
@@ -209,6 +211,12 @@ struct DirectiveRange {
   std::size_t end = 0;
 };
 
+/// Addresses that a variant's `.const` array of 64-bit elements receives when it is loaded.
+struct VariableTable {
+  std::string name;
+  std::vector<std::uint64_t> addresses;  ///< empty: the variant has no such array
+};
+
 /// Properties of a variant that its text does not show.
 struct VariantTraits {
   std::uint32_t kept_registers = 0;  ///< 32-bit registers that hold counters while the kernel runs
@@ -216,6 +224,7 @@ struct VariantTraits {
   bool may_wait_for_blocks = true;
   DirectiveRange directives = {};  ///< of the variant's kernel, in the loaded PTX
   bool wants_time_bound = false;   ///< Readback::max_milliseconds() is wanted; costs an event per launch
+  VariableTable variables = {};
 };
 
 /// Thread safe: several threads may launch concurrently.
@@ -269,6 +278,20 @@ class Device {
   /// size, carve-out). `launch` is the first launch that uses it.
   virtual Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                                 const Launch& launch, const VariantTraits& traits) = 0;
+
+  /// Compiles a variant from any thread, before a launch is known, for blocks like those of `launch`; its
+  /// other members are not used. load_compiled() completes the variant.
+  virtual Result<std::unique_ptr<Variant>> compile(const std::string& /*ptx*/, const std::string& /*kernel*/,
+                                                   const Launch& /*launch*/) {
+    return failure("this device compiles variants when they are launched");
+  }
+
+  /// Same as load(), with the result of compile() for the same arguments.
+  virtual Result<std::unique_ptr<Variant>> load_compiled(std::unique_ptr<Variant> /*compiled*/,
+                                                         const std::string& ptx, const std::string& kernel,
+                                                         const Launch& launch, const VariantTraits& traits) {
+    return load(ptx, kernel, launch, traits);
+  }
 
   /// Returns the address of a variable of the original's module; nullopt if the module has no such variable.
   virtual std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) = 0;

@@ -1,6 +1,7 @@
 #include "engine/instrument.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 
@@ -185,14 +186,38 @@ Status leaves_together(const ptx::InstrumentationUnit& unit, const std::string& 
                     : Status(refuse("the kernel has several exits, which threads may reach separately"));
 }
 
+/// True if the handler selects accesses or reads their values, and so runs for the lanes that take part in
+/// them. Other handlers run for all lanes whose guard holds.
+bool is_about_accesses(const cod::Specification& specification, std::size_t number) {
+  using enum cod::SiteValue;
+  using Addend = cod::SiteCounter::Addend;
+  constexpr std::uint32_t classes = cod::mem_read | cod::mem_write | cod::atomic | cod::async_copy |
+                                    cod::bulk | cod::unsized | cod::tensor_copy;
+  constexpr std::array values{memory_address,     access_size,  access_kind,
+                              follows_from_lanes, access_space, bulk_size};
+  const cod::Handler& handler = specification.handlers()[number];
+  const cod::InstructionFilter& filter = handler.filter;
+  if ((filter.classes & classes) != 0 || filter.spaces != 0 || filter.transfers != 0) return true;
+  if (handler.measures != cod::Handler::Measures::anything || !handler.counted_words.empty()) return true;
+  const auto is_of_access = [&](cod::SiteValue value) { return std::ranges::count(values, value) != 0; };
+  const auto adds_of_access = [&](const cod::SiteCounter& counter) {
+    return counter.handler == number &&
+           (counter.addend == Addend::access_size || counter.addend == Addend::bank_groups);
+  };
+  return std::ranges::any_of(handler.site_values, is_of_access) ||
+         std::ranges::any_of(specification.counters(), adds_of_access);
+}
+
 /// Translates a handler's filter into the probe's callbacks.
-void set_filter(const cod::InstructionFilter& filter, const ptx::Module& module,
+void set_filter(const cod::InstructionFilter& filter, bool of_accesses, const ptx::Module& module,
                 const ptx::ReachedFunctions& reached, ptx::Probe& probe) {
+  constexpr std::uint32_t no_access = 2;  // an instruction has up to two
   const ptx::Transfers& transfers = reached.transfers;
   probe.matches = [filter, &module, &transfers](const ptx::Instruction& instruction) {
     return chooses(filter, module, transfers, instruction);
   };
-  probe.access = [filter, &transfers](const ptx::Instruction& instruction) {
+  probe.access = [filter, of_accesses, &transfers](const ptx::Instruction& instruction) {
+    if (!of_accesses) return no_access;
     return filter.choose(labels_of(transfers, instruction)).value_or(0);
   };
   const auto grouped = std::make_shared<GroupedSites>(module, reached);
@@ -227,7 +252,7 @@ Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& sp
   if (probe.enabled && handler.syncs_at_exit) {
     if (Status together = leaves_together(unit, specification.name()); !together) return together.error();
   }
-  set_filter(handler.filter, unit.module, unit.reached, probe);
+  set_filter(handler.filter, is_about_accesses(specification, number), unit.module, unit.reached, probe);
   probe.first = {unit.hidden.size(), static_cast<std::uint32_t>(unit.spliced.state_bytes.size()),
                  static_cast<std::uint32_t>(unit.spliced.variables.size())};
   return probe;
@@ -370,9 +395,9 @@ std::shared_ptr<Counting> add_counters(const Request& request, ptx::Instrumentat
 
 /// Shares the variables among the operands with the original module.
 Status share_variables(const ptx::OperandList& operands, const Request& request,
-                       ptx::InstrumentationUnit& unit) {
+                       ptx::InstrumentationUnit& unit, std::vector<std::uint64_t>& addresses) {
   for (const ptx::Operand& operand : operands) {
-    if (Status shared = share_variables(operand.elements, request, unit); !shared) return shared;
+    if (Status shared = share_variables(operand.elements, request, unit, addresses); !shared) return shared;
     if (operand.kind != ptx::OperandKind::identifier || unit.variant.shared_variables.contains(operand.name))
       continue;
     const ptx::Variable* const variable = unit.module.find_variable(operand.name);
@@ -386,13 +411,16 @@ Status share_variables(const ptx::OperandList& operands, const Request& request,
     const std::optional<std::uint64_t> address = request.variable_address(variable->name);
     if (!address)
       return failure("the device does not report the address of the variable '" + variable->name + "'");
-    unit.variant.shared_variables.emplace(variable->name, *address);
+    unit.variant.shared_variables.emplace(variable->name, static_cast<std::uint32_t>(addresses.size()));
+    addresses.push_back(*address);
   }
   return success();
 }
 
-/// Shares every `.global` and `.const` variable that the unit's code names with the original module.
-Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
+/// Shares every `.global` and `.const` variable that the unit's code names with the original module, and
+/// appends their addresses.
+Status share_variables(const Request& request, ptx::InstrumentationUnit& unit,
+                       std::vector<std::uint64_t>& addresses) {
   if (!request.variable_address) return success();
   if (unit.reached.calls_indirectly) {
     // A pointer may come from the program's memory and refer to the original module, whose functions were
@@ -407,9 +435,13 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit) {
   }
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
     for (const ptx::Instruction& instruction : function.function->body->instructions) {
-      if (Status shared = share_variables(instruction.operands, request, unit); !shared) return shared;
+      if (Status shared = share_variables(instruction.operands, request, unit, addresses); !shared)
+        return shared;
     }
   }
+  constexpr std::size_t most = 8192;  // of the 64 KiB of constant memory
+  if (addresses.size() > most)
+    return failure("it uses more than " + std::to_string(most) + " variables of the program");
   return success();
 }
 
@@ -493,7 +525,9 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
   result.kernel = request.kernel;
   result.traits = {kept_registers(unit),
                    ptx::may_wait_for_blocks(unit.module, *unit.reached.kernel().function),
-                   directives_of(result.ptx, request.kernel), may_overflow(request, result)};
+                   directives_of(result.ptx, request.kernel),
+                   may_overflow(request, result),
+                   {std::string(ptx::variable_table), std::move(result.traits.variables.addresses)}};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;
@@ -514,7 +548,8 @@ Status add_specifications(const Request& request, int sm, ptx::InstrumentationUn
   if (Status added = add_probes(request, sm, unit); !added) return added.error();
   if (Status fits = check_shared_memory(unit); !fits) return fits.error();
   const std::shared_ptr<Counting> counting = add_counters(request, unit);
-  if (Status shared = share_variables(request, unit); !shared) return shared.error();
+  if (Status shared = share_variables(request, unit, result.traits.variables.addresses); !shared)
+    return shared.error();
   const std::shared_ptr<WordCounting> words = plan_word_counts(request, unit);
 
   ptx::PassManager passes = ptx::make_pipeline();
@@ -539,7 +574,8 @@ Status add_specifications(const Request& request, int sm, ptx::InstrumentationUn
 /// Adds the code of the perturbation.
 Status perturb(const Request& request, ptx::InstrumentationUnit& unit, Instrumented& result) {
   LYNXPP_CHECK(request.specifications.empty(), "a perturbed variant measures nothing");
-  if (Status shared = share_variables(request, unit); !shared) return shared.error();
+  if (Status shared = share_variables(request, unit, result.traits.variables.addresses); !shared)
+    return shared.error();
   ptx::PassManager passes = ptx::make_perturbation_pipeline(*request.perturbation, result.perturbed);
   if (request.inspection.verify) passes.verify_with(verify);
   passes.observe_with(request.inspection.observer);

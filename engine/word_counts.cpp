@@ -97,16 +97,11 @@ void find_shared_arrays(ptx::InstrumentationUnit& unit, bool all, WordCounting& 
 /// Considers the entire module: pointers may refer to variables that the kernel does not name.
 void find_device_variables(const Request& request, const ptx::InstrumentationUnit& unit,
                            WordCounting& counting) {
+  if (!request.variable_address) return;
   for (const ptx::Variable& each : unit.module.variables) {
     if (each.space != ptx::StateSpace::global) continue;
-    const auto shared = unit.variant.shared_variables.find(each.name);
-    std::optional<std::uint64_t> address;
-    if (shared != unit.variant.shared_variables.end()) {
-      address = shared->second;
-    } else if (request.variable_address) {
-      address = request.variable_address(each.name);
-    }
-    if (address) counting.device_variables.push_back({each.name, *address, each.size_bytes()});
+    if (const std::optional<std::uint64_t> address = request.variable_address(each.name))
+      counting.device_variables.push_back({each.name, *address, each.size_bytes()});
   }
 }
 

@@ -38,6 +38,22 @@ std::optional<std::uint64_t> own_records_of(const std::string& text) {
   return error == std::errc() && last == end ? std::optional(number) : std::nullopt;
 }
 
+/// Returns nullopt if the text is not a number of seconds.
+std::optional<std::chrono::duration<double>> seconds_of(const std::string& text) {
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || last != end || !(seconds >= 0)) return std::nullopt;
+  return std::chrono::duration<double>(seconds);
+}
+
+/// Returns nullopt for an unknown value.
+std::optional<FirstLaunch> first_launch_of(const std::string& text) {
+  if (text.empty() || text == "wait") return FirstLaunch::waits;
+  if (text == "native") return FirstLaunch::native;
+  return text == "alone" ? std::optional(FirstLaunch::alone) : std::nullopt;
+}
+
 Timing timing_of(const std::string& value) {
   if (value.empty() || value == "0") return Timing::off;
   if (value == "original") return Timing::originals;
@@ -77,6 +93,23 @@ Configuration read_configuration(Diagnostics& problems) {
                         {},
                         "LYNXPP_LAUNCH_RECORDS: '" + records + "' is not a number of launches",
                         "write a number, or 'all' for a record of each launch"});
+  }
+  const std::string budget = environment("LYNXPP_COMPILE_BUDGET");
+  configuration.compile_budget = seconds_of(budget);
+  if (!configuration.compile_budget && !budget.empty() && budget != "none") {
+    problems.push_back({Severity::error,
+                        {},
+                        "LYNXPP_COMPILE_BUDGET: '" + budget + "' is not a number of seconds",
+                        "write a number, or 'none' to instrument every kernel at its first launch"});
+  }
+  const std::string first = environment("LYNXPP_FIRST_LAUNCH");
+  if (const std::optional<FirstLaunch> known = first_launch_of(first)) {
+    configuration.first_launch = *known;
+  } else {
+    problems.push_back({Severity::error,
+                        {},
+                        "LYNXPP_FIRST_LAUNCH: unknown value '" + first + "'",
+                        "write 'wait', 'native' or 'alone'"});
   }
   configuration.launches_text = environment("LYNXPP_LAUNCHES");
   configuration.output = environment("LYNXPP_OUTPUT");

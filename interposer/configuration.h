@@ -33,6 +33,13 @@ enum class CounterWidth {
   wide,     ///< 64 bits from the first launch on
 };
 
+/// How launches proceed while their variant is not ready (LYNXPP_FIRST_LAUNCH).
+enum class FirstLaunch {
+  waits,   ///< waits for its own variant; threads compile those of the module's other kernels meanwhile
+  native,  ///< runs the original kernel while a thread compiles the variant
+  alone,   ///< compiles its variant itself; nothing is compiled ahead
+};
+
 struct Configuration {
   /// LYNXPP_KERNELS: searched for in the mangled and the demangled name.
   std::optional<NamePattern> kernels;
@@ -53,7 +60,11 @@ struct Configuration {
   /// LYNXPP_LAUNCH_RECORDS: so many launches of a kernel with one grid and block have a record each before
   /// later ones share records. The greatest value, "all": every launch has one.
   std::uint64_t own_records = 64;
+  FirstLaunch first_launch = FirstLaunch::waits;
   device::MemoryBudget memory;  ///< LYNXPP_MEMORY_BUDGET
+  /// LYNXPP_COMPILE_BUDGET: once variants have taken this long to make, kernels get one from their third
+  /// launch on. nullopt: from the first launch on.
+  std::optional<std::chrono::duration<double>> compile_budget;
   /// How long to wait for a next result when memory is exhausted and at the end of the program.
   std::chrono::milliseconds patience{10'000};
 

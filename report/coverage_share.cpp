@@ -99,7 +99,7 @@ std::string coverage_share_text(const CoverageShare& share, std::string_view det
           " of launches, " + std::to_string(share.all.kernels - first.kernels - second.kernels) + " of " +
           std::to_string(share.all.kernels) + " kernels.\n";
   return text + line_of(share, first, "carry no PTX", details) +
-         line_of(share, second, "could not be instrumented", details);
+         line_of(share, second, "were not instrumented", details);
 }
 
 }  // namespace lynxpp::report

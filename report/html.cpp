@@ -304,12 +304,15 @@ std::string timing_section(const Summary& summary) {
 std::string to_html(const Summary& summary, const std::string& title) {
   const RunFacts facts = facts_of(summary);
   std::string html = share_section(summary);
-  html += findings_html(findings_of(facts), facts.weight);
+  const std::vector<KernelFinding> findings = findings_of(facts);
+  html += findings_html(findings, facts.weight);
   html += limits_html(facts.limits);
   html += advice_html(summary.words.advice());
   for (const SpecificationTotals& totals : summary.specifications) html += section(totals, summary);
   html += total_section(summary) + coverage_section(summary) + timing_section(summary);
   if (summary.specifications.empty()) html += "<p>The records contain no instrumented launch.</p>\n";
+  const std::string trust = trust_line_of(summary, !findings.empty());
+  if (!trust.empty()) html += "<p class=\"note\">" + escaped(trust) + "</p>\n";
   return html_page(title, html);
 }
 

@@ -310,6 +310,7 @@ void visit_members(Is<ActivityRecord::Launch> auto& launch, auto&& visit) {
   visit.if_any("registers", launch.registers);
   visit("registers_are_estimated", launch.registers_are_estimated);
   visit.if_any("milliseconds", launch.milliseconds);
+  visit.if_any("memory_bytes", launch.memory_bytes);
   visit("array_numbers", launch.array_numbers);
   visit("array_bytes", launch.array_bytes);
 }

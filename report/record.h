@@ -235,6 +235,7 @@ struct ActivityRecord {
     std::optional<std::uint64_t> registers;    ///< per thread
     bool registers_are_estimated = false;      ///< from the PTX
     std::optional<double> milliseconds;        ///< on the device, if measured
+    std::optional<double> memory_bytes;        ///< past all caches, if modelled
     std::vector<std::uint64_t> array_numbers;  ///< arrays that its parameters point into
     std::vector<std::uint64_t> array_bytes;    ///< their sizes
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/kernel_name.h"
+#include "support/trust.h"
 
 namespace lynxpp::report {
 
@@ -10,6 +11,16 @@ const SitesRecord* Summary::sites_of(const KernelTotals& kernel) const {
   if (!kernel.sites) return nullptr;
   const auto found = sites.find({kernel.kernel, *kernel.sites});
   return found == sites.end() ? nullptr : &found->second;
+}
+
+std::string trust_line_of(const Summary& summary, bool has_findings) {
+  trust::Clock clock = trust::Clock::device;
+  std::vector<std::string> names;
+  for (const SpecificationTotals& totals : summary.specifications) {
+    names.push_back(totals.spec);
+    if (clock == trust::Clock::device) clock = trust::clock_of(totals.device);
+  }
+  return trust::line_of_records(names, clock, has_findings);
 }
 
 void SummarySink::sites(const SitesRecord& record) {

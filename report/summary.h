@@ -28,6 +28,10 @@ struct Summary {
   const SitesRecord* sites_of(const KernelTotals& kernel) const;
 };
 
+/// Returns how far to trust the numbers, without an end of line (support/trust.h); empty if nothing is known
+/// about these specifications. `has_findings`: findings are shown, too.
+std::string trust_line_of(const Summary& summary, bool has_findings);
+
 /// Collects records.
 class SummarySink : public Sink {
  public:

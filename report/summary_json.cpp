@@ -175,6 +175,7 @@ Json json_of(const KernelFinding& finding) {
   if (finding.location) object["place"] = json_of(*finding.location);  // english: ok
   object["benefit"] = finding.benefit ? Json(*finding.benefit) : Json(nullptr);
   object["basis"] = finding.benefit ? Json(text_of(finding.basis)) : Json(nullptr);
+  if (finding.interval) object["interval"] = {finding.interval->first, finding.interval->second};
   object["weight"] = finding.weight;
   object["sentence"] = finding.sentence;
   object["why"] = finding.why;
@@ -212,6 +213,7 @@ std::string to_json(const Summary& summary, std::size_t listed_sites) {
                                           {"launches", record.launches},
                                           {"instrumented_launches", record.instrumented_launches}});
   }
+  object["trust"] = trust_line_of(summary, !object["findings"]["list"].empty());
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/advise/advice_page.h"
@@ -21,6 +24,7 @@
 #include "report/number.h"
 #include "report/tables/text_table.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -172,12 +176,20 @@ void print_references(const Estimated& estimated, bool has_several_files) {
   print_text(report::render_columns(columns, 2));
 }
 
+/// Returns how far to trust the times, which were compared with an H100's, or the estimates.
+std::string trust_of(const Machine& machine) {
+  using trust::Number;
+  if (!models::cumapz::has_bounds(machine)) return trust::line_of({Number::advised_estimate});
+  return trust::line_of({machine.name == "h100" ? Number::advised_time : Number::advised_program});
+}
+
 /// Compares the variant with all others to find the term that lowers its estimate most.
 nlohmann::ordered_json json_of(const Estimated& estimated, const std::vector<Estimated>& all,
                                const Machine& machine) {
   nlohmann::ordered_json object;
   object["file"] = estimated.file;
   object["machine"] = machine.name;
+  object["trust"] = trust_of(machine);
   object["choices"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : estimated.variant.choices) object["choices"][name] = value;
   object["changes"] = nlohmann::ordered_json::object();
@@ -236,6 +248,7 @@ bool show(const std::vector<Estimated>& all, const Machine& machine, const Advis
     for (const Estimated& each : rows) {
       if (arguments.references) print_references(each, has_several);
     }
+    print_text("\n" + trust_of(machine) + "\n");
   }
   if (arguments.html.empty()) return true;
   std::vector<nlohmann::ordered_json> objects;
@@ -276,12 +289,22 @@ Result<std::vector<Alternative>> as_described(const Description& description, co
                                               const Values& values) {
   Result<std::vector<Variant>> variants = models::cumapz::variants_of(description, values);
   if (!variants) return variants.error();
+  std::vector<std::optional<Result<Alternative>>> analysed(variants->size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < analysed.size(); i = next++)
+      analysed[i] = models::cumapz::alternative_of(description, std::move((*variants)[i]), machine);
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
+    while (helpers.size() + 1 < std::min(analysed.size(), processors)) helpers.emplace_back(work);
+    work();
+  }
   std::vector<Alternative> alternatives;
-  for (Variant& variant : *variants) {
-    Result<Alternative> alternative =
-        models::cumapz::alternative_of(description, std::move(variant), machine);
-    if (!alternative) return alternative.error();
-    alternatives.push_back(std::move(*alternative));
+  for (std::optional<Result<Alternative>>& each : analysed) {
+    if (!*each) return each->error();
+    alternatives.push_back(std::move(**each));
   }
   return alternatives;
 }

@@ -34,6 +34,7 @@
 #include "report/reader.h"
 #include "report/tables/text_table.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -246,6 +247,7 @@ nlohmann::ordered_json json_of(const ObservedLaunch& launch, const Machine& mach
       {"ch_skew", terms.channel_skew},      {"branch_eff", terms.branch_efficiency},
       {"shm_eff", terms.shared_efficiency}, {"arithmetic", launch.totals.arithmetic.of_resident_warps}};
   if (launch.bounds) object["bounds"] = bounds_json(*launch.bounds, machine);
+  object["trust"] = trust::line_of({trust::Number::advised_program});
   object["skew_observed"] = launch.totals.has_first_blocks;
   const WorstTerm worst = worst_term(launch, machine);
   object["hurts"] = {{"term", worst.term}, {"place", worst.location}};  // english: ok
@@ -423,6 +425,7 @@ bool show(const std::vector<ObservedLaunch>& launches, const Machine& machine,
       if (arguments.references) print_references(each);
       if (arguments.observed.sharing) print_text(text_of_sharing(each.observation));
     }
+    print_text("\n" + trust::line_of({trust::Number::advised_program}) + "\n");
   }
   return write_advice_page(arguments.html, machine.name, objects);
 }

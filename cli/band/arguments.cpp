@@ -65,9 +65,9 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
                    "Device name or .json file (default: the only stored calibration)")
       ->type_name("DEVICE");
   band->add_option("-e,--equation", arguments.equation,
-                   "samples (default: benchmark times), sums (the paper's) or products")
+                   "both (default), samples (interpolation), sums (regression), products")
       ->type_name("FORM")
-      ->check(one_of({"samples", "sums", "products"}));
+      ->check(one_of({"both", "samples", "sums", "products"}));
   band->add_flag("--cache", arguments.is_of_caches,
                  "Show the band from all hits to all misses of modelled caches (CacheProf)");
   band->add_option("-m,--machine", arguments.machine, "With --cache: the machine (default: compute_9_0)")
@@ -89,12 +89,15 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
       ->type_name("MS")
       ->check(CLI::PositiveNumber.description(""));
   band->add_flag("--json", arguments.json, "Print one JSON object per kernel");
+  band->add_option("--csv", arguments.csv, "Write the lines of every band to FILE, for spreadsheets")
+      ->type_name("FILE");
   band->add_option("--svg", arguments.svg, "Draw the kernel's band into FILE")->type_name("FILE");
   band->add_option("--html", arguments.html, "Write a page with every band to FILE")->type_name("FILE");
   band->footer(
       "CampProf's band: a kernel's best and worst times at every number of active warps, with no and with\n"
-      "all transactions camped; its degree of camping; its predicted times. PROGRAM runs twice, for counts\n"
-      "and for times, and twice more with --arithmetic; without PROGRAM, the options describe a kernel.\n"
+      "all transactions camped; its predicted times; its degree of camping, unless the device hashes\n"
+      "addresses, as GPUs of today do. PROGRAM runs twice, for counts and for times, and twice more with\n"
+      "--arithmetic; without PROGRAM, the options describe a kernel.\n"
       "Run `lynxpp calibrate` first.\n"
       "The exit code is 1 if there is no calibration or no kernel has a band, 3 if no kernel was "
       "launched.\n\n"

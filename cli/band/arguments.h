@@ -23,9 +23,9 @@ struct CalibrateArguments {
 
 /// `lynxpp band`: the band of a program's kernels, or of values given as options.
 struct BandArguments {
-  std::string calibration;           ///< a device's name or a file; empty: the only stored calibration
-  std::string equation = "samples";  ///< name of a models::campprof::Form
-  double loads[3] = {0, 0, 0};       ///< transactions of 32, 64 and 128 bytes
+  std::string calibration;        ///< a device's name or a file; empty: the only stored calibration
+  std::string equation = "both";  ///< name of a models::campprof::Form, or "both": samples and sums
+  double loads[3] = {0, 0, 0};    ///< transactions of 32, 64 and 128 bytes
   double stores[3] = {0, 0, 0};
   std::uint32_t blocks = 0;             ///< blocks of the grid; 0: unknown
   std::uint32_t block_threads = 0;      ///< 0: unknown
@@ -36,7 +36,7 @@ struct BandArguments {
   bool is_cold = false;                 ///< caches: empty the L2 before each kernel
   std::string machine = "compute_9_0";  ///< caches: the machine
   bool json = false;
-  std::string svg, html;               ///< files; empty: none
+  std::string svg, html, csv;          ///< files; empty: none
   std::string kernels, launches;       ///< filters of the program's launches
   std::uint32_t added_arithmetic = 0;  ///< instructions added to each access in an extra run; 0: no such run
   std::vector<std::string> command;    ///< empty: use the values above

@@ -216,7 +216,18 @@ Status write_pictures(const BandArguments& arguments, const std::vector<KernelBa
   }
   if (!arguments.html.empty() && !write_file(arguments.html, band_html(bands, context)))
     return failure("cannot write " + arguments.html);
+  if (!arguments.csv.empty() && !write_file(arguments.csv, band_csv(bands, context)))
+    return failure("cannot write " + arguments.csv);
   return success();
+}
+
+/// Returns the lines by the paper's regression; nullopt, with a note, if it yields none here.
+std::optional<Band> regression_of(const Calibration& calibration, Measured& measured) {
+  const Result<Equations> equations = equations_of(calibration, Form::sums);
+  Result<Band> band = equations ? band_of(calibration, *equations, measured.kernel) : equations.error();
+  if (band) return std::move(*band);
+  measured.notes.push_back("no lines by regression: " + band.error().diagnostics.front().message);
+  return std::nullopt;
 }
 
 Status show_bands(const BandArguments& arguments) {
@@ -225,8 +236,8 @@ Status show_bands(const BandArguments& arguments) {
     return failure("--arithmetic requires a program", "lynxpp band --arithmetic 4 -- ./app");
   const Result<Calibration> calibration = find_calibration(arguments.calibration);
   if (!calibration) return calibration.error();
-  const Result<Equations> equations =
-      equations_of(*calibration, find_form(arguments.equation).value_or(Form::samples));
+  const Form form = find_form(arguments.equation).value_or(Form::samples);
+  const Result<Equations> equations = equations_of(*calibration, form);
   if (!equations) return equations.error();
   std::vector<Measured> all;
   if (arguments.command.empty()) {
@@ -238,7 +249,7 @@ Status show_bands(const BandArguments& arguments) {
     if (!found) return found.error();
     all = std::move(*found);
   }
-  const BandContext context{*calibration, arguments.equation};
+  const BandContext context{*calibration, std::string(name_of(form))};
   double core_mhz = 1;
   if (calibration->is_modelled) {
     const Result<models::Machine> machine = models::find_machine(calibration->device);
@@ -253,8 +264,11 @@ Status show_bands(const BandArguments& arguments) {
       for (const NamedHotSpot& spot : each.hot) print_warning(each.name + ": " + sentence_of(spot));
       continue;
     }
+    std::optional<Band> regression;
+    if (arguments.equation == "both") regression = regression_of(*calibration, each);
     bands.push_back({std::move(each.name), each.kernel, std::move(*band), std::move(each.notes),
-                     std::move(each.hot), std::move(each.traffic), core_mhz, each.arithmetic});
+                     std::move(each.hot), std::move(each.traffic), core_mhz, std::move(regression),
+                     each.arithmetic});
   }
   if (bands.empty()) return failure("no band to show");
   for (std::size_t i = 0; i < bands.size(); ++i) {
@@ -271,6 +285,7 @@ Status show_caches(const BandArguments& arguments) {
   if (arguments.command.empty()) return failure("--cache requires a program", "lynxpp band --cache -- ./app");
   if (!arguments.launches.empty())
     return failure("--cache covers all launches of a kernel", "leave out --launches");
+  if (!arguments.csv.empty()) return failure("--csv cannot be used with --cache", "use --json");
   if (arguments.added_arithmetic != 0)
     return failure("--arithmetic cannot be used with --cache", "leave out --cache");
   const Result<models::Machine> machine = models::find_machine(arguments.machine);

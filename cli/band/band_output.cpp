@@ -7,9 +7,11 @@
 
 #include "cli/modelled/traffic_chart.h"
 #include "report/tables/bar_chart.h"
+#include "report/tables/csv.h"
 #include "report/tables/heat_map.h"
 #include "report/tables/line_chart.h"
 #include "report/tables/text_table.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -36,6 +38,29 @@ std::string whole(double value) {
 std::string counts_text(const char* what, const Counts& counts) {
   return std::string(what) + " of 32, 64, 128 bytes: " + whole(counts[0]) + ", " + whole(counts[1]) + ", " +
          whole(counts[2]);
+}
+
+constexpr const char* no_degree =
+    "no degree of camping: the device hashes addresses over its partitions, and no calibration knows the "
+    "hash";
+
+/// Returns the words of the lines of a form.
+std::string lines_of(const std::string& equation) {
+  if (equation == "samples") return "interpolation";
+  return equation == "sums" ? "regression" : "regression with products";
+}
+
+const Point* point_of(const std::optional<Band>& band, std::uint32_t warps) {
+  if (!band) return nullptr;
+  const auto found = std::ranges::find(band->points, warps, &Point::warps);
+  return found == band->points.end() ? nullptr : &*found;
+}
+
+/// Returns how far to trust the band.
+std::string trust_of(const BandContext& context) {
+  using trust::Number;
+  if (!context.calibration.is_modelled) return trust::line_of({Number::band});
+  return trust::line_of({hashes_addresses(context.calibration) ? Number::clock_9_0 : Number::clock_1_3});
 }
 
 /// Returns the degree of camping if only one direction were camped, or why it has none; empty without such
@@ -70,7 +95,9 @@ std::string bound_of(double share, const KernelBand& each, const Calibration& ca
       each.arithmetic && *part_of_instructions(*each.arithmetic) >= largest_memory_bound_part;
   if (share >= least_bound_share)
     return reached + (waits_for_instructions ? "near both of its limits" : "memory bound");
-  return reached + "it waits for camped partitions, for latency, or for arithmetic";
+  return reached + (hashes_addresses(calibration)
+                        ? "it waits for latency, for arithmetic, or for one location"
+                        : "it waits for camped partitions, for latency, or for arithmetic");
 }
 
 /// Says whether the kernel is memory bound, judged by how its time changes with added arithmetic.
@@ -90,12 +117,14 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
   std::vector<std::string> lines{
       counts_text("loads", each.kernel.reads) + "; " + counts_text("stores", each.kernel.writes),
       "at " + std::to_string(each.kernel.warps) + " active warps: best " + number(here.best) + " ms, worst " +
-          number(here.worst) + " ms, equation: " + context.equation};
+          number(here.worst) + " ms, by " + lines_of(context.equation)};
+  const bool has_degree = !hashes_addresses(calibration);
   if (each.band.degree) {
-    lines.push_back("time " + number(*each.kernel.milliseconds) + " ms" +
-                    (calibration.is_modelled ? " (modelled)" : "") + ", degree of camping " +
-                    two_digits(*each.band.degree));
     const double degree = *each.band.degree;
+    lines.push_back("time " + number(*each.kernel.milliseconds) + " ms" +
+                    (calibration.is_modelled ? " (modelled)" : " (measured)") +
+                    (has_degree ? ", degree of camping " + two_digits(degree) : ""));
+    if (!has_degree) lines.emplace_back(no_degree);
     if (degree < 0) lines.emplace_back("the time is below the band: faster than with all accesses spread");
     if (degree > 1) lines.emplace_back("the time is above the band: it waits for more than memory");
     if (each.band.share_of_ceiling) lines.push_back(bound_of(*each.band.share_of_ceiling, each, calibration));
@@ -104,7 +133,7 @@ std::vector<std::string> facts(const KernelBand& each, const BandContext& contex
   for (const std::string& line :
        {alone("reads", each.band.here.reads, each.band.degree_if_only_reads, time),
         alone("writes", each.band.here.writes, each.band.degree_if_only_writes, time)}) {
-    if (!line.empty() && each.kernel.milliseconds) lines.push_back(line);
+    if (!line.empty() && each.kernel.milliseconds && has_degree) lines.push_back(line);
   }
   if (each.arithmetic) lines.push_back(bound_of(*each.arithmetic));
   if (!each.band.left_out.empty()) {
@@ -169,11 +198,54 @@ std::string band_text(const KernelBand& each, const BandContext& context) {
     application.cells.push_back(point.application ? number(*point.application) : "-");
     here.cells.emplace_back(point.warps == each.kernel.warps ? "* as it ran" : "");
   }
-  return text + "\n" + report::render_columns({warps, best, application, worst, here}, 2);
+  std::vector<report::TextColumn> columns{warps, best, application, worst};
+  if (each.regression) {
+    for (report::TextColumn* column : {&best, &application, &worst}) {
+      column->header = {"regression", column->header.front()};
+      column->cells.clear();
+    }
+    for (std::size_t i = 1; i < columns.size(); ++i)
+      columns[i].header = {"interpolation", columns[i].header[0]};
+    columns.front().header = {"", "warps"};
+    here.header = {"", ""};
+    for (const Point& point : each.band.points) {
+      const Point* const other = point_of(each.regression, point.warps);
+      best.cells.push_back(other != nullptr ? number(other->all().best) : "-");
+      worst.cells.push_back(other != nullptr ? number(other->all().worst) : "-");
+      application.cells.push_back(other != nullptr && other->application ? number(*other->application) : "-");
+    }
+    columns.insert(columns.end(), {best, application, worst});
+  }
+  columns.push_back(here);
+  return text + "\n" + report::render_columns(columns, 2) + "\n" + trust_of(context) + "\n";
+}
+
+std::string band_csv(const std::vector<KernelBand>& bands, const BandContext& context) {
+  std::string csv = "kernel,device,times,lines,warps,best_ms,application_ms,worst_ms,ms\n";
+  const std::string device = report::csv_cell(context.calibration.device) +
+                             (context.calibration.is_modelled ? ",modelled," : ",measured,");
+  const auto add = [&](const KernelBand& each, const Band& band, const std::string& lines) {
+    for (const Point& point : band.points) {
+      const bool is_here = point.warps == each.kernel.warps && each.kernel.milliseconds;
+      csv += report::csv_cell(each.name) + "," + device + lines + "," + std::to_string(point.warps) + "," +
+             number(point.all().best) + "," + (point.application ? number(*point.application) : "") + "," +
+             number(point.all().worst) + "," + (is_here ? number(*each.kernel.milliseconds) : "") + "\n";
+    }
+  };
+  for (const KernelBand& each : bands) {
+    add(each, each.band, lines_of(context.equation));
+    if (each.regression) add(each, *each.regression, "regression");
+  }
+  return csv;
 }
 
 std::string band_json(const KernelBand& each, const BandContext& context) {
-  const Band& band = each.band;
+  Band band = each.band;
+  if (hashes_addresses(context.calibration)) {
+    band.degree.reset();
+    band.degree_if_only_reads.reset();
+    band.degree_if_only_writes.reset();
+  }
   Json json = {{"kernel", each.name},
                {"device", context.calibration.device},
                {"calibrated", context.calibration.date},
@@ -198,6 +270,11 @@ std::string band_json(const KernelBand& each, const BandContext& context) {
     Json line = {{"warps", point.warps}};
     line.update(json_of(point.all()));
     line["application_ms"] = json_of(point.application);
+    line["regression"] = nullptr;
+    if (const Point* const other = point_of(each.regression, point.warps); other != nullptr) {
+      line["regression"] = json_of(other->all());
+      line["regression"]["application_ms"] = json_of(other->application);
+    }
     json["points"].push_back(std::move(line));
   }
   json["left_out"] = band.left_out;
@@ -208,6 +285,8 @@ std::string band_json(const KernelBand& each, const BandContext& context) {
                        {"of_block", each.traffic->of_block}};
   json["hot"] = json_of(each.hot);
   json["notes"] = each.notes;
+  if (hashes_addresses(context.calibration) && each.kernel.milliseconds) json["notes"].push_back(no_degree);
+  json["trust"] = trust_of(context);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -224,6 +303,14 @@ std::string band_svg(const KernelBand& each, const BandContext& context) {
     chart.lines[2].points.push_back({x, point.all().best});
   }
   if (!each.band.degree) chart.lines.erase(chart.lines.begin() + 1);
+  if (each.regression) {
+    chart.lines.push_back({"worst, regression", "#dfa9a4", {}});
+    chart.lines.push_back({"best, regression", "#a8d1b3", {}});
+    for (const Point& point : each.regression->points) {
+      chart.lines.end()[-2].points.push_back({static_cast<double>(point.warps), point.all().worst});
+      chart.lines.end()[-1].points.push_back({static_cast<double>(point.warps), point.all().best});
+    }
+  }
   if (each.kernel.milliseconds)
     chart.mark = {static_cast<double>(each.kernel.warps), *each.kernel.milliseconds};
   chart.mark_name = "as it ran";
@@ -241,6 +328,7 @@ std::string band_html(const std::vector<KernelBand>& bands, const BandContext& c
             traffic_svg(*each.traffic, TrafficBy::time, each.core_mhz, "over modelled time") +
             traffic_svg(*each.traffic, TrafficBy::block, each.core_mhz, "of the first blocks");
   }
+  html += "<p class=\"note\">" + report::escaped(trust_of(context)) + "</p>\n";
   return report::html_page("Performance bands", html);
 }
 

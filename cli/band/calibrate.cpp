@@ -18,6 +18,7 @@
 #include "models/machine.h"
 #include "report/tables/text_table.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -93,12 +94,10 @@ std::string benchmarks_program(const CalibrateArguments& arguments, bool is_mode
   return absolute_path(folder + (is_modelled ? "camping-shared" : "camping"));
 }
 
-/// Sets the partitions over which the spread benchmarks distribute their accesses: those of the machine or,
-/// if addresses are hashed, enough regions to keep all slices busy.
+/// Sets the partitions over which the spread benchmarks distribute their accesses.
 void set_partitions(Calibration& calibration, const models::Machine* machine) {
-  constexpr std::uint32_t regions = 4096;
   const bool has_partitions = machine != nullptr && machine->global.channel_width != 0;
-  calibration.partitions = has_partitions ? machine->global.channels : regions;
+  calibration.partitions = has_partitions ? machine->global.channels : hashed_regions;
   calibration.partition_bytes = has_partitions ? machine->global.channel_width : 256;
 }
 
@@ -249,6 +248,10 @@ Status calibrate_device(const CalibrateArguments& arguments) {
   print_ratios(*calibration);
   warn_of_invalid(*calibration);
   std::printf("\nstored in %s\n", file.c_str());
+  const trust::Number times = machine ? trust::Number::clock_1_3 : trust::Number::times;
+  std::printf("%s\n", (machine && machine->name != "compute_1_3" ? trust::line_of({trust::Number::clock_9_0})
+                                                                 : trust::line_of({times}))
+                          .c_str());
   return success();
 }
 

@@ -9,6 +9,7 @@
 #include "report/tables/bar_chart.h"
 #include "report/tables/csv.h"
 #include "report/tables/text_table.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -205,7 +206,10 @@ class ScatterMatrix {
 }  // namespace
 
 std::string characterize_text(const std::vector<KernelCharacter>& kernels, std::size_t width) {
-  return kernel_table(kernels, width) + "\n" + correlation_table(kernels);
+  using trust::Number;
+  return kernel_table(kernels, width) + "\n" + correlation_table(kernels) + "\n" +
+         report::wrapped(trust::line_of({Number::thread_counts, Number::branches, Number::sectors}), 0,
+                         width);
 }
 
 std::string characterize_csv(const std::vector<KernelCharacter>& kernels) {

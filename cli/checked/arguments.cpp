@@ -17,6 +17,16 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       ->add_option("-o,--output", arguments.output,
                    "Write the findings as JSON Lines to FILE, replacing its contents")
       ->type_name("FILE");
+  CLI::Option* const schedules =
+      command
+          ->add_option("--schedules", arguments.schedules,
+                       "Judge N orders of warps, blocks and asynchronous copies (default: 1)")
+          ->type_name("N")
+          ->check(CLI::Range(1, 1'000'000).description(""));
+  command->add_option("--seed", arguments.seed, "Judge only order SEED of --schedules")
+      ->type_name("SEED")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->excludes(schedules);
   command
       ->add_option("--error-exit", arguments.error_exit,
                    "Exit with CODE if something is found (default: the program's code)")

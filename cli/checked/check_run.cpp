@@ -34,6 +34,9 @@ Status prepare_environment_of_checks(const CheckRunArguments& arguments, const s
   if (!library) return library.error();
   ::setenv("LYNXPP_CPU_CHECK_OUTPUT", output.c_str(), 1);
   ::setenv("LYNXPP_CPU_CHECK", arguments.checks.c_str(), 1);
+  ::setenv("LYNXPP_CPU_CHECK_SCHEDULES", std::to_string(arguments.schedules).c_str(), 1);
+  ::unsetenv("LYNXPP_CPU_CHECK_SEED");
+  if (arguments.seed != 0) ::setenv("LYNXPP_CPU_CHECK_SEED", std::to_string(arguments.seed).c_str(), 1);
   ::setenv("LYNXPP_DEVICE", "cpu", 1);
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
   for (const auto& [variable, folder] : image::moved_compiler_caches())

@@ -64,6 +64,7 @@ int diff(const DiffArguments& arguments) {
     result.verdict = verdict_of({&a.summary(), &b.summary()}, result.comparison);
     if (arguments.fail_over) result.failures = failures_of(result.verdict, *arguments.fail_over);
   }
+  result.trust = report::trust_line_of(is_pair ? b.summary() : a.summary(), false);
   constexpr std::size_t rows_of_text = 20;
   const std::string text = arguments.json ? to_json(result, arguments.top.value_or(0))
                                           : to_text(result, arguments.top.value_or(rows_of_text));

@@ -158,6 +158,7 @@ std::string to_json(const DiffResult& result, std::size_t top) {
     object["b"] = result.files.b;
     object["verdict"] = json_of(result.verdict);
   }
+  object["trust"] = result.trust;
   object["failures"] = result.failures;
   if (!result.budget_file.empty()) object["budgets"] = json_of(result.budget_file, result.budgets);
   object["specifications"] = Json::array();

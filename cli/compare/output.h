@@ -19,6 +19,7 @@ struct DiffResult {
   std::string budget_file;  ///< empty: none
   std::vector<BudgetRow> budgets;
   std::vector<std::string> failures;  ///< costs beyond --fail-over
+  std::string trust;                  ///< report::trust_line_of()
 
   bool is_failure() const { return !failures.empty() || exceeded(budgets) != 0; }
 };

@@ -217,7 +217,8 @@ std::string findings_text(const Verdict& verdict) {
 std::string to_text(const DiffResult& result, std::size_t top) {
   const std::string budgets = budgets_verdict(result.budgets);
   const std::string details = budgets_text(result.budget_file, result.budgets);
-  if (result.files.b.empty()) return budgets + "\n" + details;
+  const std::string trust = result.trust.empty() ? "" : "\n" + result.trust + "\n";
+  if (result.files.b.empty()) return budgets + "\n" + details + trust;
   std::string text = to_text(result.verdict) + (budgets.empty() ? "" : "; " + budgets) + "\n";
   text += "A: " + printable(result.files.a) + "\nB: " + printable(result.files.b) + "\n";
   for (const std::string& each : result.failures) text += "FAILED, --fail-over: " + each + "\n";
@@ -231,7 +232,7 @@ std::string to_text(const DiffResult& result, std::size_t top) {
   for (const std::string& each : result.comparison.only.a) text += "\nonly in A: " + printable(each) + "\n";
   for (const std::string& each : result.comparison.only.b) text += "\nonly in B: " + printable(each) + "\n";
   if (has_noise) text += "\nNot shown: times, clocks and SM numbers within the noise.\n";
-  return text;
+  return text + trust;
 }
 
 }  // namespace lynxpp::cli

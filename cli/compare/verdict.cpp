@@ -21,6 +21,8 @@ using report::KernelFacts;
 using report::KernelFinding;
 
 constexpr const char* all_kernels = "all kernels";
+/// Smaller changes are not worth a verdict: counts of kernels whose threads race vary by as much.
+constexpr double least_change = 0.001;
 
 struct Cost {
   std::string_view name;
@@ -194,6 +196,15 @@ std::string only_text(const std::string& side, const std::vector<std::string>& k
   return "; only in " + side + ": " + short_name(kernels.front()) + further_text(kernels.size() - 1);
 }
 
+/// Removes small changes of costs. Returns true if there were any.
+bool drop_small_changes(std::vector<KernelVerdict>& kernels) {
+  const auto is_small = [](const CostChange& each) { return std::fabs(each.growth()) < least_change; };
+  std::size_t dropped = 0;
+  for (KernelVerdict& each : kernels)
+    dropped += std::erase_if(each.better, is_small) + std::erase_if(each.worse, is_small);
+  return dropped != 0;
+}
+
 std::string unchanged_text(const Verdict& verdict) {
   const std::string others = verdict.other_changes == 0 ? "" : std::to_string(verdict.other_changes) + " ";
   if (verdict.costs == 0) {
@@ -250,8 +261,10 @@ std::string to_text(const Verdict& verdict) {
   std::vector<KernelVerdict> better, worse;
   const std::string only = only_text("A", verdict.only.a) + only_text("B", verdict.only.b);
   if (verdict.costs == 0) return unchanged_text(verdict) + only;
-  std::ranges::copy_if(verdict.kernels, std::back_inserter(better), &KernelVerdict::is_better);
-  std::ranges::copy_if(verdict.kernels, std::back_inserter(worse), &KernelVerdict::is_worse);
+  std::vector<KernelVerdict> kernels = verdict.kernels;
+  const bool has_small_changes = drop_small_changes(kernels);
+  std::ranges::copy_if(kernels, std::back_inserter(better), &KernelVerdict::is_better);
+  std::ranges::copy_if(kernels, std::back_inserter(worse), &KernelVerdict::is_worse);
   std::ranges::stable_sort(better, std::greater<>(), [](const auto& each) { return work_of(each.better); });
   std::ranges::stable_sort(worse, std::greater<>(), [](const auto& each) { return work_of(each.worse); });
   std::string text;
@@ -266,7 +279,7 @@ std::string to_text(const Verdict& verdict) {
             half_text(worse[0].worse, worse[0].appeared, true) + further_text(worse);
   }
   if (text.empty()) {
-    text = unchanged_text(verdict);
+    text = has_small_changes ? "no cost changed by 0.1 % or more" : unchanged_text(verdict);
   } else if (worse.empty()) {
     text += "; nothing got worse";
   }

@@ -50,7 +50,11 @@ Result<ProcessStatus> read_status(const nlohmann::json& answer) {
     status.outstanding = answer.value("outstanding", status.outstanding);
     status.lost = answer.value("lost", status.lost);
     for (const nlohmann::json& each : answer.value("seen_kernels", nlohmann::json::array()))
-      status.seen_kernels.push_back({each.at("kernel"), each.at("launches"), each.at("instrumented")});
+      status.seen_kernels.push_back({each.at("kernel"), each.at("launches"), each.at("instrumented"),
+                                     each.value("timed", std::uint64_t{0}), each.value("milliseconds", 0.0),
+                                     each.value("modelled", false),
+                                     each.value("warps_per_sm", std::uint64_t{0}),
+                                     each.value("most_warps_per_sm", std::uint64_t{0})});
   } catch (const nlohmann::json::exception&) {
     return failure("the process sent an invalid answer", "its liblynxpp.so may have another version");
   }

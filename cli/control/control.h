@@ -16,6 +16,11 @@ struct ProcessStatus {
     std::string name;  ///< mangled
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
+    std::uint64_t timed = 0;         ///< launches in `milliseconds`
+    double milliseconds = 0;         ///< on the device
+    bool is_modelled = false;        ///< of `milliseconds`
+    std::uint64_t warps_per_sm = 0;  ///< resident on a multiprocessor; 0: unknown
+    std::uint64_t most_warps_per_sm = 0;
   };
   std::string device;
   std::vector<std::string> specifications;

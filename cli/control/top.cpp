@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -42,6 +43,20 @@ std::string per_second(std::uint64_t count, double seconds) {
   return text;
 }
 
+/// Returns the mean over the timed launches, instrumented or not; "-" without any.
+std::string milliseconds_of(const ProcessStatus::Kernel& kernel) {
+  if (kernel.timed == 0) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4g", kernel.milliseconds / static_cast<double>(kernel.timed));
+  return text;
+}
+
+/// Returns the original's resident warps over those that a multiprocessor can hold; "-" if unknown.
+std::string occupancy_of(const ProcessStatus::Kernel& kernel) {
+  if (kernel.warps_per_sm == 0 || kernel.most_warps_per_sm == 0) return "-";
+  return std::to_string(100 * kernel.warps_per_sm / kernel.most_warps_per_sm) + " %";
+}
+
 /// Returns the kernels launched most between the readings; ties are broken by total launches.
 std::string busiest(const Reading& before, const Reading& now, double seconds) {
   std::map<std::string, std::uint64_t> earlier;
@@ -51,19 +66,29 @@ std::string busiest(const Reading& before, const Reading& now, double seconds) {
     kernels.emplace_back(grown(earlier[each.name], each.launches), &each);
   std::ranges::stable_sort(kernels, [](const auto& a, const auto& b) { return a.first > b.first; });
   if (kernels.size() > shown_kernels) kernels.resize(shown_kernels);
+  if (kernels.empty()) return {};
   std::string text;
-  char line[128];
-  if (!kernels.empty()) {
-    std::snprintf(line, sizeof line, "\n%14s %12s %12s  ", "launches / s", "launches", "instrumented");
-    text += std::string(line) + "kernel\n";
-  }
+  char line[160];
+  const auto add = [&](const char* rate, const std::string& count, const std::string& instrumented,
+                       const std::string& time, const std::string& warps, const std::string& name) {
+    std::snprintf(line, sizeof line, "%14s %12s %12s %14s %12s  ", rate, count.c_str(), instrumented.c_str(),
+                  time.c_str(), warps.c_str());
+    text += line + name + "\n";
+  };
+  text += "\n";
+  add("launches / s", "launches", "instrumented", "device ms", "occupancy", "kernel");
+  bool has_times = false, is_modelled = false;
   for (const auto& [launches, kernel] : kernels) {
-    std::snprintf(line, sizeof line, "%14s %12llu %12llu  ", per_second(launches, seconds).c_str(),
-                  static_cast<unsigned long long>(kernel->launches),
-                  static_cast<unsigned long long>(kernel->instrumented));
-    text += line + demangle(kernel->name) + "\n";
+    has_times |= kernel->timed != 0;
+    is_modelled |= kernel->is_modelled;
+    add(per_second(launches, seconds).c_str(), std::to_string(kernel->launches),
+        std::to_string(kernel->instrumented), milliseconds_of(*kernel), occupancy_of(*kernel),
+        demangle(kernel->name));
   }
-  return text;
+  if (!has_times)
+    return text + "\nFor device times and occupancy, start the program with lynxpp run --timing.\n";
+  const trust::Clock clock = is_modelled ? trust::Clock::modelled : trust::clock_of(now.status.device);
+  return text + "\n" + trust::line_of(trust::Number::times, clock) + "\n";
 }
 
 std::string top_text(int process, const Reading& before, const Reading& now) {

@@ -55,7 +55,8 @@ std::string text_of(const std::vector<report::KernelLimits>& kernels, std::size_
              "up to the time that other operations and the kernel's bytes do not need. "
              "\"Waiting\" is time that no class explains. Removing one limit reveals the next, so less is "
              "gained (docs/limits.md).",
-             0, width);
+             0, width) +
+         report::wrapped(report::trust_line_of(kernels), 0, width);
 }
 
 /// Writes the files and prints the tables; returns an exit code.

@@ -5,6 +5,7 @@
 #include "report/tables/bar_chart.h"
 #include "report/tables/heat_map.h"
 #include "report/tables/text_table.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli {
 namespace {
@@ -130,13 +131,15 @@ std::string caches_text(const KernelCaches& kernel, const models::Machine& machi
   }
   std::vector<report::TextColumn> all{std::move(name)};
   all.insert(all.end(), columns.begin(), columns.end());
-  return text + "\n" + report::render_columns(all, 2) + "  * estimated from the sampled sets\n";
+  return text + "\n" + report::render_columns(all, 2) + "  * estimated from the sampled sets\n" +
+         trust::line_of({trust::Number::cache_band}) + "\n";
 }
 
 std::string caches_json(const KernelCaches& kernel, const models::Machine& machine) {
   Json json = {{"kernel", kernel.kernel},
                {"machine", machine.name},
                {"modelled", true},
+               {"trust", trust::line_of({trust::Number::cache_band})},
                {"launches", kernel.launches},
                {"launches_without_time", kernel.untimed},
                {"ms", kernel.seconds * 1e3},
@@ -177,6 +180,7 @@ std::string caches_html(const std::vector<KernelCaches>& kernels, const models::
     for (const std::string& line : facts_of(kernel)) html += "<li>" + report::escaped(line) + "</li>\n";
     html += "</ul>\n" + caches_svg(kernel, machine);
   }
+  html += "<p class=\"note\">" + report::escaped(trust::line_of({trust::Number::cache_band})) + "</p>\n";
   return report::html_page("Between all hits and all misses", html);
 }
 

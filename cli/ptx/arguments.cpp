@@ -61,6 +61,9 @@ void add_launch(CLI::App& run, PtxLaunch& launch) {
       ->type_name("X[,Y[,Z]]");
   run.add_option("--cluster", launch.cluster, "Blocks of a cluster")->type_name("X[,Y[,Z]]");
   run.add_option("--shared", launch.shared_bytes, "Dynamic shared memory of a block")->type_name("BYTES");
+  run.add_option("-d,--device", launch.device, "Where it runs: cpu (built in) or cuda (default: cpu)")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
   add_repeated(run, "-a,--arg", "ARG", "The next argument of the kernel, as described below", launch.values);
   run.add_option("--seed", launch.seed, "Selects other random numbers (default: 0)")->type_name("NUMBER");
   add_repeated(run, "--expect", "N=FILE", "Compare argument N with FILE after the launch", launch.expected);
@@ -83,8 +86,8 @@ void add_launch(CLI::App& run, PtxLaunch& launch) {
       "f32, f64. COUNT: numbers with commas for a shape. FILL: zero, iota, const:NUMBER, NUMBER,NUMBER...,\n"
       "random[:LOW:HIGH[:STEP]] or @FILE; without =FILL, the array counts as not written. FILE is one of\n"
       "NumPy (.npy) or raw bytes. TYPE[COUNT]:box[COUNT]:swizzle128=FILL passes the array's tensor map.\n"
-      "The kernel runs on the cpu device. The exit code is 1 if results differ or a check finds something,\n"
-      "and 2 if the kernel cannot run or fails.\n\n"
+      "Checks run on the cpu device. The exit code is 1 if results differ or a check finds something, 2 if\n"
+      "the kernel cannot run or fails.\n\n"
       "Example: lynxpp ptx run scale.ptx --grid 4 --block 256 -a f32[1000]=iota -a f32=0.5 -a u32=1000\n"
       "                        --expect 1=expected.npy --check");
 }

@@ -32,6 +32,7 @@ struct PtxLaunch {
   std::string grid;
   std::string block;    ///< empty: the size that the kernel requires
   std::string cluster;  ///< empty: none, or those that the kernel requires
+  std::string device = "cpu";
   std::vector<std::string> values;
   std::vector<std::string> expected;
   std::vector<std::string> printed;

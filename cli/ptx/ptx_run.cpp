@@ -41,6 +41,7 @@ std::vector<std::string> words_of(const PtxArguments& arguments, const std::stri
   };
   add("--block", launch.block);
   add("--cluster", launch.cluster);
+  add("--device", launch.device);
   add("--timeout", launch.timeout);
   add_all("--arg", launch.values);
   add_all("--expect", launch.expected);

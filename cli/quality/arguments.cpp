@@ -48,8 +48,9 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       "The criteria range from 0 to 1: occupancy (OC), load balancing (LB), warp efficiency (WE),\n"
       "synchronization (SO), instructions (IO), memory hierarchy (MH), memory coalescing (MC), data\n"
       "transfer (DT); QM is their weighted mean. Ranges are those of NVTX, LYNXPP_RANGE and --function.\n"
-      "The program runs twice; its output is discarded. The exit code is 1 if it fails; 2: wrong usage, or\n"
-      "errors in the file of weights; 3: it launches no kernel or does not enter a range.\n\n"
+      "The program runs twice, three times on a GPU; its output is discarded. The exit code is 1 if it\n"
+      "fails; 2: wrong usage, or errors in the file of weights; 3: it launches no kernel or does not\n"
+      "enter a range.\n\n"
       "Example: lynxpp quality --range reduction -- ./primitives reduction\n"
       "Example: lynxpp quality --fit -- ./primitives 100000");
   return quality;

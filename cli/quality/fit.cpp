@@ -53,25 +53,20 @@ std::string share_text(const Ordering& ordering) {
 std::string weights_table(const WeightFit& fit) {
   const Weights papers = models::proplusplus::paper_weights();
   report::TextColumn name{{"criterion"}, {}, false}, weight{{"weight"}, {}}, paper{{"paper's"}, {}},
-      coefficient{{"coefficient"}, {}}, error{{"standard error"}, {}}, p{{"p"}, {}}, why{{""}, {}, false};
+      coefficient{{"coefficient"}, {}}, why{{""}, {}, false};
   for (std::size_t i = 0; i < models::proplusplus::criterion_count; ++i) {
     const FittedCriterion& each = fit.criteria.values[i];
     const bool is_fitted = each.outcome == FittedCriterion::Outcome::fitted;
-    const auto figure = [&](double value) {
-      return is_fitted ? figure_text("%.3g", value) : std::string("-");
-    };
     name.cells.emplace_back(models::proplusplus::symbol_of(static_cast<Criterion>(i)));
     weight.cells.push_back(figure_text("%.1f", each.weight));
     paper.cells.push_back(figure_text("%g", papers.of.values[i]));
-    coefficient.cells.push_back(figure(each.coefficient));
-    error.cells.push_back(figure(each.standard_error));
-    p.cells.push_back(figure(each.p));
+    coefficient.cells.push_back(is_fitted ? figure_text("%.3g", each.coefficient) : "-");
     why.cells.emplace_back(
         each.outcome == FittedCriterion::Outcome::same      ? "constant: the paper's weight is used"
         : each.outcome == FittedCriterion::Outcome::against ? "does not correlate with speed"
                                                             : "");
   }
-  return report::render_columns({name, weight, paper, coefficient, error, p, why});
+  return report::render_columns({name, weight, paper, coefficient, why});
 }
 
 }  // namespace
@@ -119,7 +114,7 @@ std::string fit_text(const KeptFit& kept) {
   return text + "\n" + weights_table(fit) + "R² " + figure_text("%.3f", fit.r_squared) +
          " for the speeds within primitives; " + figure_text("%.3f", fit.validated_r_squared) +
          " if each primitive is predicted from the others\npairs ordered as their times: " +
-         share_text(fit.fitted) + " by these weights, " + share_text(fit.validated) +
+         share_text(fit.fitted) + " by these weights, " + share_text(fit.validated.order) +
          " if each primitive is ordered by\nweights fitted to the others, " + share_text(fit.papers) +
          " by the paper's\nstored in " + kept.file + "\n";
 }

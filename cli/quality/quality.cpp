@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/preload.h"
 #include "cli/quality/arguments.h"
+#include "cli/quality/barrier_waits.h"
 #include "cli/quality/fit.h"
 #include "cli/quality/quality_inputs.h"
 #include "cli/quality/quality_output.h"
@@ -53,13 +54,13 @@ Result<models::Machine> clock_machine(const QualityArguments& arguments) {
 
 Result<std::vector<report::Record>> run_once(const std::string& program, const QualityArguments& arguments,
                                              const std::string& library, const WorkFolder& folder,
-                                             const std::string& timing) {
+                                             const std::string& specification, const std::string& timing) {
   const std::string records = folder.file("records.jsonl");
   std::error_code ignored;
   std::filesystem::remove(records, ignored);
   Variables variables{{"LD_PRELOAD", with_other_preloads(library)},
                       {"NVTX_INJECTION64_PATH", library},
-                      {"LYNXPP_SPEC", "quality"},
+                      {"LYNXPP_SPEC", specification},
                       {"LYNXPP_TIMELINE", "1"},
                       {"LYNXPP_TIMING", timing},
                       {"LYNXPP_CPU_CLOCK", machine_name(arguments)},
@@ -72,7 +73,7 @@ Result<std::vector<report::Record>> run_once(const std::string& program, const Q
   if (const char* range = std::getenv("LYNXPP_RANGE")) variables["LYNXPP_RANGE"] = range;
   const Result<ChildRun> made =
       run_child(program, arguments.command, variables, folder,
-                timing.empty() ? "with the specification 'quality'" : "uninstrumented");
+                timing.empty() ? "with the specification '" + specification + "'" : "uninstrumented");
   if (!made) return made.error();
   if (!std::filesystem::exists(records, ignored)) return std::vector<report::Record>();
   Result<report::Reading> reading = report::read_json_lines_file(records);
@@ -124,13 +125,22 @@ Result<rating::Inputs> measure(const std::string& program, const QualityArgument
   const WorkFolder folder;
   if (!folder.exists()) return failure("cannot create a temporary folder");
   rating::Runs runs;
-  Result<std::vector<report::Record>> counted = run_once(program, arguments, *library, folder, "");
+  Result<std::vector<report::Record>> counted = run_once(program, arguments, *library, folder, "quality", "");
   if (!counted) return counted.error();
   runs.counted = std::move(*counted);
-  Result<std::vector<report::Record>> timed = run_once(program, arguments, *library, folder, "original");
+  Result<std::vector<report::Record>> timed =
+      run_once(program, arguments, *library, folder, "quality", "original");
   if (!timed) return timed.error();
   runs.timed = std::move(*timed);
-  if (!is_of_gpu(runs.counted)) runs.modelled = machine;
+  if (is_of_gpu(runs.counted)) {
+    const std::string clocks = folder.file("barrier_waits.cod");
+    if (!write_file(clocks, rating::barrier_waits)) return failure("cannot write " + clocks);
+    Result<std::vector<report::Record>> clocked = run_once(program, arguments, *library, folder, clocks, "");
+    if (!clocked) return clocked.error();
+    runs.clocked = std::move(*clocked);
+  } else {
+    runs.modelled = machine;
+  }
   if (arguments.problem_bytes != 0) runs.problem_bytes = arguments.problem_bytes;
   return rating::inputs_of(runs);
 }

@@ -78,7 +78,12 @@ void count_instructions(const LaunchRecord& record, const SitesRecord& sites, Co
     const auto cost = [&](Criterion criterion, std::uint64_t amount) {
       if (amount != 0) counted.costs[criterion][{&sites, i}] += static_cast<double>(amount);
     };
-    if (has(labels, "ARITHMETIC") && (is_floating || is_integer)) {
+    const double products = models::proplusplus::matrix_products(sites.opcodes[instruction.opcode]);
+    if (products > 0) {
+      counts.matrix += products * static_cast<double>(at(executions, i));
+      cost(Criterion::instructions,
+           static_cast<std::uint64_t>(products * static_cast<double>(at(executions, i))));
+    } else if (has(labels, "ARITHMETIC") && (is_floating || is_integer)) {
       (is_integer ? counts.integers : is_double ? counts.doubles : counts.singles) += at(executions, i);
       cost(Criterion::instructions, at(executions, i));
     }
@@ -370,17 +375,47 @@ void count_launches(const std::vector<report::Record>& records, const Hardware& 
   }
 }
 
-/// Sets the times of the launches; 0 (unknown) if a launch was not timed.
+/// Sets the times of the launches, 0 (unknown) if a launch was not timed, and the bytes that a modelled
+/// memory transferred: sectors that a cache serves are not traffic of DRAM.
 void take_times(const std::vector<const ActivityRecord*>& timed, Timeline& timeline) {
-  std::map<LaunchKey, double> seconds;
+  std::map<LaunchKey, const ActivityRecord::Launch*> launches;
   for (const ActivityRecord* each : timed) {
     if (each->launch && each->launch->milliseconds)
-      seconds[{each->launch->kernel, each->launch->launch}] = *each->launch->milliseconds / 1e3;
+      launches[{each->launch->kernel, each->launch->launch}] = &*each->launch;
   }
   for (auto& [order, counted] : timeline.counted) {
-    const auto found = seconds.find({counted.activity->launch->kernel, counted.activity->launch->launch});
-    counted.run.seconds = found != seconds.end() ? found->second : 0;
+    const auto found = launches.find({counted.activity->launch->kernel, counted.activity->launch->launch});
+    counted.run.seconds = found != launches.end() ? *found->second->milliseconds / 1e3 : 0;
+    if (found == launches.end() || !found->second->memory_bytes) continue;
+    counted.run.counts.moved_bytes = static_cast<std::uint64_t>(*found->second->memory_bytes);
   }
+}
+
+/// Replaces balance and stalls of the modelled schedule by those that the GPU's clocks measured. Returns true
+/// if all launches have them.
+bool take_clocks(const std::vector<report::Record>& clocked, const Hardware& hardware, Timeline& timeline) {
+  std::map<LaunchKey, const LaunchRecord*> launches;
+  for (const report::Record& record : clocked) {
+    if (const auto* launch = std::get_if<LaunchRecord>(&record))
+      launches[{launch->kernel, launch->launch}] = launch;
+  }
+  bool has_all = !timeline.counted.empty();
+  for (auto& [order, counted] : timeline.counted) {
+    const auto found = launches.find({counted.activity->launch->kernel, counted.activity->launch->launch});
+    has_all &= found != launches.end();
+    if (found == launches.end()) continue;
+    const auto ratio_of = [&](const char* name) {
+      for (const ResultValue& result : found->second->results) {
+        if (result.name != name || !result.denominators) continue;
+        const double whole = report::number_at(*result.denominators, 0).as_double();
+        return whole > 0 ? report::number_at(result.values, 0).as_double() / whole : 0;
+      }
+      return 0.0;
+    };
+    counted.run.balance = std::min(1.0, ratio_of("average_warps_per_sm") / hardware.machine.residency.warps);
+    counted.run.stalled = std::min(1.0, ratio_of("stalled"));
+  }
+  return has_all;
 }
 
 /// Returns every prefix of the ranges that have activities, in order of appearance.
@@ -434,6 +469,7 @@ Result<Inputs> inputs_of(const Runs& runs) {
     return nothing_measured("none of the program's kernels could be instrumented",
                             "`lynxpp run -s quality` shows why, kernel by kernel");
   take_times(timed, timeline);
+  inputs.clocks_warps = take_clocks(runs.clocked, inputs.hardware, timeline);
   timeline.overlapping = overlapping_copies(timeline.activities);
 
   const auto add = [&](Subject::Kind kind, const std::string& name, const auto& keep,

@@ -44,14 +44,16 @@ struct Inputs {
   bool assumes_hardware = false;
   Times times = Times::modelled;
   bool estimates_registers = false;
+  bool clocks_warps = false;      ///< LB and SO of all counted launches are measured by clocks
   std::vector<Subject> subjects;  ///< the program, ranges in order of appearance, kernels
 };
 
-/// The records of a program that ran once with the specification `quality` and once natively with its kernels
-/// timed.
+/// The records of a program that ran once with the specification `quality`, once natively with its kernels
+/// timed, and on a GPU once with the specification barrier_waits.h.
 struct Runs {
   std::vector<report::Record> counted;
   std::vector<report::Record> timed;
+  std::vector<report::Record> clocked;         ///< with barrier_waits.h, on a GPU
   std::optional<models::Machine> modelled;     ///< the machine whose clock timed them; nullopt: a GPU
   std::optional<std::uint64_t> problem_bytes;  ///< set by the user, for every subject
 };

@@ -7,6 +7,7 @@
 #include "report/kernel_name.h"
 #include "report/number.h"
 #include "report/tables/text_table.h"
+#include "support/trust.h"
 
 namespace lynxpp::cli::rating {
 namespace {
@@ -52,6 +53,7 @@ Totals totals_of(const Primitive& primitive) {
           &Counts::doubles, &Counts::textures, &Counts::locals, &Counts::shared, &Counts::globals,
           &Counts::moved_bytes})
       totals.counts.*member += kernel.counts.*member;
+    totals.counts.matrix += kernel.counts.matrix;
     totals.seconds += kernel.seconds;
   }
   for (const models::proplusplus::Copy& copy : primitive.copies) {
@@ -68,6 +70,35 @@ std::string advice(const Subject& subject, const Weights& weights) {
   std::string text = std::string(symbol_of(first)) + " (" + fixed(found.front().size) + ")";
   if (!subject.sites[first].empty()) text += ": " + subject.sites[first];
   return text;
+}
+
+/// Returns how well the weights order implementations.
+std::string evidence_text(const Weights& weights) {
+  if (!weights.evidence) return "QM by these weights has not been compared with times";
+  const models::proplusplus::Evidence& evidence = *weights.evidence;
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      "rank correlation of QM with speed %.2f (95 %% interval %.2f to %.2f): %zu of %zu pairs in order",
+      evidence.order.rank_correlation(), evidence.low, evidence.high, evidence.order.right,
+      evidence.order.pairs);
+  return std::string(text) + ", " + report::printable(evidence.source);
+}
+
+/// Returns why no criterion is named as the first to improve; empty if one is.
+std::string why_withheld(const Weights& weights) {
+  if (!weights.evidence) return "what to improve first is withheld: nothing is known about these weights";
+  return weights.evidence->is_chance()
+             ? "what to improve first is withheld: QM orders implementations no better than chance"
+             : "";
+}
+
+std::string trust_of(const Inputs& inputs, const Weights& weights) {
+  const char* const basis = inputs.clocks_warps ? "counted and measured"
+                            : inputs.times == Times::measured
+                                ? "counted, measured (times) and modelled (LB, SO)"
+                                : "modelled";
+  return trust::line_of(basis, evidence_text(weights));
 }
 
 std::string criteria_table(const Inputs& inputs, Subject::Kind kind, const Weights& weights) {
@@ -94,7 +125,7 @@ std::string criteria_table(const Inputs& inputs, Subject::Kind kind, const Weigh
   for (const std::string& name : shown.names) all.front().cells.push_back(report::printable(name));
   all.insert(all.end(), columns.begin(), columns.end());
   all.push_back(quality);
-  all.push_back(first);
+  if (why_withheld(weights).empty()) all.push_back(first);
   std::string text = "\n" + report::render_columns(all);
   for (const std::string& line : shown.legend) text += "  " + line + "\n";
   return text;
@@ -120,6 +151,8 @@ std::vector<RawInput> raw_inputs(const Subject& subject, const Inputs& inputs) {
   const std::string timer =
       is_measured ? "events around the original kernels" : "modelled, the clock of " + inputs.device;
   const KernelRun& first = primitive.kernels.front();
+  const std::string warps = inputs.clocks_warps ? "measured by the GPU's clocks with probes"
+                                                : "modelled from the instructions of warps";
   std::vector<RawInput> raw{
       {"#SM", count(inputs.hardware.multiprocessors), driver},
       {"total_warps", count(inputs.hardware.machine.residency.warps), driver},
@@ -129,20 +162,22 @@ std::vector<RawInput> raw_inputs(const Subject& subject, const Inputs& inputs) {
        inputs.estimates_registers ? "first launch, live registers of the PTX (estimate)"
                                   : "first launch, driver"},
       {"Static_SMem + Dynamic_SMem", count(first.configuration.shared_bytes), "first launch"},
-      {"active_warps / total_warps", fixed(subject.criteria[Criterion::load_balancing], 4),
-       "modelled from the instructions of warps"},
+      {"active_warps / total_warps", fixed(subject.criteria[Criterion::load_balancing], 4), warps},
       {"threads (instructions of lanes)", count(counts.lane_instructions), "counted"},
       {"warps (instructions of warps)", count(counts.warp_instructions), "counted"},
-      {"stall_sync", first.stalled < 0 ? "-" : fixed(first.stalled, 4),
-       "first launch, modelled from the instructions of warps"},
+      {"stall_sync", first.stalled < 0 ? "-" : fixed(first.stalled, 4), "first launch, " + warps},
       {"Int_instr", count(counts.integers), "counted"},
       {"SP_instr", count(counts.singles), "counted"},
       {"DP_instr", count(counts.doubles), "counted"},
+      {"products of matrix instructions", count(static_cast<std::uint64_t>(counts.matrix)),
+       "counted, in units of one with f16"},
       {"local_accesses", count(counts.locals), "counted"},
       {"shared_accesses", count(counts.shared), "counted"},
       {"texture_accesses", count(counts.textures), "counted"},
       {"global_accesses", count(counts.globals), "counted"},
-      {"DRAM bytes", count(counts.moved_bytes), "counted sectors of 32 bytes, caches not considered"},
+      {"DRAM bytes", count(counts.moved_bytes),
+       is_measured ? "counted sectors of 32 bytes that warps request: an upper bound, caches serve some"
+                   : "modelled, past the caches of " + inputs.device},
       {"Available_mem_throughput", fixed(inputs.hardware.memory_rate / 1e9, 1) + " GB/s", driver},
       {"kernel_time", fixed(totals.seconds * 1e6, 3) + " us", timer},
   };
@@ -190,18 +225,22 @@ std::string to_text(const Inputs& inputs, const Weights& weights, bool shows_inp
               ? "note: times are of the original kernels, measured in a separate run\n"
               : "note: times are modelled, by the cpu device's clock of " + report::printable(inputs.device) +
                     "\n";
-  text += "note: balance and stalls are modelled from counted warp instructions\n";
+  text += inputs.clocks_warps
+              ? "note: balance (LB) and stalls (SO) are measured by clocks in instrumented kernels\n"
+              : "note: balance (LB) and stalls (SO) are modelled from counted warp instructions\n";
+  if (const std::string reason = why_withheld(weights); !reason.empty()) text += "note: " + reason + "\n";
   if (inputs.assumes_hardware)
-    text += "note: the device reports no clock or bandwidth; a share of an H100's is assumed\n";
+    text += "note: clock, bandwidth or arithmetic rates are unknown; those of another device are assumed\n";
   if (inputs.estimates_registers) text += "note: registers are estimated from the PTX\n";
   for (const Subject& subject : inputs.subjects) {
     if (subject.left_out != 0 && subject.kind == Subject::Kind::kernel)
       text += "note: " + std::to_string(subject.left_out) + " launches of " +
               report::printable(subject.name) + " were not counted\n";
   }
-  if (!shows_inputs) return text;
-  for (const Subject& subject : inputs.subjects) text += inputs_table(subject, inputs);
-  return text;
+  for (const Subject& subject : inputs.subjects) {
+    if (shows_inputs) text += inputs_table(subject, inputs);
+  }
+  return text + trust_of(inputs, weights) + "\n";
 }
 
 std::string to_json(const Inputs& inputs, const Weights& weights) {
@@ -210,7 +249,18 @@ std::string to_json(const Inputs& inputs, const Weights& weights) {
               {"times", inputs.times == Times::measured ? "measured" : "modelled"},
               {"assumes_hardware", inputs.assumes_hardware},
               {"weights", Json::parse(models::proplusplus::to_json(weights))},
+              {"evidence", nullptr},
+              {"improve_withheld", nullptr},
+              {"trust", trust_of(inputs, weights)},
               {"subjects", Json::array()}};
+  if (const auto& evidence = weights.evidence) {
+    object["evidence"] = {
+        {"source", evidence->source},     {"pairs", evidence->order.pairs},
+        {"right", evidence->order.right}, {"rank_correlation", evidence->order.rank_correlation()},
+        {"low", evidence->low},           {"high", evidence->high}};
+  }
+  const std::string withheld = why_withheld(weights);
+  if (!withheld.empty()) object["improve_withheld"] = withheld;
   for (const Subject& subject : inputs.subjects) {
     Json entry{{"kind", word_of(subject.kind)},
                {"name", subject.name},
@@ -224,7 +274,7 @@ std::string to_json(const Inputs& inputs, const Weights& weights) {
                {"inputs", Json::array()}};
     for (std::size_t i = 0; i < criterion_count; ++i)
       entry["criteria"][symbol_of(static_cast<Criterion>(i))] = json_of(subject.criteria.values[i]);
-    for (const Gap& gap : gaps(subject.criteria, weights))
+    for (const Gap& gap : withheld.empty() ? gaps(subject.criteria, weights) : std::vector<Gap>())
       entry["improve"].push_back({{"criterion", symbol_of(gap.criterion)},
                                   {"gap", gap.size},
                                   {"site", subject.sites[gap.criterion]}});

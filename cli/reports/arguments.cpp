@@ -93,9 +93,9 @@ CLI::App* add_triton(CLI::App& app, TritonArguments& arguments) {
       "Triton compiles the kernels, which needs no GPU; the cpu device runs each launch with its tensors,\n"
       "which are on the host, and counts it with instruction_count and memory_efficiency. The first launch\n"
       "of each kernel and grid is checked as by `lynxpp check-run`. Autotuning takes the first\n"
-      "configuration; times are NaN. For compute capability 90, kernels with matrix products use wgmma,\n"
-      "which the cpu device does not support. The exit code is the program's, or 2: Triton is missing or\n"
-      "wrong usage; 3: no kernel was launched; 126 and 127: the Python cannot be started.\n\n"
+      "configuration; times are NaN. For compute capability 90, matrix products use wgmma. The exit\n"
+      "code is the program's, or 2: Triton is missing or wrong usage; 3: no kernel was launched; 126 and\n"
+      "127: the Python cannot be started.\n\n"
       "Example: lynxpp triton softmax.py");
   return triton;
 }

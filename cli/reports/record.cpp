@@ -39,6 +39,9 @@ constexpr const char* usual_specifications =
     "instruction_count,memory_efficiency,branch_divergence,basic_block_count,shared_bank_conflicts,"
     "atomic_contention,kernel_runtime";
 
+/// Enough for about a hundred kernels that are launched once.
+constexpr const char* usual_compile_seconds = "5";
+
 /// The PID of the child that runs the program; 0 if none is running.
 volatile sig_atomic_t running = 0;
 
@@ -111,6 +114,9 @@ Status add_trials(const RunArguments& run) {
 int measure(const RunArguments& arguments) {
   ::setenv("LYNXPP_TABLE", "0", 1);
   ::setenv("LYNXPP_TIMELINE", "1", 1);
+  // Whoever selects kernels or launches wants them all.
+  if (arguments.kernels.empty() && arguments.launches.empty())
+    ::setenv("LYNXPP_COMPILE_BUDGET", usual_compile_seconds, 0);
   return run(arguments);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -162,11 +163,19 @@ class CpuReadback : public Readback {
   std::optional<ModelledTime> modelled() override {
     if (!run_->modelled) return std::nullopt;
     const models::clock::KernelTime& time = *run_->modelled;
-    ModelledTime told{
-        modelled_machine()->name,      time.cycles, time.seconds, time.blocks_per_multiprocessor,
-        time.warps_per_multiprocessor, {},          {},           {}};
-    for (const models::clock::ChannelCounts& each : time.channels)
+    ModelledTime told{modelled_machine()->name,
+                      time.cycles,
+                      time.seconds,
+                      time.blocks_per_multiprocessor,
+                      time.warps_per_multiprocessor,
+                      {},
+                      0,
+                      {},
+                      {}};
+    for (const models::clock::ChannelCounts& each : time.channels) {
       told.partitions.push_back(each.transactions);
+      told.memory_bytes += static_cast<double>(each.bytes);
+    }
     if (time.l1) told.l1 = {time.l1->hits, time.l1->misses};
     if (time.l2) told.l2 = {time.l2->hits, time.l2->misses};
     return told;
@@ -184,7 +193,7 @@ class CpuDevice : public Device {
     info_.ordinal = number;
     info_.uuid = device_uuid(number);
     info_.context = static_cast<std::uint64_t>(number) + 1;
-    info_.compute_capability = compute_capability;
+    info_.compute_capability = compute_capability();
     info_.keeps_counters = true;
     const models::Machine* const machine = modelled_machine();
     if (machine != nullptr) info_.name = "cpu (times modelled for " + machine->name + ")";
@@ -231,7 +240,14 @@ class CpuDevice : public Device {
   }
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
-                                        const Launch& launch, const VariantTraits&) override {
+                                        const Launch& launch, const VariantTraits& traits) override {
+    Result<std::unique_ptr<Variant>> compiled = compile(ptx, kernel, launch);
+    if (!compiled) return compiled;
+    return load_compiled(std::move(*compiled), ptx, kernel, launch, traits);
+  }
+
+  Result<std::unique_ptr<Variant>> compile(const std::string& ptx, const std::string& kernel,
+                                           const Launch& launch) override {
     auto module =
         load_module(ptx, "<instrumented " + kernel + ">", cpu::allocations().of_device(info_.ordinal));
     if (!module) return std::move(module.error());
@@ -239,12 +255,24 @@ class CpuDevice : public Device {
     if (!kernel_info) return std::move(kernel_info.error());
     auto variant = std::make_unique<CpuVariant>();
     variant->module = std::move(*module);
-    variant->variables = std::make_unique<ModuleVariables>(*variant->module, info_.ordinal);
     variant->kernel = kernel;
     variant->info = std::move(*kernel_info);
     const CodeKind kind = code_kind(*variant->module, kernel, shape_of(launch));
     if (Status compiled = variant->module->compile(kernel, kind); !compiled) return compiled.error();
     return std::unique_ptr<Variant>(std::move(variant));
+  }
+
+  Result<std::unique_ptr<Variant>> load_compiled(std::unique_ptr<Variant> compiled, const std::string&,
+                                                 const std::string&, const Launch&,
+                                                 const VariantTraits& traits) override {
+    auto& variant = static_cast<CpuVariant&>(*compiled);
+    if (const auto bytes = std::as_bytes(std::span(traits.variables.addresses)); !bytes.empty()) {
+      const auto table = variant.module->variable(traits.variables.name);
+      if (!table || table->bytes != bytes.size()) return failure("the variant has no table of variables");
+      std::memcpy(table->address, bytes.data(), bytes.size());
+    }
+    variant.variables = std::make_shared<ModuleVariables>(*variant.module, info_.ordinal);
+    return compiled;
   }
 
   std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) override {

@@ -15,6 +15,7 @@
 #include "device/cuda/register_limit.h"
 #include "device/cuda/residency.h"
 #include "device/cuda/stream_hold.h"
+#include "device/cuda/variable_table.h"
 #include "device/cuda/variant.h"
 #include "device/ends_within.h"
 #include "device/uuid.h"
@@ -174,27 +175,44 @@ class CudaDevice final : public Device {
 
   Result<std::unique_ptr<Variant>> load(const std::string& ptx, const std::string& kernel,
                                         const Launch& launch, const VariantTraits& traits) override {
-    const CaptureRelaxed relaxed(driver_);
-    VariantText text{ptx, kernel, traits.directives};
-    Result<std::unique_ptr<CudaVariant>> variant = load_limited(text, 0);
+    Result<std::unique_ptr<Variant>> compiled = compile(ptx, kernel, launch);
+    if (!compiled) return compiled;
+    return load_compiled(std::move(*compiled), ptx, kernel, launch, traits);
+  }
+
+  Result<std::unique_ptr<Variant>> compile(const std::string& ptx, const std::string& kernel,
+                                           const Launch&) override {
+    const InContext ours(driver_, pool_.context());
+    Result<std::unique_ptr<CudaVariant>> variant = compile_limited({ptx, kernel, {}, {}}, 0);
     if (!variant) return variant.error();
+    return std::unique_ptr<Variant>(std::move(*variant));
+  }
+
+  Result<std::unique_ptr<Variant>> load_compiled(std::unique_ptr<Variant> compiled, const std::string& ptx,
+                                                 const std::string& kernel, const Launch& launch,
+                                                 const VariantTraits& traits) override {
+    const CaptureRelaxed relaxed(driver_);
+    VariantText text{ptx, kernel, traits.directives, traits.variables};
+    std::unique_ptr<CudaVariant> variant(static_cast<CudaVariant*>(compiled.release()));
+    if (Status written = write_table(driver_, pool_, variant->module(), text.variables); !written)
+      return written.error();
     const CUfunction function = original_function(launch);
     // Every block size that the original allows must remain possible.
     int wanted = 0;
     driver_.cuFuncGetAttribute(&wanted, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
-    if ((*variant)->max_threads < wanted) {
+    if (variant->max_threads < wanted) {
       const unsigned registers = 65536u / static_cast<unsigned>((wanted + 31) / 32 * 32) / 8 * 8;
       Result<std::unique_ptr<CudaVariant>> smaller = load_limited(text, registers);
-      if (smaller) variant = std::move(smaller);
+      if (smaller) variant = std::move(*smaller);
     } else if (ptx.size() <= longest_text_with_limits && ptx.find("setmaxnreg") == std::string::npos) {
       // setmaxnreg adjusts the register count that ptxas chose.
-      choose_registers(*variant, text, launch, traits.kept_registers);
+      choose_registers(variant, text, launch, traits.kept_registers);
     }
-    Residency& residency = (*variant)->residency;
+    Residency& residency = variant->residency;
     residency.text = std::move(text);
     residency.may_wait = traits.may_wait_for_blocks;
-    (*variant)->wants_time_bound = traits.wants_time_bound;
-    return std::unique_ptr<Variant>(std::move(*variant));
+    variant->wants_time_bound = traits.wants_time_bound;
+    return std::unique_ptr<Variant>(std::move(variant));
   }
 
   std::optional<std::uint64_t> variable_address(const Launch& launch, const std::string& name) override {
@@ -450,9 +468,17 @@ class CudaDevice final : public Device {
     return static_cast<CUfunction>(launch.function);
   }
 
+  Result<std::unique_ptr<CudaVariant>> load_limited(const VariantText& text, unsigned registers) {
+    Result<std::unique_ptr<CudaVariant>> made = compile_limited(text, registers);
+    if (!made) return made;
+    if (Status written = write_table(driver_, pool_, (*made)->module(), text.variables); !written)
+      return written.error();
+    return made;
+  }
+
   /// Compiles with a register limit (0: none), given twice: the directive limits the kernel, the option its
   /// callees.
-  Result<std::unique_ptr<CudaVariant>> load_limited(const VariantText& text, unsigned registers) {
+  Result<std::unique_ptr<CudaVariant>> compile_limited(const VariantText& text, unsigned registers) {
     std::array<char, 4096> log{};
     std::vector<CUjit_option> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     std::vector<void*> values{log.data(), reinterpret_cast<void*>(log.size())};
@@ -569,7 +595,7 @@ Result<std::unique_ptr<Device>> make_device(const Driver& driver, AllocationSour
   CUuuid uuid = {};
   if (driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS)
     info.uuid = text_of_uuid(std::as_bytes(std::span(uuid.bytes)));
-  info.contracts = !driver.is_cpu_device;
+  info.contracts = info.compiles_slowly = !driver.is_cpu_device;
   info.models_times = models_times;
   info.compute_capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                             attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

@@ -31,6 +31,7 @@ struct VariantText {
   std::string ptx;
   std::string kernel;
   DirectiveRange directives;
+  VariableTable variables;
 };
 
 /// State for keeping a variant's grid resident at once if the original's grid is.
@@ -54,6 +55,7 @@ class CudaVariant final : public Variant {
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
   CUfunction function() const { return function_; }
+  CUmodule module() const { return module_; }
   /// Copies the original's attributes that affect launches. Queries the driver only if the program has set an
   /// attribute since the last call. Fails if an attribute cannot be set.
   Status follow(CUfunction original, const Launch& launch);

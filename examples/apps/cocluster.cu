@@ -3,9 +3,10 @@
 // the same two labels. A round has two halves: every row gets the label that is nearest to the means, then
 // every column does; after each half, the sums of the means are computed.
 //
-// A thread has one row (or column) and iterates over its elements once per label. All threads of a block read
-// the same means and the labels of the other axis, so the block keeps both in shared memory, together with
-// the sizes of the labels; a label without elements is skipped.
+// A thread iterates over the elements of its row (or column) once per label. The grid is fixed, so that a
+// thread has several rows (the outer loop of GMProf's Figure 2). All threads of a block read the same means
+// and the labels of the other axis, so the block keeps both in shared memory, together with the sizes of the
+// labels; a label without elements is skipped.
 #include <algorithm>
 #include <cmath>
 
@@ -16,6 +17,7 @@ constexpr int column_clusters = 4;
 constexpr int means_size = row_clusters * column_clusters;
 constexpr int threads = 64;
 constexpr int rounds = 2;
+constexpr int lines_each = 4;  ///< rows or columns of a thread
 
 /// Rows or columns: number, stride in the matrix, number of labels, stride among the means.
 struct Axis {
@@ -46,20 +48,20 @@ __global__ void cocluster_assign(const float* data, State state, Axis axis, Axis
   if (threadIdx.x < means_size) means[threadIdx.x] = state.means[threadIdx.x];
   if (threadIdx.x < axis.clusters) sizes[threadIdx.x] = state.sizes[threadIdx.x];
   __syncthreads();
-  const int at = blockIdx.x * threads + threadIdx.x;
-  if (at >= axis.length) return;
-  const float* const line = data + static_cast<std::size_t>(at) * axis.step;
-  int nearest = 0;
-  float least = 3e38f;
-  for (int cluster = 0; cluster < axis.clusters; ++cluster) {
-    if (sizes[cluster] == 0) continue;
-    const float distance = distance_from(line, other, means + cluster * axis.mean_step, other_labels);
-    if (distance < least) {
-      least = distance;
-      nearest = cluster;
+  for (int at = blockIdx.x * threads + threadIdx.x; at < axis.length; at += gridDim.x * threads) {
+    const float* const line = data + static_cast<std::size_t>(at) * axis.step;
+    int nearest = 0;
+    float least = 3e38f;
+    for (int cluster = 0; cluster < axis.clusters; ++cluster) {
+      if (sizes[cluster] == 0) continue;
+      const float distance = distance_from(line, other, means + cluster * axis.mean_step, other_labels);
+      if (distance < least) {
+        least = distance;
+        nearest = cluster;
+      }
     }
+    labels[at] = nearest;
   }
-  labels[at] = nearest;
 }
 
 // The elements are integers, so their sums do not depend on the order.
@@ -147,7 +149,8 @@ bool half_round(const example::DeviceArray<float>& data, Clustering& now, const 
   const example::DeviceArray<int> other_labels(of_rows ? now.column_labels : now.row_labels),
       sizes(sizes_of(labels, axis.clusters)), device_labels(axis.length);
   const auto assign = [&] {
-    cocluster_assign<<<example::ceil_div(axis.length, threads), threads, other.length * sizeof(int)>>>(
+    cocluster_assign<<<example::ceil_div(axis.length, threads * lines_each), threads,
+                       other.length * sizeof(int)>>>(
         data.get(), State{means.get(), other_labels.get(), sizes.get()}, axis, other, device_labels.get());
   };
   assign();

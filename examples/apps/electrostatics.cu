@@ -1,5 +1,7 @@
 // electrostatics: the potential at points of a molecule's surface, of distant components as wholes and of
 // near ones atom by atom (the approximation of GEM). Every thread reads the components in the same order.
+#include <cmath>
+
 #include "example.h"
 
 constexpr int atoms_each = 5;  // per component
@@ -8,11 +10,11 @@ struct Molecule {
   const float *x, *y, *z, *charge;  ///< atoms of a component are stored consecutively
 };
 
-/// A linear decay without square roots and quotients, so that the host computes identical bits.
-__host__ __device__ inline float potential(float charge, float distance) {
-  return charge * (64.0f - distance) * 0.015625f;
+/// Coulomb's potential. Roots and quotients are rounded correctly, so the host computes identical bits.
+__host__ __device__ inline float potential(float charge, float distance) { return charge / distance; }
+__host__ __device__ inline float distance_of(float x, float y, float z) {
+  return sqrtf(x * x + y * y + z * z);
 }
-__host__ __device__ inline float apart(float a, float b) { return a < b ? b - a : a - b; }
 
 /// Returns the potential at one point.
 __device__ float potential_at(float own_x, float own_y, float own_z, Molecule components, Molecule atoms,
@@ -20,13 +22,13 @@ __device__ float potential_at(float own_x, float own_y, float own_z, Molecule co
   float sum = 0;
   for (int c = 0; c < count; ++c) {
     const float distance =
-        apart(components.x[c], own_x) + apart(components.y[c], own_y) + apart(components.z[c], own_z);
+        distance_of(components.x[c] - own_x, components.y[c] - own_y, components.z[c] - own_z);
     if (distance >= threshold) {
       sum += potential(components.charge[c], distance);
       continue;
     }
     for (int a = c * atoms_each; a < (c + 1) * atoms_each; ++a) {
-      const float near = apart(atoms.x[a], own_x) + apart(atoms.y[a], own_y) + apart(atoms.z[a], own_z);
+      const float near = distance_of(atoms.x[a] - own_x, atoms.y[a] - own_y, atoms.z[a] - own_z);
       sum += potential(atoms.charge[a], near);
     }
   }
@@ -39,7 +41,7 @@ __global__ void electrostatics(Molecule surface, int points, Molecule components
     result[i] = potential_at(surface.x[i], surface.y[i], surface.z[i], components, atoms, count, threshold);
 }
 
-/// Coordinates and charges are multiples of 1/4, so that sums do not depend on contraction.
+/// Coordinates are multiples of 1/8, so that sums of squares are exact and do not depend on contraction.
 struct Points {
   std::vector<float> x, y, z, charge;
   void add(float px, float py, float pz, float c) {
@@ -71,10 +73,12 @@ int main(int argc, char** argv) {
   constexpr int count = 640;  // components
   const int threads = example::block_threads(128), blocks = example::grid_blocks(30);
   const int points = 30 * 32 * example::size_argument(argc, argv, 4, 4096);
-  constexpr float threshold = 4;
+  constexpr float threshold = 2.5f;
   example::Random random(8);
   Points surface, components, atoms;
-  for (int i = 0; i < points; ++i) surface.add(coordinate(random), coordinate(random), coordinate(random), 0);
+  // Between the atoms' planes, so that no distance is 0.
+  for (int i = 0; i < points; ++i)
+    surface.add(coordinate(random) + 0.125f, coordinate(random), coordinate(random), 0);
   for (int c = 0; c < count; ++c) {
     const float x = coordinate(random), y = coordinate(random), z = coordinate(random);
     components.add(x, y, z, static_cast<float>(random.below(8)) - 4);
@@ -86,7 +90,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < points; ++i) {
     for (int c = 0; c < count; ++c) {
       const auto distance = [&](const Points& of, int k) {
-        return apart(of.x[k], surface.x[i]) + apart(of.y[k], surface.y[i]) + apart(of.z[k], surface.z[i]);
+        return distance_of(of.x[k] - surface.x[i], of.y[k] - surface.y[i], of.z[k] - surface.z[i]);
       };
       const float whole = distance(components, c);
       if (whole >= threshold) {

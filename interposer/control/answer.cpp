@@ -43,8 +43,14 @@ std::string text_of_status(SessionStatus status, const ProcessFacts& process) {
   if (status.seen.size() > most_kernels) status.seen.resize(most_kernels);
   json kernels = json::array();
   for (const KernelStatus& each : status.seen) {
-    kernels.push_back(
-        {{"kernel", each.kernel}, {"launches", each.launches}, {"instrumented", each.instrumented}});
+    kernels.push_back({{"kernel", each.kernel},
+                       {"launches", each.launches},
+                       {"instrumented", each.instrumented},
+                       {"timed", each.timed},
+                       {"milliseconds", each.milliseconds},
+                       {"modelled", each.is_modelled},
+                       {"warps_per_sm", each.warps_per_sm},
+                       {"most_warps_per_sm", each.most_warps_per_sm}});
   }
   told["seen_kernels"] = std::move(kernels);
   return text_of(told);

@@ -8,9 +8,14 @@
 namespace lynxpp::interposer {
 
 struct KernelStatus {
-  std::string kernel;              ///< mangled
-  std::uint64_t launches = 0;      ///< launches made while specifications were attached
-  std::uint64_t instrumented = 0;  ///< launches that were instrumented
+  std::string kernel;                   ///< mangled
+  std::uint64_t launches = 0;           ///< launches made while specifications were attached
+  std::uint64_t instrumented = 0;       ///< launches that were instrumented
+  std::uint64_t timed = 0;              ///< launches whose time on the device is known (LYNXPP_TIMING)
+  double milliseconds = 0;              ///< their sum
+  bool is_modelled = false;             ///< these times are modelled
+  std::uint64_t warps_per_sm = 0;       ///< of the original, resident on a multiprocessor; 0: unknown
+  std::uint64_t most_warps_per_sm = 0;  ///< that a multiprocessor can hold
 };
 
 struct SessionStatus {

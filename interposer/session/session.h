@@ -36,6 +36,7 @@
 #include "interposer/results/results_worker.h"
 #include "interposer/results/timeline.h"
 #include "interposer/results/trace_streams.h"
+#include "interposer/session/variants_ahead.h"
 #include "interposer/trials/trials.h"
 #include "report/record.h"
 
@@ -203,6 +204,11 @@ class Session {
   /// `state` meanwhile. Null: the session has finished.
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
                        device::Device& device, const device::Launch& launch, const KernelSource& source);
+  /// True if the kernel gets no variant yet: it has hardly been launched, and others have taken
+  /// Configuration::compile_budget. Precondition: `state_` is held.
+  bool is_deferred(const Seen& seen, const device::Device& device) const;
+  /// Returns a kernel that is not instrumented for this reason.
+  static KernelPtr deferred();
   BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
   /// Returns the slot of the variant for such launches, whatever else it was created for; null if there is
   /// none.
@@ -359,6 +365,27 @@ class Session {
   /// Shares the variant of a kernel with the same text. Adds up the times of creating both.
   bool share_variant(Seen& seen, Kernel& kernel);
 
+  // ---- compiling ahead (session_ahead.cpp)
+  static VariantsAhead::Key key_of(const Seen& seen, const Kernel& kernel);
+  /// Returns the request for a variant without knowledge of a launch.
+  engine::Request request_for(const Attached& attached, const device::Device& device, const std::string& text,
+                              std::string kernel, const Learned& learned) const;
+  /// Returns a job that instruments and compiles the kernel of the module for blocks like those of `block`.
+  VariantsAhead::Job job_for(VariantsAhead::Key key, std::shared_ptr<const Attached> attached,
+                             device::Device& device, std::shared_ptr<const std::string> text,
+                             const std::uint32_t (&block)[3]) const;
+  /// Queues the other kernels of a module with few kernels.
+  void compile_others(const Seen& seen, const Kernel& kernel, const device::Launch& launch,
+                      const std::string& text);
+  /// True if the original kernel runs because a thread is compiling the variant, and counts the launch. May
+  /// then have released `state`.
+  bool runs_original(State& state, Seen& seen, const Kernel& kernel, const device::Launch& launch,
+                     const KernelSource& source);
+  /// Loads the variant of kernel.instrumented, which may have been compiled ahead.
+  Result<std::unique_ptr<device::Variant>> load(const Seen& seen, const Kernel& kernel,
+                                                const device::Launch& launch);
+  void stop_compiling();
+
   // ---- taking results (session_report.cpp)
   static bool note_wrapped_words(Pending& pending, double milliseconds);
   /// The launches that drain() settles, up to the first of another kind.
@@ -450,7 +477,9 @@ class Session {
   std::vector<std::shared_ptr<Shared>> abandoned_;  // not accessed again: their streams do not exist
   std::chrono::steady_clock::time_point next_closing_;
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
-  std::set<std::string> warned_problems_;  ///< of kernels; each causes one warning
+  std::chrono::duration<double> making_{0};     ///< time that threads have spent on making variants
+  std::set<std::string> warned_problems_;       ///< of kernels; each causes one warning
+  const std::unique_ptr<VariantsAhead> ahead_;  ///< null: not wanted
   Timeline timeline_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;

@@ -19,6 +19,20 @@ namespace lynxpp::interposer {
 
 thread_local int Session::Launching::depth_ = 0;
 
+namespace {
+
+bool compiles_ahead(const Configuration& configuration, Session::Results results) {
+  if (configuration.times_only() || configuration.first_launch == FirstLaunch::alone) return false;
+  return configuration.first_launch == FirstLaunch::native || results == Session::Results::in_background;
+}
+
+unsigned compiling_threads() {
+  constexpr unsigned most = 4;
+  return std::clamp(std::thread::hardware_concurrency() / 2, 1U, most);
+}
+
+}  // namespace
+
 Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
     : configuration_(std::move(configuration)),
       trials_(configuration_.trials ? std::make_unique<Trials>(*configuration_.trials) : nullptr),
@@ -26,6 +40,8 @@ Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink
       streams_(configuration_.times_only() ? std::string() : configuration_.trace),
       may_share_(configuration_.may_share()),
       sink_(std::move(sink)),
+      ahead_(compiles_ahead(configuration_, results) ? std::make_unique<VariantsAhead>(compiling_threads())
+                                                     : nullptr),
       timeline_(configuration_.timeline) {
   if (results == Results::in_background)
     worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
@@ -57,6 +73,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
     ever_attached_ |= attached_ != nullptr;
     keep_for_end(attached);
   }
+  if (ahead_ != nullptr) ahead_->discard([](const VariantsAhead::Key&) { return true; }, {});
   close_shared([](const Shared&) { return true; });
   return true;
 }

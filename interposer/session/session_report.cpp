@@ -134,8 +134,11 @@ Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
   // The time of an instrumented kernel says nothing about the original's.
-  if (bytes && configuration_.timeline && pending.plan->variant == nullptr)
+  if (bytes && configuration_.timeline && pending.plan->variant == nullptr) {
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
+    if (const auto modelled = pending.readback->modelled())
+      pending.activity.launch->memory_bytes = modelled->memory_bytes;
+  }
   if (configuration_.timeline) sink_->activity(pending.activity);
   if (pending.streams != nullptr)
     pending.streams->finish(pending.plan->layout, bytes ? *bytes : std::span<std::byte>());
@@ -254,6 +257,10 @@ void Session::add_times(const Pending& pending) {
   const std::optional<device::ModelledTime> modelled = pending.readback->modelled();
   const State state(state_);
   report::TimingRecord& timing = pending.plan->seen->timing;
+  // The original ran while the variant was deferred: only launches of one kind have an average.
+  const bool is_deferred = pending.plan->variant == nullptr && configuration_.timing == Timing::stages &&
+                           pending.plan->seen->coverage.instrumented_launches != 0;
+  if (is_deferred) return;
   if (modelled) timing.modelled = modelled->machine;
   timing.device = pending.plan->device.name;
   if (kernel) {
@@ -412,6 +419,11 @@ void Session::collect() {
 
 void Session::save_results(std::span<const device::Device* const> ending) {
   if (finished_) return;
+  if (ahead_ != nullptr) {
+    ahead_->discard(
+        [&](const VariantsAhead::Key& key) { return std::ranges::find(ending, key.device) != ending.end(); },
+        configuration_.patience);
+  }
   const auto last = std::make_shared<LastResults>();
   last->waiting = take_all_of(ending);
   const auto settle_all = [this, last] {
@@ -480,6 +492,7 @@ void Session::finish() {
   // thread may never end, and must not keep the program from ending either.
   if (Launching::is_in_this_thread() || taking_.is_held_by_caller() || !launches_are_made())
     return finish_now();
+  stop_compiling();
   ending_ = true;
   const bool is_over = ends(
       [this] {

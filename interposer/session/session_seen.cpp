@@ -222,6 +222,22 @@ Session::Seen& Session::seen(std::string_view kernel, const std::string& module)
   return added;
 }
 
+bool Session::is_deferred(const Seen& seen, const device::Device& device) const {
+  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
+  // Autotuners launch each of many candidates once or twice.
+  constexpr std::uint64_t hardly_launched = 2;
+  const bool is_exhausted = configuration_.compile_budget && making_ >= *configuration_.compile_budget;
+  // Runs on the cpu device repeat exactly: what they measure must not depend on time.
+  return is_exhausted && seen.coverage.launches <= hardly_launched && device.info().name != "cpu";
+}
+
+Session::KernelPtr Session::deferred() {
+  auto kernel = std::make_shared<Kernel>();
+  kernel->is_made = true;
+  kernel->problem = "launched at most twice, after variants had taken the compile budget";
+  return kernel;
+}
+
 Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
                                        const std::shared_ptr<const Attached>& attached,
                                        device::Device& device, const device::Launch& launch,
@@ -234,7 +250,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
     while (!kernel->is_made && !finished_) changed_.wait_for(state, step);
     return kernel->is_made ? kernel : nullptr;
   }
-  seen.timing.device = device.info().name;
+  if (place == nullptr && is_deferred(seen, device)) return deferred();
   auto kernel = std::make_shared<Kernel>();
   kernel->device = &device;
   kernel->image = source.image;
@@ -242,6 +258,8 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   kernel->shape = engine::shape_of(launch.block);
   kernel->room = room_of(*attached, launch);
   kernel->learned = seen.learned;
+  if (runs_original(state, seen, *kernel, launch, source)) return nullptr;
+  seen.timing.device = device.info().name;
   KernelPtr before;  // unloaded after all locks are released
   if (place != nullptr) {
     before = std::exchange(*place, kernel);
@@ -250,8 +268,10 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
   }
   state.unlock();
   before.reset();
+  const auto begin = std::chrono::steady_clock::now();
   make(seen, *kernel, launch, source);
   state.lock();
+  making_ += std::chrono::steady_clock::now() - begin;
   kernel->is_made = true;
   changed_.notify_all();
   return kernel;
@@ -264,6 +284,7 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
   if (variant != nullptr) of_variant = device.resources(variant_launch, variant);
   const State state(state_);
   set_once(seen.timing.original, original);
+  seen.most_warps_per_sm = device.limits().threads_per_sm / 32;
   set_once(seen.timing.variant, of_variant);
 }
 
@@ -349,6 +370,8 @@ void Session::forget_image(std::uint64_t image) {
     return std::ranges::any_of(graph.made,
                                [&](const Graph::Made& made) { return made.kernel->image == image; });
   });
+  if (ahead_ != nullptr)
+    ahead_->discard([&](const VariantsAhead::Key& key) { return key.image == image; }, {});
   drop_kernels([&](const Kernel& kernel) { return kernel.image == image; });
 }
 

@@ -191,6 +191,7 @@ struct Session::Seen {
   report::CoverageRecord coverage;              ///< under the current or last specifications
   std::vector<report::CoverageRecord> earlier;  ///< under other specifications
   report::TimingRecord timing;
+  std::uint64_t most_warps_per_sm = 0;  ///< of the device; 0: unknown
   std::vector<KernelPtr> kernels;
   /// The site tables of its variants, each stored once, and whether the report has it.
   struct Sites {

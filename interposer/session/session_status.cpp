@@ -35,6 +35,11 @@ SessionStatus Session::status() {
     status.lost += seen->lost;
     KernelStatus& kernel =
         status.seen.emplace_back(key.kernel, seen->coverage.launches, seen->coverage.instrumented_launches);
+    kernel.timed = seen->timing.launches;
+    kernel.milliseconds = seen->timing.execute;
+    kernel.is_modelled = !seen->timing.modelled.empty();
+    if (seen->timing.original) kernel.warps_per_sm = seen->timing.original->warps_per_sm;
+    kernel.most_warps_per_sm = seen->most_warps_per_sm;
     for (const report::CoverageRecord& each : seen->earlier) {
       kernel.launches += each.launches;
       kernel.instrumented += each.instrumented_launches;

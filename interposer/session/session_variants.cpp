@@ -47,17 +47,10 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
   if (!found) return found.error();
   const std::string* const text = &found->text;
   dump_.original(seen.coverage.kernel, *text, kernel.dumped);
-  engine::Request request;
-  request.ptx = text;
-  request.kernel = std::string(source.name);
+  compile_others(seen, kernel, launch, *text);
+  engine::Request request =
+      request_for(*kernel.attached, device, *text, std::string(source.name), kernel.learned);
   request.launch = kernel.shape;
-  request.counting.wide = kernel.learned.wide_counters;
-  request.words.scheme = configuration_.words;
-  if (!kernel.learned.replays) request.limits.without.insert(ptx::Refinement::replayed_accesses);
-  request.specifications = kernel.attached->specifications;
-  request.streams_traces = streams_.is_on();
-  request.device_sm = device.info().compute_capability;
-  request.assembler_contracts = device.info().contracts;
   request.variable_address = [&](const std::string& name) { return device.variable_address(launch, name); };
   request.inspection.wants_registers = configuration_.timeline || log().shows(LogLevel::debug);
   if (Status made = make_best_variant(seen, kernel, launch, request); !made) return made;
@@ -185,8 +178,7 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& l
   dump_.instrumented(kernel.instrumented.ptx, kernel.dumped);
   if (share_variant(seen, kernel)) return success();
   const auto begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<device::Variant>> variant = kernel.device->load(
-      kernel.instrumented.ptx, kernel.instrumented.kernel, launch, kernel.instrumented.traits);
+  Result<std::unique_ptr<device::Variant>> variant = load(seen, kernel, launch);
   const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
   const State state(state_);
   seen.timing.load += load.count();

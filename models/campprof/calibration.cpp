@@ -80,6 +80,8 @@ std::optional<Form> find_form(std::string_view name) {
 std::string_view name_of(Direction direction) { return direction == Direction::read ? "read" : "write"; }
 std::string_view name_of(Placement placement) { return placement == Placement::spread ? "spread" : "camped"; }
 
+bool hashes_addresses(const Calibration& calibration) { return calibration.partitions == hashed_regions; }
+
 std::vector<std::uint32_t> configurations(std::uint32_t most) {
   std::vector<std::uint32_t> result;
   for (std::uint32_t warps = 1; warps <= most; warps += warps < 16 ? 1 : 2) result.push_back(warps);

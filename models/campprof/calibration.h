@@ -77,6 +77,13 @@ struct Calibration {
   std::vector<Validity> validity;
 };
 
+/// The spread benchmarks of a device that hashes addresses over its partitions use this many regions, which
+/// keep all of them busy; other devices have fewer partitions.
+constexpr std::uint32_t hashed_regions = 4096;
+/// True if the device hashes addresses over partitions that are unknown, as all GPUs of today do: a time
+/// between the lines is then no degree of camping.
+bool hashes_addresses(const Calibration& calibration);
+
 /// Numbers of active warps per multiprocessor to measure: 1 to 16, then the even numbers up to `most`.
 std::vector<std::uint32_t> configurations(std::uint32_t most);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -18,17 +19,32 @@ struct ArrayElement {
 
 class Buffers {
  public:
+  /// Forgets all fetches.
+  void clear() {
+    for (std::vector<Content>& array : content_) std::ranges::fill(array, Content{});
+    holders_.clear();
+  }
   /// Records a fetch, which replaces the previous contents of `shared`.
+  /// Precondition: the index of `shared` is not negative.
   void fetch(const ArrayElement& global, const ArrayElement& shared, std::size_t thread) {
-    if (const auto before = content_.find(shared); before != content_.end()) forget(before->second, shared);
-    content_[shared] = global;
+    if (content_.size() <= shared.array) content_.resize(shared.array + 1);
+    std::vector<Content>& array = content_[shared.array];
+    const auto index = static_cast<std::size_t>(shared.index);
+    if (array.size() <= index) array.resize(index + 1);
+    if (array[index]) forget(*array[index], shared);
+    array[index] = global;
     Holders& holders = holders_[global];
     if (holders.is_held) holders.earlier.push_back(holders.last);
     holders.last = {shared, thread};
     holders.is_held = true;
   }
   /// True if a fetch has written to the element of shared memory.
-  bool holds(const ArrayElement& shared) const { return content_.contains(shared); }
+  bool holds(const ArrayElement& shared) const {
+    if (shared.array >= content_.size()) return false;
+    const std::vector<Content>& array = content_[shared.array];
+    const auto index = static_cast<std::size_t>(shared.index);
+    return index < array.size() && array[index];
+  }
   /// Returns where a thread finds an element, null if it is not in shared memory. Among several copies,
   /// prefers one that the thread has fetched itself, then the last fetched.
   const ArrayElement* find(const ArrayElement& global, std::size_t thread) const {
@@ -73,7 +89,8 @@ class Buffers {
     }
   }
 
-  std::unordered_map<ArrayElement, ArrayElement, Hash> content_;
+  using Content = std::optional<ArrayElement>;
+  std::vector<std::vector<Content>> content_;  ///< by shared array and index
   std::unordered_map<ArrayElement, Holders, Hash> holders_;
 };
 

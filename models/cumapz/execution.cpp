@@ -137,7 +137,7 @@ class Execution {
           description_.constants, [&](const Constant& constant) { return constant.slot == slot; });
       if (!is_constant) std::ranges::fill(frame_[slot], 0);
     }
-    buffers_ = {};
+    buffers_.clear();
     textures_.clear();
     cache_->clear();
     fetches_ = reads_ = false;
@@ -276,7 +276,9 @@ class Execution {
     ReferenceTotals& totals = begin(statement, global);
     const Column position = value_of(shared.index, mask), index = value_of(global.index, mask);
     for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
-      Addresses in_shared, in_global;
+      Addresses &in_shared = in_shared_, &in_global = in_global_;
+      in_shared.clear();
+      in_global.clear();
       for (std::size_t i = first; i < last; ++i) {
         if (mask[i] == 0) continue;
         in_shared.push_back(shared_address(shared, position[i], statement.position));
@@ -298,7 +300,9 @@ class Execution {
     ReferenceTotals& totals = begin(statement, element);
     const Column index = value_of(element.index, mask);
     for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
-      Addresses in_shared, in_global;
+      Addresses &in_shared = in_shared_, &in_global = in_global_;
+      in_shared.clear();
+      in_global.clear();
       for (std::size_t i = first; i < last; ++i) {
         if (mask[i] == 0) continue;
         const ArrayElement* copy = element.is_shared ? nullptr : buffers_.find({element.array, index[i]}, i);
@@ -465,6 +469,7 @@ class Execution {
   bool fetches_ = false, reads_ = false;  ///< pending and completed waits of the block for global memory
   bool is_checking_channels_ = false;
   Channels channels_;
+  Addresses in_shared_, in_global_;  ///< of an access group; kept, because allocating them takes longest
 };
 
 }  // namespace

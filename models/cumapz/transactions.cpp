@@ -64,8 +64,10 @@ std::vector<Transaction> transactions(const GlobalMemory& memory, std::span<cons
 
 std::uint32_t serialised(const SharedMemory& memory, std::span<const std::int64_t> addresses,
                          std::uint32_t element_bytes) {
-  std::vector<std::int64_t> words;
-  words.reserve(2 * addresses.size());
+  // An analysis processes millions of groups: allocations would take most of its time.
+  static thread_local std::vector<std::int64_t> words;
+  static thread_local std::vector<std::uint32_t> of_bank;
+  words.clear();
   std::int64_t before = -1;
   const std::uint32_t width = memory.bank_width;
   const bool shifts = std::has_single_bit(width);
@@ -78,12 +80,12 @@ std::uint32_t serialised(const SharedMemory& memory, std::span<const std::int64_
       if (word != std::exchange(before, word)) words.push_back(word);
     }
   }
-  // An analysis processes millions of groups; most are sorted or access one word.
+  // Most groups are sorted or access one word.
   if (words.size() == 1) return 1;
   if (!std::ranges::is_sorted(words)) std::ranges::sort(words);
   const auto again = std::ranges::unique(words);
   words.erase(again.begin(), again.end());
-  std::vector<std::uint32_t> of_bank(memory.banks, 0);
+  of_bank.assign(memory.banks, 0);
   const bool masks = std::has_single_bit(memory.banks);
   for (const std::int64_t word : words) {
     const auto number = static_cast<std::size_t>(word);

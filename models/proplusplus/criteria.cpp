@@ -51,6 +51,7 @@ Counts total_counts(const Primitive& primitive) {
     sum.shared += counts.shared;
     sum.globals += counts.globals;
     sum.moved_bytes += counts.moved_bytes;
+    sum.matrix += counts.matrix;
   }
   return sum;
 }
@@ -82,6 +83,8 @@ std::optional<double> instructions(const Counts& counts, double seconds, const H
   add(counts.integers, hardware.integer_rate);
   add(counts.singles, hardware.single_rate);
   add(counts.doubles, hardware.double_rate);
+  if (counts.matrix > 0 && hardware.matrix_rate <= 0) return std::nullopt;
+  if (counts.matrix > 0) busy += counts.matrix / hardware.matrix_rate;
   const std::optional<double> share = ratio(busy, clocks);
   return share ? std::optional(1 - *share) : std::nullopt;
 }

@@ -14,7 +14,8 @@
 //       not measure divergence, which the text asks for: here executed instructions count, of lanes and of
 //       warps.
 //   SO  Printed as the share of time that is lost. It has to be 1 minus the sum, with W1 + W2 = 1.
-//   IO  Divides a number of instructions by a rate: here the rate times the time, for each pipe.
+//   IO  arithmetic_throughput is the rate times the execution time (Table I): here for each pipe, since pipes
+//       have different rates. A matrix instruction counts as its products.
 //   MC  Divides transactions by a bandwidth: here the transferred bytes.
 //   DT  Printed between -0.5 and 0.5; here 0.5 larger, so that it is in (0, 1]. The source of problem_size is
 //       not specified: here the bytes of the arrays passed to the launches.
@@ -74,6 +75,8 @@ struct Hardware {
   double integer_rate = 0;
   double single_rate = 0;
   double double_rate = 0;
+  double matrix_rate =
+      0;  ///< matrix_products() per clock and multiprocessor; 0: unknown, or it has no such units
   double memory_rate = 0;  ///< Available_mem_throughput, bytes per second
   /// Time between two kernels if Kernel_synch_time was not measured.
   double gap_seconds = 3e-6;
@@ -98,7 +101,8 @@ struct Counts {
   std::uint64_t locals = 0;
   std::uint64_t shared = 0;
   std::uint64_t globals = 0;
-  std::uint64_t moved_bytes = 0;  ///< bytes of DRAM_transactions
+  std::uint64_t moved_bytes = 0;  ///< bytes of DRAM_transactions; an upper bound if caches are unknown
+  double matrix = 0;              ///< matrix_products() of all lanes; not in the arithmetic instructions
 };
 
 struct KernelRun {

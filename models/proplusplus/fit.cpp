@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
-
-#include "models/statistics/regression.h"
 
 namespace lynxpp::models::proplusplus {
 namespace {
 
-using statistics::Regression;
-using statistics::Variable;
-
 /// Criteria are in [0, 1]: smaller differences are not significant, but a regression would assign them a
 /// dominating weight.
 constexpr double same_criterion = 0.01;
-/// Relative difference caused by rounding.
-constexpr double same_time = 1e-9;
-constexpr double significance = 0.05;
 
 /// Implementations of one primitive.
 struct Group {
@@ -74,56 +65,37 @@ std::vector<std::size_t> varying(const Groups& groups) {
   return found;
 }
 
-/// Differences from the primitive's mean: values common to all its implementations cancel.
-struct Centred {
-  std::vector<Variable> variables;  ///< one per requested criterion
-  std::vector<double> speeds;
-};
-
-Centred centred(const Groups& groups, const std::vector<std::size_t>& criteria) {
-  Centred data;
-  for (const std::size_t each : criteria)
-    data.variables.push_back({symbol_of(static_cast<Criterion>(each)), {}});
+/// Returns the non-negative coefficients with the least squares, by coordinate descent. Differences from the
+/// primitives' means are fitted: values common to all implementations of a primitive cancel.
+PerCriterion<double> solve(const Groups& groups, const std::vector<std::size_t>& candidates) {
+  constexpr int most_rounds = 100000;
+  constexpr double converged = 1e-13;
+  PerCriterion<PerCriterion<double>> products;
+  PerCriterion<double> targets, coefficients;
   for (const Group& group : groups) {
     for (std::size_t m = 0; m < group.members.size(); ++m) {
-      data.speeds.push_back(group.speeds[m] - group.mean_speed);
-      for (std::size_t j = 0; j < criteria.size(); ++j)
-        data.variables[j].values.push_back(value_of(*group.members[m], criteria[j]) -
-                                           group.mean.values[criteria[j]]);
+      const auto difference = [&](std::size_t i) {
+        return value_of(*group.members[m], i) - group.mean.values[i];
+      };
+      for (const std::size_t i : candidates) {
+        targets.values[i] += difference(i) * (group.speeds[m] - group.mean_speed);
+        for (const std::size_t j : candidates) products.values[i].values[j] += difference(i) * difference(j);
+      }
     }
   }
-  return data;
-}
-
-/// Least squares without negative or insignificant coefficients.
-struct Best {
-  std::vector<std::size_t> kept;  ///< criteria
-  PerCriterion<double> coefficients;
-  double r_squared = 0;
-};
-
-Best best_of(const Groups& groups, const std::vector<std::size_t>& candidates) {
-  const Centred all = centred(groups, candidates);
-  Best best;
-  for (std::size_t mask = 1; mask < (std::size_t{1} << candidates.size()); ++mask) {
-    std::vector<Variable> some;
-    std::vector<std::size_t> kept;
-    for (std::size_t j = 0; j < candidates.size(); ++j) {
-      if ((mask >> j & 1) == 0) continue;
-      some.push_back(all.variables[j]);
-      kept.push_back(candidates[j]);
+  for (int round = 0; round < most_rounds; ++round) {
+    double changed = 0;
+    for (const std::size_t i : candidates) {
+      if (products.values[i].values[i] == 0) continue;  // it varies in other primitives only
+      double slope = targets.values[i];
+      for (const std::size_t j : candidates) slope -= products.values[i].values[j] * coefficients.values[j];
+      const double before = coefficients.values[i];
+      coefficients.values[i] = std::max(0.0, before + slope / products.values[i].values[i]);
+      changed = std::max(changed, std::abs(coefficients.values[i] - before));
     }
-    const Result<Regression> fit = statistics::regress(some, all.speeds);
-    // Sets that contain one of several collinear criteria fit equally well.
-    if (!fit || fit->r_squared <= best.r_squared) continue;
-    const bool all_count = std::ranges::all_of(
-        fit->coefficients, [](const auto& each) { return each.value > 0 && each.p <= significance; });
-    if (!all_count) continue;
-    best = {kept, {}, fit->r_squared};
-    for (std::size_t j = 0; j < kept.size(); ++j)
-      best.coefficients.values[kept[j]] = fit->coefficients[j].value;
+    if (changed < converged) break;
   }
-  return best;
+  return coefficients;
 }
 
 double predicted(const Group& group, std::size_t member, const PerCriterion<double>& coefficients) {
@@ -133,84 +105,70 @@ double predicted(const Group& group, std::size_t member, const PerCriterion<doub
   return sum;
 }
 
-void add_pairs(const Group& group, const PerCriterion<double>& coefficients, Ordering& ordering) {
-  for (std::size_t a = 0; a < group.members.size(); ++a) {
-    for (std::size_t b = a + 1; b < group.members.size(); ++b) {
-      const double faster = group.speeds[a] - group.speeds[b];
-      if (std::abs(faster) <= same_time) continue;
-      const double better = predicted(group, a, coefficients) - predicted(group, b, coefficients);
-      ++ordering.pairs;
-      if (faster * better > 0) ++ordering.right;
-    }
+Ordering order_of(const Group& group, const PerCriterion<double>& coefficients) {
+  std::vector<double> qualities;
+  for (std::size_t m = 0; m < group.members.size(); ++m)
+    qualities.push_back(predicted(group, m, coefficients));
+  return ordering_of(qualities, group.speeds);
+}
+
+void add(const Ordering& each, Ordering& sum) {
+  sum.pairs += each.pairs;
+  sum.right += each.right;
+}
+
+/// Squares of the errors of predictions, and of the differences from the primitives' means.
+struct Squares {
+  double missed = 0, total = 0;
+  double r_squared() const { return total > 0 ? 1 - missed / total : 0; }
+};
+
+void add_errors(const Group& group, const PerCriterion<double>& coefficients, Squares& squares) {
+  for (std::size_t m = 0; m < group.members.size(); ++m) {
+    squares.missed += std::pow(group.speeds[m] - predicted(group, m, coefficients), 2);
+    squares.total += std::pow(group.speeds[m] - group.mean_speed, 2);
   }
 }
 
 void cross_validate(const Groups& groups, const std::vector<std::size_t>& candidates, WeightFit& fit) {
-  double missed = 0, total = 0;
+  Squares squares;
+  std::vector<Ordering> orders;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Groups others = groups;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(g));
-    const Best best = best_of(others, candidates);
-    add_pairs(groups[g], best.coefficients, fit.validated);
-    for (std::size_t m = 0; m < groups[g].members.size(); ++m) {
-      const double speed = groups[g].speeds[m];
-      missed += std::pow(speed - predicted(groups[g], m, best.coefficients), 2);
-      total += std::pow(speed - groups[g].mean_speed, 2);
-    }
+    const PerCriterion<double> coefficients = solve(others, candidates);
+    orders.push_back(order_of(groups[g], coefficients));
+    add_errors(groups[g], coefficients, squares);
   }
-  fit.validated_rmse = std::sqrt(missed / static_cast<double>(fit.used.size()));
-  fit.validated_r_squared = total > 0 ? 1 - missed / total : 0;
-}
-
-/// Computes standard errors: over the retained criteria and the primitives' intercepts.
-Status judge(const Groups& groups, const Best& best, WeightFit& fit) {
-  std::vector<Variable> variables;
-  std::vector<double> speeds;
-  for (const std::size_t each : best.kept) variables.push_back({symbol_of(static_cast<Criterion>(each)), {}});
-  for (std::size_t g = 1; g < groups.size(); ++g)
-    variables.push_back({groups[g].members.front()->primitive, {}});
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    for (std::size_t m = 0; m < groups[g].members.size(); ++m) {
-      speeds.push_back(groups[g].speeds[m]);
-      for (std::size_t j = 0; j < best.kept.size(); ++j)
-        variables[j].values.push_back(value_of(*groups[g].members[m], best.kept[j]));
-      for (std::size_t other = 1; other < groups.size(); ++other)
-        variables[best.kept.size() + other - 1].values.push_back(other == g ? 1 : 0);
-    }
-  }
-  const Result<Regression> regression = statistics::regress(variables, speeds);
-  if (!regression) return regression.error();
-  for (std::size_t j = 0; j < best.kept.size(); ++j) {
-    FittedCriterion& criterion = fit.criteria.values[best.kept[j]];
-    criterion.coefficient = regression->coefficients[j].value;
-    criterion.standard_error = regression->coefficients[j].standard_error;
-    criterion.p = regression->coefficients[j].p;
-  }
-  return success();
+  fit.validated = evidence_of("", orders);
+  fit.validated_rmse = std::sqrt(squares.missed / static_cast<double>(fit.used.size()));
+  fit.validated_r_squared = squares.r_squared();
 }
 
 /// Criteria that do not vary keep the paper's weight; the coefficients share the rest of the paper's sum.
-void weigh(const std::vector<std::size_t>& candidates, const Best& best, WeightFit& fit) {
+void weigh(const std::vector<std::size_t>& candidates, const PerCriterion<double>& coefficients,
+           WeightFit& fit) {
   const Weights papers = paper_weights();
   double shared = 0, sum = 0;
   for (std::size_t i = 0; i < criterion_count; ++i) {
-    FittedCriterion& criterion = fit.criteria.values[i];
-    criterion.outcome = FittedCriterion::Outcome::same;
-    criterion.weight = papers.of.values[i];
+    fit.criteria.values[i] = {FittedCriterion::Outcome::same, papers.of.values[i], 0};
     if (std::ranges::count(candidates, i) == 0) continue;
     shared += papers.of.values[i];
-    sum += best.coefficients.values[i];
-    criterion.outcome = FittedCriterion::Outcome::against;
+    sum += coefficients.values[i];
   }
-  for (const std::size_t i : candidates)
-    fit.criteria.values[i].weight = shared * best.coefficients.values[i] / sum;
-  for (const std::size_t i : best.kept) fit.criteria.values[i].outcome = FittedCriterion::Outcome::fitted;
+  for (const std::size_t i : candidates) {
+    const double coefficient = coefficients.values[i];
+    fit.criteria.values[i] = {
+        coefficient > 0 ? FittedCriterion::Outcome::fitted : FittedCriterion::Outcome::against,
+        shared * coefficient / sum, coefficient};
+  }
 }
 
 }  // namespace
 
 Weights WeightFit::weights(std::string source) const {
-  Weights result{std::move(source), {}};
+  Weights result{source, {}, validated};
+  result.evidence->source = std::move(source);
   for (std::size_t i = 0; i < criterion_count; ++i) result.of.values[i] = criteria.values[i].weight;
   return result;
 }
@@ -231,17 +189,18 @@ Result<WeightFit> fit_weights(std::span<const Implementation> implementations) {
                        std::to_string(groups.size()) + " primitives that have several",
                    "ranges PRIMITIVE/IMPLEMENTATION of three primitives at least, and " +
                        std::to_string(candidates.size() + 1) + " more implementations than primitives");
-  const Best best = best_of(groups, candidates);
-  if (best.kept.empty())
+  const PerCriterion<double> coefficients = solve(groups, candidates);
+  if (std::ranges::all_of(coefficients.values, [](double each) { return each <= 0; }))
     return failure("no criterion correlates with the speed of these implementations",
                    "do the implementations of a primitive do the same work?");
-  fit.r_squared = best.r_squared;
-  if (Status judged = judge(groups, best, fit); !judged) return judged.error();
-  weigh(candidates, best, fit);
+  weigh(candidates, coefficients, fit);
+  Squares squares;
   for (const Group& group : groups) {
-    add_pairs(group, best.coefficients, fit.fitted);
-    add_pairs(group, paper_weights().of, fit.papers);
+    add_errors(group, coefficients, squares);
+    add(order_of(group, coefficients), fit.fitted);
+    add(order_of(group, paper_weights().of), fit.papers);
   }
+  fit.r_squared = squares.r_squared();
   cross_validate(groups, candidates, fit);
   return fit;
 }

@@ -4,8 +4,8 @@
 //   y = a_p + Σ w_c c    y: the fastest implementation's time over this one's, within primitive p
 //                        c: the criteria; a_p: common to all implementations of the primitive
 //
-// Least squares with w_c ≥ 0, because a negative weight would favour worse programs. The fit is the best of
-// the regressions over every set of criteria whose coefficients are all positive and significant (p ≤ 0.05).
+// Least squares with w_c ≥ 0, because a negative weight would favour worse programs. How well the weights
+// order implementations is judged by primitives that they were not fitted to.
 #pragma once
 
 #include <cstddef>
@@ -27,23 +27,15 @@ struct Implementation {
   double seconds = 0;  ///< 0: unknown
 };
 
-/// How well weights predict which of two implementations of a primitive is faster.
-struct Ordering {
-  std::size_t pairs = 0;  ///< pairs with different times
-  std::size_t right = 0;
-  bool operator==(const Ordering&) const = default;
-};
-
 struct FittedCriterion {
   enum class Outcome {
     fitted,
-    against,  ///< larger values do not, or not significantly, correlate with speed: weight 0
+    against,  ///< larger values do not correlate with speed: weight 0
     same      ///< it varies by less than 0.01 between implementations: the weight is the paper's
   };
   Outcome outcome = Outcome::same;
   double weight = 0;
-  /// If `fitted`: results of the regression over the retained criteria.
-  double coefficient = 0, standard_error = 0, p = 1;
+  double coefficient = 0;  ///< w_c
 };
 
 struct WeightFit {
@@ -55,7 +47,8 @@ struct WeightFit {
   /// Cross-validated: each primitive is predicted by the fit without it.
   double validated_r_squared = 0;
   double validated_rmse = 0;  ///< of y
-  Ordering fitted, validated, papers;
+  Ordering fitted, papers;
+  Evidence validated;  ///< without a source
 
   /// Returns weights with the same sum as the paper's.
   Weights weights(std::string source) const;

@@ -21,15 +21,21 @@ OrderedJson json_of(const Ordering& ordering) {
   return {{"pairs", ordering.pairs}, {"right", ordering.right}};
 }
 
+OrderedJson json_of(const Evidence& evidence) {
+  OrderedJson object = json_of(evidence.order);
+  object["rank_correlation"] = evidence.order.rank_correlation();
+  object["low"] = evidence.low;
+  object["high"] = evidence.high;
+  return object;
+}
+
 OrderedJson criteria_json(const WeightFit& fit) {
   OrderedJson all = OrderedJson::array();
   for (std::size_t i = 0; i < criterion_count; ++i) {
     const FittedCriterion& each = fit.criteria.values[i];
     OrderedJson entry{{"criterion", symbol_of(static_cast<Criterion>(i))},
                       {"outcome", word_of(each.outcome)}};
-    if (each.outcome == FittedCriterion::Outcome::fitted)
-      entry.update(
-          {{"coefficient", each.coefficient}, {"standard_error", each.standard_error}, {"p", each.p}});
+    if (each.outcome == FittedCriterion::Outcome::fitted) entry["coefficient"] = each.coefficient;
     all.push_back(std::move(entry));
   }
   return all;

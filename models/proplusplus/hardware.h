@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "models/proplusplus/criteria.h"
 
@@ -13,11 +14,20 @@ struct ArithmeticRates {
   double integers = 64;
   double singles = 64;
   double doubles = 2;
+  double matrix = 512;  ///< dense products of f16 values
 };
-/// Rates of additions, multiplications and similar, by compute capability times ten: the table "Throughput of
-/// Native Arithmetic Instructions" of the CUDA C++ Programming Guide, 7.0 to 9.0. Other capabilities use the
-/// preceding entry.
+/// Rates of additions, multiplications and similar, by compute capability times ten: up to 9.0 the table
+/// "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide; of later ones, and of
+/// matrix products, NVIDIA's data sheets (operations per second over clock and multiprocessors). Others use
+/// the preceding entry.
 ArithmeticRates arithmetic_rates(int compute_capability);
+/// True if the capability is later than all entries: its rates are assumed.
+bool has_assumed_rates(int compute_capability);
+
+/// Returns a matrix instruction's products per execution of a lane, "mma.sync.aligned.m16n8k16.row.col.…" or
+/// "wgmma.mma_async.…", in units of the time of one with f16 values; 0 for other instructions. Sparse ones
+/// take half the time of their shape. tcgen05.mma, whose shape is in a register, yields 0.
+double matrix_products(std::string_view opcode);
 
 /// Device properties reported by a driver.
 struct DeviceFigures {

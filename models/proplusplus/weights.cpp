@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <utility>
 
 namespace lynxpp::models::proplusplus {
 namespace {
@@ -18,6 +20,21 @@ std::vector<std::string> symbols() {
   return all;
 }
 
+/// Returns the evidence of a file of fitted weights; nullopt if it is incomplete.
+std::optional<Evidence> evidence_in(const Json& object) {
+  const Json& fit = object["fit"];
+  if (!fit.is_object() || !fit.contains("validated_order")) return std::nullopt;
+  const Json& order = fit["validated_order"];
+  for (const char* const member : {"pairs", "right", "low", "high"}) {
+    if (!order.is_object() || !order.contains(member) || !order[member].is_number()) return std::nullopt;
+  }
+  const std::string source = object.value("device", "") + ", " + object.value("date", "");
+  return Evidence{source,
+                  {order["pairs"].get<std::size_t>(), order["right"].get<std::size_t>()},
+                  order["low"].get<double>(),
+                  order["high"].get<double>()};
+}
+
 /// Returns the sum of the weights of criteria that have a value.
 double total_weight(const Criteria& criteria, const Weights& weights) {
   double total = 0;
@@ -29,7 +46,55 @@ double total_weight(const Criteria& criteria, const Weights& weights) {
 
 }  // namespace
 
-Weights paper_weights() { return {"Table III of the paper", {{30, 30, 15, 10, 70, 100, 100, 50}}}; }
+double Ordering::rank_correlation() const {
+  return pairs == 0 ? 0 : 2 * static_cast<double>(right) / static_cast<double>(pairs) - 1;
+}
+
+Ordering ordering_of(std::span<const double> qualities, std::span<const double> speeds) {
+  constexpr double same_speed = 1e-9;  // relative to the fastest: a difference by rounding
+  Ordering ordering;
+  for (std::size_t a = 0; a < speeds.size(); ++a) {
+    for (std::size_t b = a + 1; b < speeds.size(); ++b) {
+      const double faster = speeds[a] - speeds[b];
+      if (std::abs(faster) <= same_speed) continue;
+      ++ordering.pairs;
+      if (faster * (qualities[a] - qualities[b]) > 0) ++ordering.right;
+    }
+  }
+  return ordering;
+}
+
+Evidence evidence_of(std::string source, std::span<const Ordering> primitives) {
+  constexpr std::size_t samples = 4000;
+  Evidence evidence{std::move(source), {}};
+  for (const Ordering& each : primitives) {
+    evidence.order.pairs += each.pairs;
+    evidence.order.right += each.right;
+  }
+  if (evidence.order.pairs == 0) return evidence;
+  std::mt19937_64 random(1);  // NOLINT(bugprone-random-generator-seed,cert-msc*): the same interval each time
+  std::vector<double> correlations;
+  while (correlations.size() < samples) {
+    Ordering drawn;
+    for (std::size_t i = 0; i < primitives.size(); ++i) {
+      const Ordering& each = primitives[random() % primitives.size()];
+      drawn.pairs += each.pairs;
+      drawn.right += each.right;
+    }
+    correlations.push_back(drawn.rank_correlation());
+  }
+  std::ranges::sort(correlations);
+  evidence.low = correlations[samples / 40];
+  evidence.high = correlations[samples - 1 - samples / 40];
+  return evidence;
+}
+
+Weights paper_weights() {
+  // From docs/measurements/data/primitives-h100.csv, as a test checks.
+  return {"Table III of the paper",
+          {{30, 30, 15, 10, 70, 100, 100, 50}},
+          Evidence{"NVIDIA H100 80GB HBM3, 2026-11-26", {28, 11}, -0.818, 0.429}};
+}
 
 Result<Weights> parse_weights(std::string_view text, const std::string& file) {
   Diagnostics problems;
@@ -70,6 +135,7 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
   for (const std::string& symbol : symbols()) {
     if (!given.contains(symbol)) complain("the weight of " + symbol + " is missing");
   }
+  if (object.contains("fit")) weights.evidence = evidence_in(object);
   double sum = 0;
   for (const double weight : weights.of.values) sum += weight;
   if (problems.empty() && sum == 0) complain("all weights are 0");

@@ -20,6 +20,12 @@ struct WordLayout {
   std::uint64_t first = 0;            ///< first accessed word
 };
 
+/// How often words of a shared array hold a value from device memory (GMProf's enhanced algorithm).
+struct LiveRanges {
+  std::uint64_t ranges = 0;    ///< of all words in all thread blocks
+  std::uint64_t accesses = 0;  ///< within them, including those that begin them
+};
+
 struct ArrayProfile {
   enum class Space { shared, device };
 
@@ -34,6 +40,7 @@ struct ArrayProfile {
   std::vector<std::uint64_t> heat;          ///< accesses to parts of equal length
   std::vector<std::uint64_t> distribution;  ///< [k]: words with 2^k to 2^(k+1) - 1 accesses
   std::optional<WordLayout> layout = {};
+  std::optional<LiveRanges> live = {};  ///< nullopt: not counted
 
   std::uint64_t accessed_words() const { return words - never; }
   /// Mean over accessed words; 0 if no word was accessed.

@@ -20,7 +20,8 @@ struct Candidate {
 };
 
 Candidate shared_candidate(const ArrayProfile& array, const LaunchProfile& launch) {
-  return {array.words * word, array.accessed_words() * launch.blocks};
+  const std::uint64_t ranges = array.live ? array.live->ranges : 0;
+  return {array.words * word, std::max(array.accessed_words() * launch.blocks, ranges)};
 }
 
 Candidate device_candidate(const ArrayProfile& array, const LaunchProfile& launch) {
@@ -65,8 +66,12 @@ std::string shared_reason(const ArrayProfile& array, Staging advised, const Plac
                           const LaunchProfile& launch) {
   if (array.accesses == 0) return "no word of it was accessed";
   const double of_block = array.mean() / static_cast<double>(launch.blocks);
-  const std::string often =
+  std::string often =
       rounded(array.mean()) + " accesses of a word, " + rounded(of_block) + " in each thread block";
+  if (array.live && array.live->ranges != 0)
+    often += ", " +
+             rounded(static_cast<double>(array.live->accesses) / static_cast<double>(array.live->ranges)) +
+             " while it holds one value";
   switch (advised) {
     case Staging::drop:
       return often +
@@ -132,7 +137,12 @@ std::string summary_of(const StagingAdvice& advice, const LaunchProfile& launch)
       launch.arrays, [](const ArrayProfile& each) { return each.space == ArrayProfile::Space::shared; });
   const std::string staged = names_of(advice, Staging::stage);
   const std::string giving = names_of(advice, Staging::give_way), dropped = names_of(advice, Staging::drop);
-  if (advice.is_well_used) return "Shared memory is well used";
+  const bool knows_ranges =
+      std::ranges::any_of(launch.arrays, [](const ArrayProfile& each) { return !!each.live; });
+  if (advice.is_well_used)
+    return knows_ranges ? "Shared memory is well used"
+                        : "Shared memory is well used if its words hold one value each; the specification "
+                          "shared_memory_ranges counts by value";
   if (staged.empty() && dropped.empty()) {
     return has_shared ? "No change: there is no room for the arrays that would benefit"
                       : "There is no shared memory, and no array would benefit from it";

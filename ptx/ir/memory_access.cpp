@@ -155,6 +155,11 @@ const Operand* stored_operand(const Instruction& instruction, std::uint32_t k) {
   return has_second && value + 1 < operands.size() ? &operands[value + 1] : nullptr;
 }
 
+const Operand* expected_bytes(const Instruction& instruction) {
+  const bool expects = instruction.op() == Op::mbarrier && instruction.has(Modifier::expect_tx);
+  return expects && instruction.operands.size() > 1 ? &instruction.operands.back() : nullptr;
+}
+
 std::uint32_t vector_width(const Instruction& instruction) {
   if (!instruction.traits.is_memory_access()) return 0;
   for (const Operand& operand : instruction.operands) {

@@ -59,6 +59,9 @@ LaneSize lane_size(const Body& body, const Instruction& instruction, const Memor
 /// the new value); null if it does not exist. The operand itself holds the elements of a vector.
 const Operand* stored_operand(const Instruction& instruction, std::uint32_t k);
 
+/// The operand with the number of bytes that an mbarrier operation expects (`.expect_tx`); null for others.
+const Operand* expected_bytes(const Instruction& instruction);
+
 /// Number of elements that the instruction moves between registers and memory: those of the vector operand,
 /// otherwise 1; 0 for no access.
 std::uint32_t vector_width(const Instruction& instruction);

@@ -238,7 +238,8 @@ OpcodeTraits classify(std::string_view opcode) {
 
 DataType OpcodeTraits::result_type() const {
   if (destinations == 0 || op == Op::wgmma || op == Op::tcgen05) return DataType::none;
-  return op == Op::setp || op == Op::testp ? DataType::pred : first_type;
+  const bool is_wait = op == Op::mbarrier && modifiers.has_any({Modifier::test_wait, Modifier::try_wait});
+  return op == Op::setp || op == Op::testp || is_wait ? DataType::pred : first_type;
 }
 
 Comparison opposite_of(Comparison comparison) {

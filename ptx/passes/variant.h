@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "ptx/ir/code_builder.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/probe.h"
 #include "ptx/passes/probes/routine.h"
@@ -35,8 +37,17 @@ struct SplicedCode {
   std::map<std::string, ProbeRoutine, std::less<>> lane_routines;
 };
 
-/// Variables of the program that stay in the original module, with their addresses.
-using SharedVariables = std::map<std::string, std::uint64_t, std::less<>>;
+/// Variables of the program that stay in the original module, each with its position in `variable_table`.
+using SharedVariables = std::map<std::string, std::uint32_t, std::less<>>;
+
+/// A `.const` array of the variant for the shared variables' addresses, which are written when the variant is
+/// loaded: with addresses in its text, each run would compile it again.
+inline constexpr std::string_view variable_table = "__lynxpp_variables";
+
+/// Emits a load of the address of the shared variable at `position`.
+inline void load_shared_address(std::uint32_t position, VirtualRegister target, CodeBuilder& code) {
+  code.emit("ld.const.b64", {target, CodeAddress{Name{std::string(variable_table)}, 8 * position}});
+}
 
 /// Properties of the module that contains the variant.
 struct VariantModule {

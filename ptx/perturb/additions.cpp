@@ -145,7 +145,7 @@ std::optional<CodeRegister> Additions::base_of(const Operand& address) {
   const auto shared = unit_.variant.shared_variables.find(base.name);
   if (shared == unit_.variant.shared_variables.end() || type_of(base) != DataType::none)
     return CodeRegister(Name{std::string(base.name)});  // its text includes the offset
-  return CodeRegister(code_.b64("mov.b64", {shared->second}));
+  return CodeRegister(shared_address(shared->second));
 }
 
 std::optional<VirtualRegister> Additions::low_address(const Operand& address) {
@@ -167,7 +167,13 @@ VirtualRegister Additions::address_of(const Variable& variable) {
   const auto shared = unit_.variant.shared_variables.find(variable.name);
   return shared == unit_.variant.shared_variables.end()
              ? code_.b64("mov.b64", {Name{std::string(variable.name)}})
-             : code_.b64("mov.b64", {shared->second});
+             : shared_address(shared->second);
+}
+
+VirtualRegister Additions::shared_address(std::uint32_t position) {
+  const VirtualRegister address = code_.fresh(RegisterType::b64);
+  load_shared_address(position, address, code_);
+  return address;
 }
 
 DataType Additions::type_of(const Operand& operand) const {

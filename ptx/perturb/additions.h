@@ -101,6 +101,8 @@ class Additions {
   std::optional<VirtualRegister> low_address(const Operand& address);
   /// The address of a module's variable, in 64 bits.
   VirtualRegister address_of(const Variable& variable);
+  /// The address of the shared variable at this position.
+  VirtualRegister shared_address(std::uint32_t position);
   /// True if an instruction of the kernel reads the register that `operand` names.
   bool is_read(const Operand& operand);
   /// The type of the register that the operand names; none for anything else.

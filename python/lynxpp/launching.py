@@ -1,4 +1,4 @@
-"""Runs PTX on the cpu device."""
+"""Runs PTX on the cpu device or a GPU."""
 import json
 import os
 import pathlib
@@ -8,7 +8,7 @@ import warnings
 from . import arguments
 from .errors import Error, KernelError, PtxError
 from .records import Run, completed_with
-from .worker import shared_worker
+from .worker import DEVICES, name_of as name_of_device, shared_worker
 
 _INVALID_VALUE = 1
 _OUT_OF_MEMORY = 2
@@ -138,7 +138,7 @@ class Request:
 
         return _ALLOCATION.sub(name, text)
 
-    def problem(self, reply):
+    def problem(self, reply, device):
         """Returns the exception for a launch that failed."""
         if reply.stage == "attach":
             return Error(
@@ -161,7 +161,7 @@ class Request:
             elif "illegal address" in found[1] or "misaligned" in found[1]:
                 hint = "lynxpp.check_ptx, or `lynxpp ptx run --check`, lists all such accesses"
             return KernelError(self.named(found[1], reply.addresses), self.text, line, hint=hint)
-        message = f"the cpu device refused the {reply.stage} ({reply.name})"
+        message = f"the {name_of_device(device)} refused the {reply.stage} ({reply.name})"
         if reply.code == _INVALID_VALUE and reply.stage == "launch":
             message += f": grid {tuple(self.grid)}, block {tuple(self.block)}, "
             message += f"{self.shared_bytes} bytes of dynamic shared memory"
@@ -220,7 +220,7 @@ def _run(request, worker, measured, timeout):
         reply = request.run(worker, timeout, measured)
         if reply.stage is not None:
             reply.show()
-            raise request.problem(reply)
+            raise request.problem(reply, worker.device)
         records = _records_of(worker, reply) if measured else []
         if records is not None:
             break
@@ -228,9 +228,19 @@ def _run(request, worker, measured, timeout):
 
 
 def run_ptx(
-    text, grid, block, args=(), *, kernel=None, shared_bytes=0, cluster=None, spec=None, timeout=None
+    text,
+    grid,
+    block,
+    args=(),
+    *,
+    kernel=None,
+    shared_bytes=0,
+    cluster=None,
+    spec=None,
+    timeout=None,
+    device="cpu",
 ):
-    """Runs a kernel of a PTX module on the cpu device; needs no GPU.
+    """Runs a kernel of a PTX module, by default on the cpu device, which needs no GPU.
 
     text          the module, or the path of its file (a pathlib.Path)
     grid, block   an int, or up to three of them
@@ -244,10 +254,13 @@ def run_ptx(
     cluster       the blocks of a cluster, for kernels that do not fix them
     spec          specifications to measure with: names or paths, as a list or separated by commas
     timeout       seconds; then the kernel is stopped
+    device        "cpu", or "cuda" for the first GPU
 
     Returns a Run: the records of the launch, which are empty without `spec`. Raises PtxError, KernelError or
     Error; arrays are then unchanged. The module's variables have their initial values in every call.
     """
+    if device not in DEVICES:
+        raise ValueError(f"the device must be one of {', '.join(DEVICES)}, not {device!r}")
     request = Request(text, grid, block, args, kernel, shared_bytes, cluster)
     wanted = _specifications(spec)
     measuring = list(meters)
@@ -256,7 +269,7 @@ def run_ptx(
             wanted + [each for meter in measuring for each in _specifications(meter.specifications)]
         )
     )
-    with shared_worker() as worker:
+    with shared_worker(device) as worker:
         reply, records = _run(request, worker, ",".join(measured), timeout)
         if records is None:
             name = request.entry.name

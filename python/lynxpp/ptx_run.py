@@ -263,7 +263,7 @@ def _launch(options):
         common["cluster"] = _extent(options.cluster, "cluster")
     is_good = not options.check or _check(text, launch, values, common)
     try:
-        run = run_ptx(text, *launch, [each.value for each in values], spec=options.spec, **common)
+        run = run_ptx(text, *launch, [each.value for each in values], spec=options.spec, device=options.device or "cpu", **common)
     except KernelError:
         if is_good:
             raise
@@ -279,7 +279,7 @@ def _launch(options):
 
 def _parsed(words):
     parser = argparse.ArgumentParser(prog="lynxpp ptx run", add_help=False)
-    for name in ("grid", "block", "cluster", "kernel", "spec", "records"):
+    for name in ("grid", "block", "cluster", "device", "kernel", "spec", "records"):
         parser.add_argument(f"--{name}")
     for name in ("arg", "expect", "print", "output"):
         parser.add_argument(f"--{name}", action="append", default=[])

@@ -1,6 +1,6 @@
-"""The process that runs kernels on the cpu device for lynxpp.run_ptx and lynxpp.check_ptx.
+"""The process that runs kernels for lynxpp.run_ptx and lynxpp.check_ptx.
 
-Started by worker.py with liblynxpp.so preloaded and LYNXPP_DEVICE=cpu, as `python3 -I -S serve.py MEMORY_FD`.
+Started by worker.py with liblynxpp.so preloaded and LYNXPP_DEVICE set, as `python3 -I -S serve.py MEMORY_FD`.
 File descriptor 0 is a socket: one JSON object per line asks for a launch, one per line answers. The arrays
 are in the memory file MEMORY_FD, which both processes map. The output of lynxpp and of the kernels goes to
 memory files, too: descriptors 1 and 2.
@@ -56,7 +56,7 @@ class Refused(Exception):
 
 
 class Driver:
-    """The functions of the cpu device's driver, and of lynxpp.h."""
+    """The functions of the device's driver, and of lynxpp.h."""
 
     class Api(ctypes.Structure):
         _fields_ = [
@@ -258,7 +258,7 @@ def main():
     try:
         driver = Driver()
     except (Refused, OSError, AttributeError) as problem:
-        sys.exit(f"the cpu device does not start: {problem}")
+        sys.exit(f"the device does not start: {problem}")
     with socket.socket(fileno=0) as connection, connection.makefile("rb") as requests:
         for line in requests:
             connection.sendall(json.dumps(run(driver, json.loads(line), arrays)).encode() + b"\n")

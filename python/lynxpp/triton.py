@@ -31,8 +31,7 @@ from .records import Run
 
 SPECIFICATIONS = "instruction_count,memory_efficiency"
 CHECKS = "memory,race,init,sync"
-# The newest target whose matrix products and tensor descriptors become instructions of the cpu device: Triton
-# uses wgmma and tensor copies from 90 on.
+# The newest target whose tensor descriptors need no tensor map, which Triton's driver would have to make.
 TARGET = 89
 _FLOATS = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "f32": "f32", "fp64": "f64"}
 # Arguments of Triton's launchers before the kernel's: grid, stream, function, metadata twice, two hooks.
@@ -375,8 +374,8 @@ def activate(*, spec=SPECIFICATIONS, checks=CHECKS, target=TARGET, timeout=None)
 
     spec       specifications to measure each launch with, as for run_ptx; "" for none
     checks     as for check_ptx, for the first launch of each compiled kernel and grid; "" for none
-    target     the compute capability to compile for: 80, 89, 90 … Kernels with matrix products that are
-               compiled for 90 use wgmma, which the cpu device does not support.
+    target     the compute capability to compile for: 80, 89, 90 … From 90 on, matrix products use wgmma, and tensor
+               descriptors are not supported.
     timeout    seconds for a launch
 
     Arguments of kernels are tensors of PyTorch on the host or NumPy arrays. Tensors that the program creates

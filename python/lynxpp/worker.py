@@ -1,4 +1,4 @@
-"""The process that runs kernels on the cpu device (serve.py), as its client sees it."""
+"""The process that runs kernels on one device (serve.py), as its client sees it."""
 import atexit
 import contextlib
 import json
@@ -20,7 +20,10 @@ _MOST_KERNELS = 256
 _KEPT_BYTES = 64 << 20
 
 
-def _environment(home):
+DEVICES = ("cpu", "cuda")
+
+
+def _environment(home, device):
     """Returns the environment of a worker: without settings that are meant for this process."""
     kept = ("LYNXPP_CPU_CACHE", "LYNXPP_CPU_TIER", "LYNXPP_MEMORY_BUDGET")
     variables = {
@@ -36,7 +39,7 @@ def _environment(home):
     library = str(home / PRELOAD)
     variables.update(
         LD_PRELOAD=":".join([library, *others]),
-        LYNXPP_DEVICE="cpu",
+        LYNXPP_DEVICE=device,
         LYNXPP_TABLE="0",
         LYNXPP_LAUNCH_RECORDS="all",
     )
@@ -61,11 +64,12 @@ class Reply:
 
 
 class Worker:
-    """A process that runs kernels. With `checks`, it checks them and must be ended (finish) for the
-    findings."""
+    """A process that runs kernels on `device`. With `checks`, it checks them and must be ended (finish) for
+    the findings."""
 
-    def __init__(self, checks=None):
+    def __init__(self, checks=None, device="cpu"):
         home = find_home()
+        self.device = device
         self.lock = threading.Lock()
         self.series, self.sites, self.process = {}, {}, None
         self._files = [
@@ -74,7 +78,7 @@ class Worker:
         ]
         self._arrays, self._printed, self._log, self._lines = self._files
         self._map = None
-        variables = _environment(home)
+        variables = _environment(home, device)
         variables["LYNXPP_CPU_CHECK_OUTPUT" if checks else "LYNXPP_OUTPUT"] = f"/proc/self/fd/{self._lines}"
         if checks:
             variables["LYNXPP_CPU_CHECK"] = checks
@@ -144,7 +148,7 @@ class Worker:
         status = self._process.returncode
         text = os.pread(self._log, 1 << 16, 0).decode(errors="replace").strip()
         ended = f"signal {-status}" if status < 0 else f"exit status {status}"
-        raise Error(f"the process of the cpu device ended with {ended}" + (f":\n{text}" if text else ""))
+        raise Error(f"the process of the {name_of(self.device)} ended with {ended}" + (f":\n{text}" if text else ""))
 
     def finish(self):
         """Lets the worker end, so that it reports. Returns the Reply of the whole process."""
@@ -179,27 +183,32 @@ class Worker:
             os.close(self._files.pop())
 
 
-_worker = None
+def name_of(device):
+    """Returns a device's name in messages."""
+    return "cpu device" if device == "cpu" else "GPU"
+
+
+_workers = {}  # by device
 _starting = threading.Lock()
 
 
-def _current():
-    global _worker
+def _current(device):
     with _starting:
-        if _worker is not None:
-            if _worker.is_alive and len(_worker.sites) <= _MOST_KERNELS:
-                return _worker
-            with _worker.lock:
-                _worker.close()
-        _worker = Worker()
-        return _worker
+        worker = _workers.get(device)
+        if worker is not None:
+            if worker.is_alive and len(worker.sites) <= _MOST_KERNELS:
+                return worker
+            with worker.lock:
+                worker.close()
+        worker = _workers[device] = Worker(device=device)
+        return worker
 
 
 @contextlib.contextmanager
-def shared_worker():
-    """The worker of this process, for one thread at a time."""
+def shared_worker(device="cpu"):
+    """The worker of this process for a device, for one thread at a time."""
     while True:
-        worker = _current()
+        worker = _current(device)
         with worker.lock:
             if not worker.is_alive:  # another thread has ended it meanwhile
                 continue
@@ -209,17 +218,17 @@ def shared_worker():
 
 @atexit.register
 def _end():
-    if _worker is not None:
-        _worker.close()
+    for worker in _workers.values():
+        worker.close()
 
 
 def _begin_child():
-    """A forked child starts a worker of its own; that of its parent is not its child, so close() does not end
-    it."""
-    global _worker, _starting
-    if _worker is not None:
-        _worker.close()
-    _worker, _starting = None, threading.Lock()
+    """A forked child starts workers of its own; those of its parent are not its children, so close() does not
+    end them."""
+    global _starting
+    _end()
+    _workers.clear()
+    _starting = threading.Lock()
 
 
 os.register_at_fork(after_in_child=_begin_child)

@@ -171,6 +171,8 @@ Json json_of(const KernelFinding& finding, Weight weight) {
   if (finding.benefit) {
     object["gain"] = {
         {"at_most", share(*finding.benefit)}, {"of", text_of(weight)}, {"basis", text_of(finding.basis)}};
+    if (finding.interval)
+      object["gain"]["interval"] = {share(finding.interval->first), share(finding.interval->second)};
   }
   return object;
 }
@@ -263,6 +265,7 @@ std::string to_digest(const DigestSink& sink, const std::optional<CheckResults>&
         object[list.name].push_back(list.entries[i]);
     }
     object["sources"] = sources_of(summary, {object["findings"], object["lines"]});
+    object["trust"] = trust_line_of(summary, !object["findings"].empty());
     object["checks"] = checks ? json_of(*checks) : Json(nullptr);
     for (const List& list : lists)
       object["left_out"][list.name] = list.entries.size() - std::min(most, list.entries.size());

@@ -7,6 +7,7 @@
 
 #include "report/findings/flow.h"
 #include "report/findings/ratio.h"
+#include "report/findings/tensor_peak.h"
 
 namespace lynxpp::report {
 namespace {
@@ -22,6 +23,9 @@ constexpr double latency_of_instruction = 4;
 constexpr double latency_of_request = 600;  ///< to device memory
 /// Measured on an H200: 1.5 device cycles per operation on one word, from any multiprocessor.
 constexpr double cycles_of_hot_operation = 1.5 * multiprocessors;
+/// … and half a cycle per operation on any word of one KB.
+constexpr double cycles_of_near_operation = 0.5 * multiprocessors;
+constexpr double bytes_of_near_words = 1024;
 
 /// The cpu device has no multiprocessors, and its times mean nothing for a GPU unless a machine is modelled.
 bool is_like_a_gpu(const std::string& device) { return device != "cpu"; }
@@ -78,11 +82,13 @@ class Collector {
       Entries& entries = entries_[kernel.kernel];
       entries.work += kernel.facts.get("work");
       ++entries.count;
+      entries.launches += kernel.facts.get("launches");
     }
     for (const TimingRecord& timing : summary_.timings) timings_.emplace(timing.kernel, &timing);
     for (KernelFacts& kernel : run_.kernels) {
       add_device(kernel);
       add_timing(kernel);
+      add_tensor_work(kernel);
     }
     weigh();
     return std::move(run_);
@@ -248,21 +254,29 @@ class Collector {
     return at.line != 0 && lost > branch.lost;
   }
 
-  /// Adds operations on the most updated word. Different instructions may update different words
-  /// concurrently.
+  /// Adds operations on the most updated word, and the time that they or those on near words take. Different
+  /// instructions may update different words concurrently.
   static void add_atomics(KernelFacts& kernel) {
-    double most = 0;
+    double most = 0, most_cycles = 0;
     for (LocationFacts& location : kernel.locations) {
       double operations = location.facts.get("atomic_contention.hottest_word");
       const double lanes = location.facts.get("atomic_contention.lanes");
       if (operations <= 0 || lanes <= 0) continue;
-      if (location.is_combined)
-        operations = std::ceil(operations * location.facts.get("atomic_contention.requests") / lanes);
+      const double bytes_updated = lanes / operations * std::max(1.0, location.bytes);
+      const double parts = std::max(1.0, bytes_updated / bytes_of_near_words);
+      double near = lanes / parts;
+      if (location.is_combined) {
+        const double combined = location.facts.get("atomic_contention.requests") / lanes;
+        operations = std::ceil(operations * combined);
+        near *= combined;
+      }
+      const double cycles = std::max(cycles_of_hot_operation * operations, cycles_of_near_operation * near);
       location.facts.set("atomic.operations", operations);
-      location.facts.set("atomic.cycles", cycles_of_hot_operation * operations);
+      location.facts.set("atomic.cycles", cycles);
       most = std::max(most, operations);
+      most_cycles = std::max(most_cycles, cycles);
     }
-    kernel.facts.set("work.atomic", cycles_of_hot_operation * most);
+    kernel.facts.set("work.atomic", most_cycles);
     if (kernel.facts.find("atomic_contention.total_bank_conflicts") != nullptr)
       kernel.facts.set("atomic.most_operations", most);
   }
@@ -347,6 +361,36 @@ class Collector {
     kernel.facts.set("milliseconds", timing.execute * share);
   }
 
+  /// Sets the work of the tensor cores, and its share of the device's peak if its time and all its rates are
+  /// known.
+  void add_tensor_work(KernelFacts& kernel) const {
+    const auto device = std::ranges::find(summary_.devices, kernel.device, &DeviceRecord::device);
+    const double seconds = measured_milliseconds(kernel) / 1000;
+    bool is_known = device != summary_.devices.end() && seconds > 0;
+    double all = 0, least_seconds = 0;
+    for (const std::string_view type : tensor_types()) {
+      const double operations = kernel.facts.get("instruction_count.tensor_operations_" + std::string(type));
+      if (operations == 0) continue;
+      all += operations;
+      const std::optional<double> peak = is_known ? tensor_peak(*device, type) : std::nullopt;
+      is_known = peak.has_value();
+      if (is_known) least_seconds += operations / *peak;
+    }
+    if (all == 0) return;
+    kernel.facts.set("tensor.operations", all);
+    if (is_known) kernel.facts.set("tensor.share", least_seconds / seconds);
+  }
+
+  /// Returns the time of all launches that were counted; 0 if unknown, or if it is split between ranges.
+  double measured_milliseconds(const KernelFacts& kernel) const {
+    const auto found = timings_.find(kernel.kernel);
+    if (found == timings_.end() || !is_like_a_gpu(kernel.device)) return 0;
+    const TimingRecord& timing = *found->second;
+    const Entries& all = entries_.at(kernel.kernel);
+    const bool is_of_all = all.count == 1 && static_cast<double>(timing.launches) == all.launches;
+    return is_of_all && timing.modelled.empty() ? kernel.facts.get("milliseconds") : 0;
+  }
+
   /// Sets the weights by the first of time, work and launches that is known for all kernels.
   void weigh() {
     const std::tuple<const char*, Weight> measures[] = {
@@ -367,7 +411,7 @@ class Collector {
   }
 
   struct Entries {
-    double work = 0, count = 0;
+    double work = 0, count = 0, launches = 0;
   };
 
   const Summary& summary_;

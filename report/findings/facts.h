@@ -11,6 +11,9 @@
 //   atomic.most_operations               on the most updated word, if operations were counted
 //   traffic.requested, traffic.transferred   bytes of global loads, stores and asynchronous copies at L1:
 //                                            of data, and of the sectors that hold it
+//   tensor.operations                    multiplications and additions by tensor cores
+//   tensor.share                         their time at the device's peak rate (estimated), over the measured
+//                                        time of the instrumented kernel: a lower bound
 //   launch.microseconds                  work per launch, upper bound of the average (estimated)
 //   work, work.issue, work.shared, work.memory, work.atomic, work.launch     see below
 // Per location (the accesses of a line to one object, a branch or a loop): "SPECIFICATION.ARRAY" for each

@@ -90,22 +90,28 @@ bool is_at(const SiteLabel& label, const LimitLocation& location) {
 
 /// Returns what the operations of these lines cost at most. Lines that were not found to be costly share what
 /// the costly ones leave.
-double gain_at(std::span<const SiteLabel> labels, const Limit& limit) {
-  const double all = limit.of_remedy().at_most;
+Gain gain_at(std::span<const SiteLabel> labels, const Limit& limit) {
+  const Gain& all = limit.of_remedy();
   if (limit.lines.empty() || labels.empty()) return all;
   const auto has = [](const LineLimit& line, const SiteLabel& label) {
     return std::ranges::any_of(line.locations, [&](const auto& location) { return is_at(label, location); });
   };
-  double found = 0, rest = all;
+  Gain found{0, 0, 0}, rest = all;
   for (const LineLimit& each : limit.lines) {
-    rest -= each.of_remedy().at_most;
+    const Gain& line = each.of_remedy();
+    rest = {rest.at_most - line.at_most, rest.low - line.high, rest.high - line.low};
     if (std::ranges::any_of(labels, [&](const SiteLabel& label) { return has(each, label); }))
-      found += each.of_remedy().at_most;
+      found = {found.at_most + line.at_most, found.low + line.low, found.high + line.high};
   }
   const bool are_all_found = std::ranges::all_of(labels, [&](const SiteLabel& label) {
     return std::ranges::any_of(limit.lines, [&](const LineLimit& each) { return has(each, label); });
   });
-  return std::min(all, found + (are_all_found ? 0 : std::max(rest, 0.0)));
+  const auto with_rest = [&](double of_found, double of_rest) {
+    return of_found + (are_all_found ? 0 : std::max(of_rest, 0.0));
+  };
+  const double at_most = std::min(all.at_most, with_rest(found.at_most, rest.at_most));
+  return {at_most, std::min(at_most, with_rest(found.low, rest.low)),
+          std::max(at_most, std::min(all.high, with_rest(found.high, rest.high)))};
 }
 
 /// Replaces the estimate if the kernel's limits have the operations with a clear result. They are ordered by
@@ -117,8 +123,10 @@ void apply_limits(KernelFinding& finding, const LocationFacts* location, std::sp
     if (kernel.kernel != finding.kernel) continue;
     const auto limit = std::ranges::find(kernel.limits, operation, &Limit::operation);
     if (limit == kernel.limits.end() || verdict_of(limit->of_remedy()) == Verdict::unclear) continue;
-    finding.benefit = finding.weight * gain_at(labels, *limit);
+    const Gain gain = gain_at(labels, *limit);
+    finding.benefit = finding.weight * gain.at_most;
     finding.basis = kernel.is_modelled ? Basis::modelled : Basis::measured;
+    if (!kernel.is_modelled) finding.interval = {finding.weight * gain.low, finding.weight * gain.high};
     return;
   }
 }
@@ -262,6 +270,11 @@ std::string percent_text(double share) {
   const double percent = 100 * share;
   std::snprintf(digits, sizeof digits, percent > 0 && percent < 0.95 ? "%.1f %%" : "%.0f %%", percent);
   return digits;
+}
+
+std::string interval_text(double low, double high) {
+  const std::string first = percent_text(low), last = percent_text(high);
+  return first == last ? first : first.substr(0, first.size() - 2) + " to " + last;
 }
 
 std::vector<KernelFinding> findings_of(const RunFacts& facts, std::span<const FindingRule> rules) {

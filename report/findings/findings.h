@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/findings/rules.h"
@@ -34,7 +35,9 @@ struct KernelFinding {
   /// Upper bound of the saving, as a share of the run (in units of RunFacts::weight).
   std::optional<double> benefit;
   Basis basis = Basis::estimated;  ///< of `benefit`
-  double weight = 0;               ///< the kernel's share of the run
+  /// 95 % confidence interval of a measured benefit.
+  std::optional<std::pair<double, double>> interval = {};
+  double weight = 0;  ///< the kernel's share of the run
   std::string sentence;
   std::string why;
   std::string what_to_try;
@@ -48,6 +51,9 @@ std::vector<KernelFinding> findings_of(const RunFacts& facts,
 /// True if the finding promises at least 1 % of the run or, without an estimate, is about at least 5 % of it.
 bool is_worth_a_line(const KernelFinding& finding);
 
+/// Returns what the findings save together at most, as a share of the run: of each kernel at most its share.
+double benefit_together(std::span<const KernelFinding> findings);
+
 /// Returns "transpose.cu:24 (st.global.f32, argument 1 (float*))"; empty if unknown or about the kernel.
 std::string location_text(const KernelFinding& finding);
 
@@ -57,8 +63,12 @@ std::string location_text(const SiteLabel& location);
 /// Returns "38 %", "0.4 %".
 std::string percent_text(double share);
 
-/// Returns the findings as lines of at most `width` characters; empty without findings. Shows
-/// at most `most` findings, and only those that promise at least 1 % of the run.
+/// Returns "40 to 55 %", or "40 %" if both ends have the same text.
+std::string interval_text(double low, double high);
+
+/// Returns the findings as lines of at most `width` characters; empty if all together promise less than 1 %
+/// of the run. Shows at most `most` findings, and only those that promise at least 1 %; if none does, the
+/// first three.
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most = 10);
 

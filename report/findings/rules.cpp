@@ -239,9 +239,8 @@ const std::vector<FindingRule> rule_table = {
      "at least {hottest} of {lanes} atomic operations update the same word of global memory{combined}; a "
      "word is "
      "updated by {per_word:lane} of a warp on average",
-     "operations on one word are performed one after another, each some 1.5 cycles of the whole device "
-     "(measured "
-     "on an H200)",
+     "operations on one word are performed one after another, each some 1.5 cycles of the whole device, and "
+     "those on words of one KB half a cycle each (measured on an H200)",
      "combine operations within the warp and within the block first, in shared memory, and update global "
      "memory "
      "once per block; replace a loop of compare-and-swap by an atomic operation where there is one",

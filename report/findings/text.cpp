@@ -16,6 +16,9 @@
 namespace lynxpp::report {
 namespace {
 
+constexpr double least_benefit = 0.01;      ///< of a finding that is shown
+constexpr std::size_t most_small_ones = 3;  ///< findings that are shown if all are small
+
 std::string sentence_of(std::string text) {
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text + ".";
@@ -28,7 +31,13 @@ std::string kernel_of(const KernelFinding& finding) {
 
 std::string benefit_of(const KernelFinding& finding) {
   if (!finding.benefit) return "not estimated";
-  return "at most " + percent_text(*finding.benefit) + " (" + std::string(text_of(finding.basis)) + ")";
+  std::string basis(text_of(finding.basis));
+  if (finding.interval) {
+    const auto& [low, high] = *finding.interval;
+    if (percent_text(low) != percent_text(high)) basis += ", " + interval_text(low, high);
+  }
+  const double shown = *finding.benefit > 0 ? std::max(*finding.benefit, 0.001) : 0;
+  return "at most " + percent_text(shown) + " (" + basis + ")";
 }
 
 /// `same_rule`: the number of the first finding by the same rule.
@@ -115,6 +124,12 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
        [](const KernelFacts& kernel) {
          return share_text(kernel.facts.get("traffic.requested"), kernel.facts.get("traffic.transferred"));
        }},
+      {{"tensor", "operations"}, number("tensor.operations")},
+      {{"of estimated", "tensor peak"},
+       [](const KernelFacts& kernel) {
+         const double* const share = kernel.facts.find("tensor.share");
+         return share == nullptr ? "" : "at least " + percent_text(*share);
+       }},
       {{"bank", "conflicts"},
        [](const KernelFacts& kernel) {
          return share_text(shared_conflicts(kernel.facts), kernel.facts.get("work.shared"));
@@ -123,13 +138,14 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
 }
 
 std::string headline(const RunFacts& facts) {
-  double launches = 0, instructions = 0, moved = 0, asked = 0;
+  double launches = 0, instructions = 0, moved = 0, asked = 0, tensor_copies = 0;
   std::vector<std::string> devices;
   for (const KernelFacts& kernel : facts.kernels) {
     launches += kernel.facts.get("launches");
     instructions += kernel.facts.get("instruction_count.warp_instructions");
     moved += kernel.facts.get("traffic.transferred");
     asked += kernel.facts.get("traffic.requested");
+    tensor_copies += kernel.facts.get("memory_efficiency.tensor_copies_without_bytes");
     if (std::ranges::count(devices, kernel.device) == 0) devices.push_back(kernel.device);
   }
   const auto several = [](double number, const std::string& name) {
@@ -142,6 +158,9 @@ std::string headline(const RunFacts& facts) {
   if (moved > 0)
     text += "; global loads and stores request " + count_text(asked) + " bytes in " + count_text(moved) +
             " bytes of sectors at L1";
+  if (tensor_copies > 0)
+    text += "; the bytes of " + count_text(tensor_copies) +
+            (tensor_copies == 1 ? " tensor copy" : " tensor copies") + " are unknown";
   return text;
 }
 
@@ -173,7 +192,7 @@ std::string nothing_measured(const std::vector<CoverageRecord>& seen, std::size_
 }  // namespace
 
 bool is_worth_a_line(const KernelFinding& finding) {
-  constexpr double least_benefit = 0.01, least_weight = 0.05;
+  constexpr double least_weight = 0.05;
   return finding.benefit ? *finding.benefit >= least_benefit : finding.weight >= least_weight;
 }
 
@@ -216,18 +235,37 @@ std::string overview_text(const RunFacts& facts, std::size_t width, std::size_t 
   return text;
 }
 
+double benefit_together(std::span<const KernelFinding> findings) {
+  std::map<std::pair<std::string_view, std::vector<std::string>>, std::pair<double, double>> kernels;
+  for (const KernelFinding& each : findings) {
+    auto& [benefit, weight] = kernels[{each.kernel, each.ranges}];
+    benefit += each.benefit.value_or(0);
+    weight = each.weight;
+  }
+  double sum = 0;
+  for (const auto& [kernel, of] : kernels) sum += std::min(of.first, of.second);
+  return std::min(1.0, sum);
+}
+
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most) {
+  const bool is_any_large = std::ranges::any_of(findings, is_worth_a_line);
+  const double together = benefit_together(findings);
+  if (!is_any_large && together < least_benefit) return {};
+  const std::string unit(text_of(weight));
   std::string text = "== lynxpp: findings ==\n";
-  text += wrapped(
-      "Ordered by the share of the run's " + std::string(text_of(weight)) + " that could be saved at most.",
-      0, width);
+  text += wrapped(is_any_large ? "Ordered by the share of the run's " + unit + " that could be saved at most."
+                               : "No finding promises 1 % of the run's " + unit + " alone; all " +
+                                     std::to_string(findings.size()) + " together promise at most " +
+                                     percent_text(together) + ". The first ones:",
+                  0, width);
+  if (!is_any_large) most = most_small_ones;
   std::size_t shown = 0;
   std::vector<const KernelFinding*> others;
   bool lacks_lines = false;
   std::map<std::string, std::size_t> rules;
   for (const KernelFinding& each : findings) {
-    if (shown >= most || !is_worth_a_line(each)) {
+    if (shown >= most || is_any_large != is_worth_a_line(each)) {
       others.push_back(&each);
       continue;
     }
@@ -235,7 +273,6 @@ std::string findings_text(const std::vector<KernelFinding>& findings, Weight wei
     text += entry(each, shown, first, width);
     lacks_lines |= lacks_line(each);
   }
-  if (shown == 0) return {};
   if (!others.empty())
     text += wrapped(others_text(others, shown >= most ? "at most as much as the last one" : "less than 1 %"),
                     2, width);
@@ -258,7 +295,11 @@ std::string summary_text(const Summary& summary, std::size_t width) {
                     0, width);
   }
   const std::string words = findings_text(findings, facts.weight, width);
-  return text + "\n" + (words.empty() ? "No rule found anything to improve.\n" : words);
+  const char* const nothing = findings.empty() ? "No rule found anything to improve.\n"
+                                               : "No rule found anything that would save 1 % of the run.\n";
+  const std::string trust = trust_line_of(summary, !words.empty());
+  return text + "\n" + (words.empty() ? nothing : words) +
+         (trust.empty() ? "" : "\n" + wrapped(trust, 0, width));
 }
 
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {

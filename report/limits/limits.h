@@ -147,6 +147,9 @@ std::vector<KernelLimits> limits_of(std::span<const TrialRecord> trials,
 /// Returns what to do about a limit, as an imperative; empty for an unknown operation.
 std::string_view advice_on(std::string_view operation);
 
+/// Returns how far to trust the gains, without an end of line (support/trust.h).
+std::string trust_line_of(std::span<const KernelLimits> kernels);
+
 /// Returns the kernel's table in lines of at most `width` characters if shortening names allows it.
 std::string limits_text(const KernelLimits& kernel, std::size_t width);
 

@@ -137,7 +137,10 @@ Json json_of(const KernelLimits& kernel) {
 }  // namespace
 
 std::string limits_json(std::span<const KernelLimits> kernels, const std::vector<std::string>& command) {
-  Json object{{"record", "limits"}, {"command", command}, {"kernels", Json::array()}};
+  Json object{{"record", "limits"},
+              {"command", command},
+              {"trust", trust_line_of(kernels)},
+              {"kernels", Json::array()}};
   for (const KernelLimits& each : kernels) object["kernels"].push_back(json_of(each));
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -12,6 +12,7 @@
 #include "report/tables/bar_chart.h"
 #include "report/tables/text_table.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::report {
 namespace {
@@ -65,10 +66,9 @@ constexpr Advice advice_table[] = {
 
 std::string share_text(double share) { return percent_text(share < 0.0005 ? 0 : share); }
 
-/// Returns "40 to 55 %", or "40 %".
 std::string interval_text(const Gain& gain) {
-  const std::string low = share_text(gain.low), high = share_text(gain.high);
-  return low == high ? low : low.substr(0, low.size() - 2) + " to " + high;
+  const auto shown = [](double share) { return share < 0.0005 ? 0 : share; };
+  return report::interval_text(shown(gain.low), shown(gain.high));
 }
 
 std::string joined(const std::vector<std::string>& texts, const std::string& separator) {
@@ -309,12 +309,11 @@ std::string bars_of(const KernelLimits& kernel) {
     const char* const color = verdict == Verdict::limited       ? "fill=\"#b3423a\""
                               : verdict == Verdict::not_limited ? "fill=\"#9aa5b1\""
                                                                 : "fill=\"none\" stroke=\"#9aa5b1\"";
-    const std::string label = verdict == Verdict::unclear
-                                  ? "unclear: " + interval_text(limit.gain)
-                                  : percent_text(limit.gain.at_most) + " (" + interval_text(limit.gain) + ")";
-    svg += "<g><title>" +
-           escaped(limit.operation + ": at most " + percent_text(limit.gain.at_most) + ", 95 % interval " +
-                   interval_text(limit.gain)) +
+    const std::string gain = share_text(limit.gain.at_most), interval = interval_text(limit.gain);
+    const std::string label = verdict == Verdict::unclear ? "unclear: " + interval
+                              : interval == gain          ? gain
+                                                          : gain + " (" + interval + ")";
+    svg += "<g><title>" + escaped(limit.operation + ": at most " + gain + ", 95 % interval " + interval) +
            "</title><text x=\"" + std::to_string(left - 8) + "\" y=\"" + std::to_string(middle + 4) +
            "\" text-anchor=\"end\">" + escaped(limit.operation) + "</text>";
     std::snprintf(text, sizeof text,
@@ -379,6 +378,11 @@ std::string limits_text(const KernelLimits& kernel, std::size_t width) {
   return text;
 }
 
+std::string trust_line_of(std::span<const KernelLimits> kernels) {
+  const bool is_modelled = std::ranges::any_of(kernels, &KernelLimits::is_modelled);
+  return trust::line_of(trust::Number::limits, is_modelled ? trust::Clock::modelled : trust::Clock::device);
+}
+
 std::string limits_html(std::span<const KernelLimits> kernels) {
   if (kernels.empty()) return {};
   std::string html =
@@ -394,7 +398,7 @@ std::string limits_html(std::span<const KernelLimits> kernels) {
     for (const std::string& line : remarks(kernel)) html += "<li>" + escaped(line) + "</li>\n";
     html += "</ul></details>\n";
   }
-  return html;
+  return html + "<p class=\"facts\">" + escaped(trust_line_of(kernels)) + "</p>\n";
 }
 
 }  // namespace lynxpp::report

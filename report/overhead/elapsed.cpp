@@ -8,6 +8,7 @@
 #include "report/tables/text_table.h"
 #include "support/check.h"
 #include "support/printable.h"
+#include "support/trust.h"
 
 namespace lynxpp::report {
 namespace {
@@ -66,6 +67,13 @@ ElapsedRatio ratio_of(const ElapsedSetting& setting, const ElapsedSetting& nativ
           median(ratios_of(setting, native, &ElapsedRun::processor_ms))};
 }
 
+static std::string trust_line_of(const ElapsedBench& bench) {
+  const trust::Clock clock = trust::clock_of(bench.device);
+  return clock == trust::Clock::device ? trust::line_of("measured by the host's clock",
+                                                        "whole programs; the spread is that of the rounds")
+                                       : trust::line_of(trust::Number::times, trust::Clock::host);
+}
+
 std::string to_text(const ElapsedBench& bench) {
   TextColumn name{{"", ""}, {native_name(bench)}, false};
   TextColumn elapsed{{"elapsed", "s"}, {}};
@@ -96,9 +104,7 @@ std::string to_text(const ElapsedBench& bench) {
                      ", " + std::to_string(rounds) + (rounds == 1 ? " round" : " rounds") + " ==\n";
   text += render_columns({name, elapsed, ratio, spread, processor, processor_ratio, first, launches});
   text += output_line(bench);
-  if (bench.device == "cpu")
-    text += "\nThese are times of the built-in cpu device: they say nothing about a GPU.\n";
-  return text;
+  return bench.device.empty() ? text : text + "\n" + trust_line_of(bench) + "\n";
 }
 
 std::string to_json(const ElapsedBench& bench) {
@@ -108,6 +114,7 @@ std::string to_json(const ElapsedBench& bench) {
                                 {"rounds", bench.native.runs.size()},
                                 {"native_output_is_stable", all_same(bench.native)},
                                 {"native", json_of(bench.native)}};
+  if (!bench.device.empty()) object["trust"] = trust_line_of(bench);
   object["settings"] = nlohmann::ordered_json::array();
   for (const ElapsedSetting& setting : bench.settings) {
     const ElapsedRatio over = ratio_of(setting, bench.native);

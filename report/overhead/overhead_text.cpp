@@ -9,6 +9,7 @@
 #include "report/overhead/overhead.h"
 #include "report/tables/text_table.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::report {
 namespace {
@@ -122,6 +123,10 @@ std::string change(const std::optional<KernelResources>& before, const std::opti
   return first == second ? first : first + " -> " + second;
 }
 
+static std::string trust_line_of(const Overhead& overhead) {
+  return trust::line_of(trust::Number::times, trust::clock_of(overhead.device));
+}
+
 std::string to_text(const Overhead& overhead, std::size_t width) {
   std::string text;
   const std::string device = overhead.device.empty() ? "no device" : printable(overhead.device);
@@ -141,10 +146,8 @@ std::string to_text(const Overhead& overhead, std::size_t width) {
   }
   if (!overhead.native_output_is_stable)
     text += "\nthe program's output differs even between native runs: it was not compared\n";
-  if (overhead.device.starts_with("cpu (")) text += "\nThese times are modelled, not measured.\n";
-  if (overhead.device == "cpu")
-    text += "\nThese times are of the built-in cpu device and say nothing about a GPU.\n";
-  return text;
+  if (overhead.device.empty()) return text;
+  return text + "\n" + wrapped(trust_line_of(overhead), 0, width);
 }
 
 std::string to_json(const Overhead& overhead) {
@@ -153,6 +156,7 @@ std::string to_json(const Overhead& overhead) {
                                 {"device", overhead.device},
                                 {"rounds", overhead.rounds},
                                 {"native_output_is_stable", overhead.native_output_is_stable}};
+  if (!overhead.device.empty()) object["trust"] = trust_line_of(overhead);
   object["settings"] = nlohmann::ordered_json::array();
   for (const SettingOverhead& setting : overhead.settings) object["settings"].push_back(json_of(setting));
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -431,10 +431,14 @@ class TableSink final : public SummarySink {
     for (const TotalRecord& record : summary().totals) sections.push_back(render_total(record));
     sections.push_back(render_coverage(summary(), options_));
     sections.push_back(render_timing(timings_of_counted(summary()), options_.width));
+    std::string findings;
     if (options_.has_findings) {
       const RunFacts facts = facts_of(summary());
-      sections.push_back(findings_text(findings_of(facts), facts.weight, options_.width));
+      findings = findings_text(findings_of(facts), facts.weight, options_.width);
     }
+    sections.push_back(findings);
+    const std::string trust = trust_line_of(summary(), !findings.empty());
+    if (!trust.empty()) sections.push_back(wrapped(trust, 0, options_.width));
     std::erase(sections, std::string());
     if (sections.empty()) sections.emplace_back("lynxpp: no kernel launch was seen\n");
     std::string text;

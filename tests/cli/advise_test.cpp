@@ -28,7 +28,7 @@ TEST(Advise, RanksVariantsAndNamesTheWorstTerm) {
   const Outcome outcome = lynxpp({"advise", folder.write("tile.access", tile)});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const std::vector<std::string> lines = split(outcome.out, '\n');
-  ASSERT_EQ(lines.size(), 6u) << outcome.out;
+  ASSERT_EQ(lines.size(), 8u) << outcome.out;
   EXPECT_EQ(lines[0], "modelled for compute_9_0, best first");
   EXPECT_THAT(lines[3], StartsWith("padding=1"));
   EXPECT_THAT(lines[3], testing::EndsWith("  -"));
@@ -90,9 +90,10 @@ TEST(Advise, ExploresAlternatives) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr(" ways"));
   const std::vector<std::string> lines = split(outcome.out, '\n');
-  ASSERT_EQ(lines.size(), 7u) << outcome.out << "heading, two ways, and the description as it is";
+  ASSERT_EQ(lines.size(), 9u) << outcome.out << "heading, two ways, the description as it is, and trust";
   EXPECT_THAT(lines[3], HasSubstr("layout(tile)=columns"));
   EXPECT_THAT(lines[4], HasSubstr("pad(tile)=1"));
+  EXPECT_THAT(lines[7], HasSubstr("Trust: modelled; mean correlation with measured times 0.544 (H100)"));
   const Outcome all = lynxpp({"advise", "--explore", "--by-estimate", "--json", "-D", "padding=0", path});
   const auto object = nlohmann::json::parse(split(all.out, '\n')[0]);
   EXPECT_EQ(object["changes"]["layout(tile)"], "columns");

@@ -162,6 +162,55 @@ TEST_F(Band, SmallGridLimitsActiveWarps) {
   EXPECT_EQ(json["notes"][0], "the grid has blocks for 6 active warps only");
 }
 
+TEST_F(Band, HashedAddressesHaveNoDegreeOfCamping) {
+  ASSERT_EQ(calibrate(benchmarks(), {"-o", folder_.path("known.json")}).exit_code, 0);
+  std::string text;
+  ASSERT_TRUE(read_file(folder_.path("known.json"), text));
+  auto hashed = nlohmann::json::parse(text);
+  EXPECT_EQ(hashed["partitions"], 8);
+  hashed["partitions"] = 4096;  // as for every GPU and for machines without a channel width
+  folder_.write("hashed.json", hashed.dump());
+  const auto show = [&](const char* file, bool json) {
+    std::vector<std::string> arguments{"band",    "-c", folder_.path(file), "--gld-128", "1000",
+                                       "--warps", "4",  "--time",           "4.5"};
+    if (json) arguments.emplace_back("--json");
+    return run(arguments).out;
+  };
+  EXPECT_THAT(show("known.json", false), HasSubstr("degree of camping 0.87"));
+  EXPECT_THAT(show("known.json", false), HasSubstr("it waits for camped partitions"));
+  const std::string none = show("hashed.json", false);
+  EXPECT_THAT(none, HasSubstr("no degree of camping: the device hashes addresses"));
+  EXPECT_THAT(none, Not(HasSubstr("degree of camping 0")));
+  EXPECT_THAT(none, Not(HasSubstr("camped:")));
+  EXPECT_THAT(none, Not(HasSubstr("camped partitions")));
+  const auto json = nlohmann::json::parse(show("hashed.json", true));
+  EXPECT_EQ(json["degree"], nullptr);
+  EXPECT_EQ(json["degree_if_only_loads"], nullptr);
+  EXPECT_THAT(json["notes"].back().get<std::string>(), HasSubstr("hashes addresses"));
+  // The application line extrapolates the time; it needs no partitions.
+  EXPECT_NE(json["points"][0]["application_ms"], nullptr);
+}
+
+TEST_F(Band, LinesAreInterpolatedAndByRegression) {
+  ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
+  std::vector<std::string> arguments{"band",  "--gld-128",          "1000", "--warps", "4", "--time", "3.125",
+                                     "--csv", folder_.path("b.csv")};
+  const std::string out = run(arguments).out;
+  EXPECT_THAT(out, HasSubstr("interpolation"));
+  EXPECT_THAT(out, HasSubstr("regression"));
+  EXPECT_THAT(out, HasSubstr("Trust: modelled; "));
+  std::string csv;
+  ASSERT_TRUE(read_file(folder_.path("b.csv"), csv));
+  const std::vector<std::string> lines = split(csv, '\n');
+  EXPECT_EQ(lines[0], "kernel,device,times,lines,warps,best_ms,application_ms,worst_ms,ms");
+  EXPECT_EQ(lines[4], "kernel,compute_1_3,modelled,interpolation,4,1.25,3.125,5,3.125");
+  EXPECT_EQ(lines[12], "kernel,compute_1_3,modelled,regression,4,1.25,3.125,5,3.125");
+  arguments.insert(arguments.end(), {"-e", "sums"});
+  EXPECT_THAT(run(arguments).out, Not(HasSubstr("interpolation")));
+  ASSERT_TRUE(read_file(folder_.path("b.csv"), csv));
+  EXPECT_THAT(csv, Not(HasSubstr("interpolation")));
+}
+
 TEST_F(Band, DrawsTheBand) {
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   const Outcome outcome = run({"band", "--gld-128", "1000", "--warps", "4", "--time", "3", "--svg",

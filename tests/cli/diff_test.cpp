@@ -245,6 +245,9 @@ TEST_F(Verdicts, NameTheLargestCostsAndTheFindings) {
       "k: 1,024 → 64 wavefronts (-94 %), finding 1 (scattered bank conflicts) gone; worse: 100 → 103 warp "
       "instructions (+3.0 %)");
   EXPECT_EQ(verdict(run(100, 0), run(100, 0)), "nothing changed");
+  EXPECT_EQ(verdict(run(10000, 0), run(10001, 0)), "no cost changed by 0.1 % or more");
+  EXPECT_EQ(verdict(run(10000, 0), run(10020, 0)), "worse: k: 10,000 → 10,020 warp instructions (+0.2 %)");
+  EXPECT_EQ(diff(run(10000, 0), run(10001, 0), {"--fail-over", "0"}).exit_code, 4) << "asked for";
 }
 
 TEST_F(Verdicts, AFindingThatWasNotMeasuredIsNotGone) {
@@ -285,7 +288,8 @@ TEST_F(Verdicts, HostClocksAndMultiprocessorsOfTheCpuDeviceNeverChange) {
   };
   const Outcome cpu = diff(clocks("cpu", 100), clocks("cpu", 900));
   EXPECT_THAT(cpu.out, StartsWith("nothing changed\n"));
-  EXPECT_THAT(cpu.out, testing::EndsWith("\nNot shown: times, clocks and SM numbers within the noise.\n"));
+  EXPECT_THAT(cpu.out, HasSubstr("\nNot shown: times, clocks and SM numbers within the noise.\n"));
+  EXPECT_THAT(cpu.out, testing::EndsWith("not a GPU's: kernel_runtime; see docs/trust.md\n"));
   EXPECT_THAT(cpu.out, testing::Not(HasSubstr("cycles")));
   EXPECT_THAT(diff(clocks("GPU", 1000), clocks("GPU", 1090)).out, StartsWith("nothing changed\n"));
   EXPECT_THAT(diff(clocks("GPU", 1000), clocks("GPU", 1110)).out, HasSubstr("max_cycles"));

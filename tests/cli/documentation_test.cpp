@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "cod/specification.h"
 #include "cod/syntax/api.h"
 #include "instrumentors/catalogue.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp {
 namespace {
@@ -153,6 +155,23 @@ TEST(Metrics, EveryReadyMadeSpecificationAndResultIsDescribed) {
       EXPECT_THAT(section, HasSubstr("| `" + result.name + extents)) << entry.name;
       EXPECT_THAT(section, HasSubstr(result.unit.empty() ? "| |" : "| " + result.unit + " |"))
           << entry.name << " " << result.name;
+    }
+  }
+}
+
+/// Every ready-made specification but `quality`, which `lynxpp quality` alone reads, has a row of
+/// docs/trust.md.
+TEST(Trust, EveryReadyMadeSpecificationHasARow) {
+  for (const instrumentors::ReadyMade& entry : instrumentors::ready_made()) {
+    if (entry.name == "quality") continue;
+    const std::vector<std::string> names{std::string(entry.name)};
+    EXPECT_THAT(trust::line_of_records(names, trust::Clock::device, false),
+                HasSubstr(std::string(entry.name)));
+  }
+  for (const trust::Row& row : trust::rows()) {
+    for (const std::string& name : split(std::string(row.specifications), ',')) {
+      const auto is_it = [&](const instrumentors::ReadyMade& each) { return each.name == name; };
+      EXPECT_TRUE(name.empty() || std::ranges::any_of(instrumentors::ready_made(), is_it)) << name;
     }
   }
 }

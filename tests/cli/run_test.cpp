@@ -74,9 +74,26 @@ TEST_F(Run, RejectsADamagedText) {
 }
 
 TEST_F(Run, OptionsBecomeVariables) {
-  const std::string variables = environment_of({"-s", "mine.cod", "-k", "mat.*", "-l", "0-9,100,200-", "-o",
-                                                "out.jsonl", "-d", "cpu", "--dump", "ptx/of/run", "--trace",
-                                                "seen", "--timing", "--per-launch", "--start", "range=warm"});
+  const std::string variables = environment_of({"-s",
+                                                "mine.cod",
+                                                "-k",
+                                                "mat.*",
+                                                "-l",
+                                                "0-9,100,200-",
+                                                "-o",
+                                                "out.jsonl",
+                                                "-d",
+                                                "cpu",
+                                                "--dump",
+                                                "ptx/of/run",
+                                                "--trace",
+                                                "seen",
+                                                "--timing",
+                                                "--per-launch",
+                                                "--first-launch",
+                                                "native",
+                                                "--start",
+                                                "range=warm"});
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_SPEC=" + specification_ + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_KERNELS=mat.*\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_LAUNCHES=0-9,100,200-\n"));
@@ -86,6 +103,7 @@ TEST_F(Run, OptionsBecomeVariables) {
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_DUMP=" + folder_.path("ptx/of/run") + "\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_TIMING=1\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_LAUNCH_RECORDS=all\n"));
+  EXPECT_THAT(variables, HasSubstr("\nLYNXPP_FIRST_LAUNCH=native\n"));
   EXPECT_THAT(variables, HasSubstr("\nLYNXPP_START=range=warm\n"));
   EXPECT_THAT(variables, ContainsRegex("\nCUDA_INJECTION64_PATH=.*/liblynxpp.*[.]so\n"));
   EXPECT_TRUE(std::filesystem::is_directory(folder_.path("ptx/of/run")));

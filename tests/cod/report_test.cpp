@@ -457,6 +457,17 @@ std::string example(const std::string& name) {
 TEST(Report, CountsInstructionsPerThread) {
   std::vector<std::vector<std::uint64_t>> counts{{480}, {35}, {40}, {30}, {20}, {10}, {5}, {4}, {3}};
   LaunchView launch = small_launch();
+  SiteTable sites;
+  sites.opcodes = {"ret", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+                   "mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32",
+                   "tcgen05.mma.cta_group::1.kind::f16"};
+  sites.instructions.resize(launch.instructions);
+  counts.emplace_back(launch.instructions);
+  for (std::uint32_t i = 1; i < sites.opcodes.size(); ++i) {
+    sites.instructions[i].opcode = i;
+    counts.back()[i] = 10;
+  }
+  launch.sites = &sites;
   for (std::vector<std::uint64_t>& count : counts) launch.arrays.push_back(bytes_of_vector(count));
   const ReportRun run = run_report(example("instruction_count"), launch);
   EXPECT_EQ(run.failure, "");
@@ -465,6 +476,9 @@ TEST(Report, CountsInstructionsPerThread) {
   EXPECT_EQ(run.number("average_per_thread"), 2);
   EXPECT_EQ(run.number("memory"), 40);
   EXPECT_EQ(run.number("calls"), 3);
+  EXPECT_EQ(run.number("tensor_operations_bf16"), 2 * 10 * 4096);
+  EXPECT_EQ(run.number("tensor_instructions_without_operations"), 10);
+  EXPECT_EQ(run.find("tensor_operations_f16"), nullptr);
 }
 
 LaunchView launch_of_three_blocks() {

@@ -60,7 +60,7 @@ TEST_F(RefusalTest, OlderPtxRunsIfNewerPtxIsUnsupported) {
            ";\n.visible .entry store(.param .u64 out) {\n.reg .u64 %a;\n.reg .u32 %r<3>;\n" + extra +
            "ld.param.u64 %a, [out];\nld.global.u32 %r1, [held];\nst.global.u32 [%a], %r1;\nret;\n}\n";
   };
-  const std::string unknown = "tcgen05.fence::before_thread_sync;\n";
+  const std::string unknown = "tcgen05.shift.cta_group::1.down [%r2];\n";
   Program both(kernels("", 7), kernels(unknown, 9));
   int* const data = device_ints({0});
   void* arguments[] = {const_cast<int**>(&data)};

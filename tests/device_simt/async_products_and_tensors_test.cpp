@@ -115,7 +115,12 @@ const Fault tensor_faults[] = {
      expect(1024) + load_box + write_tile + wait_phase, expect(1024) + load_box + wait_phase + write_tile},
     {"load over readers", FindingKind::race,
      expect(1024) + load_box + wait_phase + barrier + read_other + expect(1024) + load_box + wait_second,
-     expect(1024) + load_box + wait_phase + read_other + barrier + expect(1024) + load_box + wait_second},
+     expect(1024) + load_box + wait_phase + read_other + fence + barrier + expect(1024) + load_box +
+         wait_second},
+    {"no proxy fence after readers", FindingKind::missing_proxy_fence,
+     expect(1024) + load_box + wait_phase + read_other + barrier + expect(1024) + load_box + wait_second,
+     expect(1024) + load_box + wait_phase + read_other + barrier + fence + expect(1024) + load_box +
+         wait_second},
     {"load in flight at the end", FindingKind::copies_in_flight, expect(1024) + load_box,
      expect(1024) + load_box + wait_phase},
     {"fewer bytes expected", FindingKind::byte_count_mismatch,

@@ -324,8 +324,9 @@ std::string matrix_kernel(unsigned count, bool transposes) {
          "  ldmatrix.sync.aligned.m8n8" +
          x + ".shared.b16 " + registers +
          ", [%a];\n"
-         "  stmatrix.sync.aligned.m8n8.x" +
-         std::to_string(count) + ".shared.b16 [%b], " + registers +
+         "  stmatrix.sync.aligned.x" +  // in CUTLASS's order
+         std::to_string(count) +
+         ".m8n8.shared.b16 [%b], " + registers +
          ";\n"
          "  bar.sync 0;\n  ld.shared.v2.b64 {%v0, %v1}, [%b];\n  st.global.v2.b64 [%y], {%v0, %v1};\n  "
          "ret;\n}\n";

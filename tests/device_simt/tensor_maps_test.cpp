@@ -39,6 +39,18 @@ TEST(TensorMaps, EveryMemberSurvivesItsEncoding) {
   EXPECT_EQ(map, any_map());
 }
 
+TEST(TensorMaps, TheBitThatCutlassClearsIsZero) {
+  std::array<std::byte, tensor_map_bytes> bytes;
+  TensorMap map = any_map();
+  map.address = map.strides[0] = map.sizes[0] = 0xffff'ffff'fff0;
+  map.swizzle = TensorSwizzle::bytes_96;
+  map.atom = SwizzleAtom::bytes_64;
+  encode(map, TensorMapBytes(bytes));
+  std::uint64_t word = 0;
+  std::memcpy(&word, &bytes[8], sizeof word);
+  EXPECT_EQ(word & (1u << 21), 0u);
+}
+
 TEST(TensorMaps, NoOtherBytesAreAMap) {
   std::array<std::byte, tensor_map_bytes> bytes;
   TensorMap map;

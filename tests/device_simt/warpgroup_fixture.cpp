@@ -28,9 +28,10 @@ double value_of_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) 
   return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
 }
 
-/// CuTe's Swizzle<log2(pieces), 4, 3>.
-std::size_t swizzle(std::size_t offset, unsigned pieces) {
-  return offset ^ ((offset >> 3) & ((pieces - 1) << 4));
+/// CuTe's Swizzle<log2(pieces), 4, 3>, or Swizzle<2, 5, 2> of pairs.
+std::size_t swizzle(std::size_t offset, const OperandLayout& layout) {
+  if (layout.pairs) return offset ^ ((offset >> 2) & (3 << 5));
+  return offset ^ ((offset >> 3) & ((layout.pieces - 1) << 4));
 }
 
 /// The canonical layouts of the ISA, in elements; T elements are 16 bytes.
@@ -54,48 +55,20 @@ struct CanonicalLayout {
       // ((T, 1, m), (8, k)) : ((1, T, SBO), (1T, LBO))
       element = mn % t + mn / t * sbo + std::size_t{k} % 8 * t + k / 8 * lbo;
     } else {
-      // ((T, w, m), (8, k)) : ((1, T, LBO), (wT, SBO))
-      element = mn % t + mn / t % w * t + mn / (t * w) * lbo + k % 8 * w * t + k / 8 * sbo;
+      // ((T, w, m), (8, k)) : ((1, T, LBO), (wT, SBO)); of pairs (4, k)
+      const unsigned rows = layout.pairs ? 4 : 8;
+      element = mn % t + mn / t % w * t + mn / (t * w) * lbo + k % rows * w * t + k / rows * sbo;
     }
     const std::size_t bit = element * bits;
-    return swizzle(bit / 8, layout.pieces) * 8 + bit % 8;
+    return swizzle(bit / 8, layout) * 8 + bit % 8;
   }
 };
 
-/// Appends a matrix to the image and returns its descriptor.
-template <typename Element>
-std::uint64_t append(std::vector<std::byte>& image, const OperandLayout& layout, unsigned bits,
-                     unsigned mn_size, unsigned k_size, const Element& element) {
-  const std::size_t pattern = std::size_t{layout.pieces} * 128;
-  const std::size_t next = pattern * (1 + layout.padding);
-  CanonicalLayout canonical{layout, bits, next, next};
-  const unsigned t = 128 / bits;
-  // The two strides differ: the outer one skips all patterns along the inner dimension.
-  if (!layout.mn_major) {
-    if (layout.pieces == 1)
-      canonical.stride = next * (k_size / t) + 16 * layout.padding;
-    else
-      canonical.leading = 16;  // unused
-  } else if (layout.pieces == 1) {
-    canonical.leading = next * (mn_size / t) + 16 * layout.padding;
-  } else {
-    canonical.stride = next * ((mn_size + t * layout.pieces - 1) / (t * layout.pieces));
-  }
-  const std::size_t begin = (image.size() + pattern_alignment - 1) / pattern_alignment * pattern_alignment +
-                            std::size_t{layout.shift} * 128;
-  for (unsigned mn = 0; mn < mn_size; ++mn) {
-    for (unsigned k = 0; k < k_size; ++k) {
-      const std::size_t bit = canonical.bit_offset(mn, k);
-      const std::size_t byte = begin + bit / 8;
-      image.resize(std::max(image.size(), byte + 4));
-      const auto value = static_cast<std::uint64_t>(element(mn, k)) << (bit % 8);
-      for (unsigned i = 0; i < std::max(8u, bits) / 8; ++i)
-        image[byte + i] |= std::byte(value >> (8 * i) & 0xff);
-    }
-  }
+/// Returns the descriptor of a placed matrix.
+std::uint64_t descriptor_of(const OperandLayout& layout, const PlacedMatrix& placed) {
   const auto field = [](std::size_t bytes) { return std::uint64_t{(bytes & 0x3ffff) >> 4}; };
   const std::uint64_t mode = layout.pieces == 1 ? 0 : layout.pieces == 8 ? 1 : layout.pieces == 4 ? 2 : 3;
-  return field(begin + 16 * layout.k_begin) | field(canonical.leading) << 16 | field(canonical.stride) << 32 |
+  return field(placed.begin) | field(placed.leading) << 16 | field(placed.stride) << 32 |
          std::uint64_t{layout.shift} << 49 | mode << 62;
 }
 
@@ -132,6 +105,38 @@ void put_metadata(const WarpgroupCase& form, const WarpgroupMatrices& in, Warpgr
 }
 
 }  // namespace
+
+PlacedMatrix place_matrix(std::vector<std::byte>& image, const OperandLayout& layout, unsigned bits,
+                          unsigned mn_size, unsigned k_size, const ElementFunction& element) {
+  const std::size_t pattern = std::size_t{layout.pieces} * (layout.pairs ? 64 : 128);
+  const std::size_t next = pattern * (1 + layout.padding);
+  CanonicalLayout canonical{layout, bits, next, next};
+  const unsigned t = 128 / bits;
+  // The two strides differ: the outer one skips all patterns along the inner dimension.
+  if (!layout.mn_major) {
+    if (layout.pieces == 1)
+      canonical.stride = next * (k_size / t) + 16 * layout.padding;
+    else
+      canonical.leading = 16;  // unused
+  } else if (layout.pieces == 1) {
+    canonical.leading = next * (mn_size / t) + 16 * layout.padding;
+  } else {
+    canonical.stride = next * ((mn_size + t * layout.pieces - 1) / (t * layout.pieces));
+  }
+  const std::size_t begin = (image.size() + pattern_alignment - 1) / pattern_alignment * pattern_alignment +
+                            std::size_t{layout.shift} * 128;
+  for (unsigned mn = 0; mn < mn_size; ++mn) {
+    for (unsigned k = 0; k < k_size; ++k) {
+      const std::size_t bit = canonical.bit_offset(mn, k);
+      const std::size_t byte = begin + bit / 8;
+      image.resize(std::max(image.size(), byte + 4));
+      const auto value = static_cast<std::uint64_t>(element(mn, k)) << (bit % 8);
+      for (unsigned i = 0; i < std::max(8u, bits) / 8; ++i)
+        image[byte + i] |= std::byte(value >> (8 * i) & 0xff);
+    }
+  }
+  return {begin + 16 * layout.k_begin, canonical.leading, canonical.stride};
+}
 
 unsigned bits_of_element(const std::string& type) {
   if (type == "tf32") return 32;
@@ -238,10 +243,12 @@ WarpgroupOperands lay_out(const WarpgroupCase& form, const WarpgroupMatrices& in
   }
   if (form.is_sparse) put_metadata(form, in, made);
   if (!form.a_in_registers)
-    made.a = append(made.image, form.layout_a, bits, warpgroup_rows, form.stored(),
-                    [&](unsigned row, unsigned k) { return in.a[row][k]; });
-  made.b = append(made.image, form.layout_b, bits, form.n, form.k(),
-                  [&](unsigned column, unsigned k) { return in.b[k][column]; });
+    made.a = descriptor_of(form.layout_a,
+                           place_matrix(made.image, form.layout_a, bits, warpgroup_rows, form.stored(),
+                                        [&](unsigned row, unsigned k) { return in.a[row][k]; }));
+  made.b = descriptor_of(form.layout_b,
+                         place_matrix(made.image, form.layout_b, bits, form.n, form.k(),
+                                      [&](unsigned column, unsigned k) { return in.b[k][column]; }));
   made.image.resize((made.image.size() + 15) / 16 * 16);
   return made;
 }

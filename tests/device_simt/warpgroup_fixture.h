@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,17 @@ struct OperandLayout {
   unsigned k_begin = 0;   ///< first piece in the pattern's row, K-major only
   unsigned padding = 0;   ///< patterns that stay unused between those of the matrix
   unsigned shift = 0;     ///< 128-byte rows between a multiple of 1024 and the pattern: the base offset
+  bool pairs = false;     ///< tcgen05: atoms of 32 bytes; with 8 pieces and MN-major only
 };
+
+/// The location of a matrix in the image: the fields of a descriptor, in bytes.
+struct PlacedMatrix {
+  std::size_t begin = 0, leading = 0, stride = 0;
+};
+using ElementFunction = std::function<std::uint32_t(unsigned mn, unsigned k)>;
+/// Appends a matrix with elements of `bits` to an image of shared memory.
+PlacedMatrix place_matrix(std::vector<std::byte>& image, const OperandLayout& layout, unsigned bits,
+                          unsigned mn_size, unsigned k_size, const ElementFunction& element);
 
 struct WarpgroupCase {
   std::string d, a, b;

@@ -18,7 +18,7 @@ import schema
 from harness import Build, TestFailure, clean_environment, demand_equal, expect
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "checks"
-PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores")
+PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores", "reported")
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
 
 
@@ -128,17 +128,20 @@ def check_waits(build):
 def check_async_texts(build):
     """Checks the explanations of findings about asynchronous operations."""
     for program, case, words in (
-            ("loads", "wrong_parity", ("the copy completes phase 0 (parity 0) of the mbarrier at shared array",
+            ("async_loads", "wrong_parity", ("the copy completes phase 0 (parity 0) of the mbarrier at shared array",
                                        "for parity 1 returned because of the phase before")),
-            ("loads", "one_group_short", ("an asynchronous copy to shared array", "no cp.async.wait_group has waited")),
-            ("loads", "no_commit", ("cp.async.commit_group is missing",)),
-            ("loads", "no_barrier_after_wait", ("has waited for it, but nothing orders the two threads",)),
-            ("loads", "arrival_is_missing", ("1 of 64 arrivals missing", "arrivals in phase 0: ", "31 by warp 0 at ",
+            ("async_loads", "one_group_short", ("an asynchronous copy to shared array", "no cp.async.wait_group has waited")),
+            ("async_loads", "no_commit", ("cp.async.commit_group is missing",)),
+            ("async_loads", "no_barrier_after_wait", ("has waited for it, but nothing orders the two threads",)),
+            ("async_loads", "arrival_is_missing", ("1 of 64 arrivals missing", "arrivals in phase 0: ", "31 by warp 0 at ",
                                              "32 by warp 1 at ")),
-            ("stores", "no_proxy_fence", ("fence.proxy.async is missing", "after a store of 4 bytes to shared array")),
-            ("stores", "result_of_read_wait", ("wait_group.read waits only until the copy has read its source",)),
-            ("stores", "peer_arrives_less", ("in block (1, 0, 0) ", "32 by warp 0 of block 1 at "))):
-        ended, _ = check_run(build, build.examples / "tests" / f"check_async_{program}", case)
+            ("async_stores", "no_proxy_fence", ("fence.proxy.async is missing", "after a store of 4 bytes to shared array")),
+            ("async_stores", "result_of_read_wait", ("wait_group.read waits only until the copy has read its source",)),
+            ("async_stores", "peer_arrives_less", ("in block (1, 0, 0) ", "32 by warp 0 of block 1 at ")),
+            ("reported", "transformer_engine_amax", ("the async proxy may write before the generic proxy has read", "after a load of 4 bytes")),
+            ("reported", "vllm_epilogue", ("waits forever at barrier 1, ", "arrived twice between two waits")),
+            ("reported", "cutracer_late_wait", ("for which the thread has not waited",))):
+        ended, _ = check_run(build, build.examples / "tests" / f"check_{program}", case)
         for word in words:
             expect(word in ended.stderr.decode(), f"{case}: '{word}' is missing\n" + describe(ended))
 
@@ -153,6 +156,50 @@ def check_driver_api(build):
         demand_equal("output", ended.stdout, b"700\n")
         demand_equal("kinds", [each.get("kind") for each in objects], ["out of bounds", None])
         expect("launched no kernel" not in ended.stderr.decode(), describe(ended))
+
+
+def found_in(objects, program):
+    return {(each["kind"], line_of(each["place"], program)) for each in objects if each["type"] == "finding"}
+
+
+def check_orders(build, schedules=16):
+    """The faults of orders.cu appear in some orders, never in order 1, and are reproduced by their seeds; their twins
+    have no finding in any order."""
+    program = build.examples / "tests" / "check_orders"
+    for case, expected in expected_of(SOURCES / "orders.cu").items():
+        plain, objects = check_run(build, program, case)
+        demand_equal(f"{case}: findings in order 1", [each["type"] for each in objects], ["summary"])
+        ended, objects = check_run(build, program, case, options=["--schedules", schedules])
+        check_objects(objects)
+        demand_equal(f"{case}: output", ended.stdout, plain.stdout)
+        found = found_in(objects, "orders")
+        if not expected:
+            demand_equal(case, found, set())
+            demand_equal(case, objects[-1].get("unexplored"), None)
+        expect(expected <= found, f"{case}: found {found}, expected {expected}\n" + describe(ended))
+        for each in objects[:-1]:
+            orders = each["orders"]
+            expect(1 < orders["seed"] <= schedules and orders["found"] < orders["judged"] == schedules, str(each))
+            seed = orders["seed"]
+            again, repeated = check_run(build, program, case, options=["--seed", seed])
+            demand_equal(f"{case}: output with --seed {seed}", again.stdout, plain.stdout)
+            expect(found_in([each], "orders") <= found_in(repeated, "orders"),
+                   f"{case}: --seed {seed} does not reproduce {each}\n" + describe(again))
+            expect(f"--seed {seed} reproduces it" in ended.stderr.decode(), describe(ended))
+            expect(len(orders["deviations"]) <= 4, f"{case}: not reduced: {orders}")
+
+
+def check_right_programs_in_orders(build):
+    """Correct programs have no finding in any order, and the memory of order 1."""
+    for program in PROGRAMS:
+        for case, expected in expected_of(SOURCES / f"{program}.cu").items():
+            if expected:
+                continue
+            path = build.examples / "tests" / f"check_{program}"
+            plain, _ = check_run(build, path, case)
+            ended, objects = check_run(build, path, case, options=["--schedules", 4])
+            demand_equal(f"{program} {case}", [each for each in objects if each["type"] != "summary"], [])
+            demand_equal(f"{program} {case}: output", ended.stdout, plain.stdout)
 
 
 def check_unrolled(build):
@@ -198,6 +245,10 @@ def check_example(build, name, arguments):
         return 77
     ended, objects = check_run(build, program, *arguments)
     print(describe(ended))
+    again, in_orders = check_run(build, program, *arguments, options=["--schedules", 4])
+    print(describe(again))
+    demand_equal("findings in 4 orders", {each["kind"] for each in in_orders[:-1]}, {each["kind"] for each in objects[:-1]})
+    demand_equal("exit status of 4 orders", again.returncode, ended.returncode)
     found = {(each["kind"], "visit_level" if "visit_level" in each["kernel"] else each["kernel"]) for each in objects[:-1]}
     return 0 if ended.returncode == 0 and objects and found == EXPLAINED.get(name, set()) else 1
 
@@ -222,7 +273,8 @@ def main():
             except TestFailure as failure:
                 failures.append(str(failure))
     if not wanted:
-        for check in (check_texts, check_waits, check_async_texts, check_unrolled, check_driver_api, check_options):
+        for check in (check_texts, check_waits, check_async_texts, check_orders, check_right_programs_in_orders, check_unrolled,
+                      check_driver_api, check_options):
             try:
                 check(build)
             except TestFailure as failure:

@@ -90,6 +90,44 @@ class Clock(unittest.TestCase):
             of_kernel = [each["modelled"]["seconds"] for each in records.launches if each["kernel"] == timing["kernel"]]
             self.assertAlmostEqual(timing["execute_ms"], 1000 * sum(of_kernel), places=9)
 
+    def test_blocks_run_once_and_within_the_kernels_time(self):
+        for machine, multiprocessors in ((OLD, 30), (NEW, 132)):
+            run, records = BUILD.measure(BUILD.examples / "reduction", spec="kernel_runtime,block_runtime,warp_timeline",
+                                         environment={"LYNXPP_CPU_CLOCK": machine})
+            self.assertEqual(run.status, 0, run)
+            launches = {}
+            for record in records.launches:
+                launches.setdefault((record["kernel"], record["launch"]), {})[record["spec"]] = record
+            # Blocks of the old machine have at most 512 threads.
+            timed = [specs for specs in launches.values() if "modelled" in specs["block_runtime"]]
+            self.assertGreater(len(timed), 1)
+            for specs in timed:
+                with self.subTest(machine=machine, kernel=specs["block_runtime"]["demangled"]):
+                    self.check_blocks(specs, multiprocessors)
+
+    def check_blocks(self, specs, multiprocessors):
+        """Every block and warp ran once, started before it ended, on an existing multiprocessor; those of one
+        do not take longer than its slots allow."""
+        time, blocks = specs["block_runtime"]["modelled"], math.prod(specs["block_runtime"]["grid"])
+        cycles, sms = (specs["block_runtime"]["results"][name]["values"] for name in ("cycles", "sm"))
+        self.assertEqual((len(cycles), len(sms)), (blocks, blocks))
+        self.assertTrue(all(0 < each <= time["cycles"] for each in cycles))
+        self.assertTrue(set(sms) <= set(range(multiprocessors)))
+        load = specs["kernel_runtime"]["results"]["load"]["values"]
+        self.assertEqual(sum(specs["kernel_runtime"]["results"]["distribution"]["values"]), blocks)
+        self.assertEqual(len(load), multiprocessors)
+        self.assertEqual({sm for sm, busy in enumerate(load) if busy}, set(sms))
+        most = time["cycles"] * time["blocks_per_sm"]
+        for sm in range(multiprocessors):
+            self.assertLessEqual(sum(each for each, at in zip(cycles, sms) if at == sm), most)
+            self.assertLessEqual(load[sm], most)
+        table = specs["warp_timeline"]["results"]
+        warps, begins, ends = (table[f"warps.{name}"]["values"] for name in ("warp", "begin", "end"))
+        self.assertEqual(sorted(warps), list(range(blocks * -(-math.prod(specs["block_runtime"]["block"]) // 32))))
+        self.assertTrue(all(begin < end for begin, end in zip(begins, ends)))
+        self.assertTrue(set(table["warps.sm"]["values"]) <= set(range(multiprocessors)))
+        self.assertLessEqual(max(ends) - min(begins), 1e9 * time["seconds"] + 1)
+
     def test_events_report_modelled_time(self):
         _, launches = modelled("transpose", OLD, environment={"EXAMPLE_REPEAT": "3"})
         runs = [BUILD.run(BUILD.examples / "transpose", environment={"LYNXPP_CPU_CLOCK": OLD, "EXAMPLE_REPEAT": "3"}) for _ in range(2)]

@@ -129,6 +129,13 @@ class ControlTest(unittest.TestCase):
         lines = self.command("status", number).splitlines()
         return {line[:16].strip(): line[16:] for line in lines}
 
+    def test_top_shows_device_times_and_occupancy(self):
+        program = self.start(LYNXPP_TIMING="1")
+        self.command("attach", program.number, "-s", "instruction_count")
+        program.say("one")
+        self.assertRegex(self.command("top", program.number, "--once"), r"launches / s +launches +instrumented +device ms +occupancy  kernel\n"
+                         r" +0\.0 +1 +1 +[0-9.e+-]+ +(-|[0-9]+ %)  one\(int\*\)\n\nTrust: measured by the host's clock; ")
+
     def test_attaches_and_detaches(self):
         program = self.start()
         number = program.number
@@ -157,8 +164,9 @@ class ControlTest(unittest.TestCase):
                          ["instruction_count, kernel_runtime", "^two", "6", "5", "4"])
         top = self.command("top", number, "--once")
         self.assertIn("launches / s    0.0\n", top)
-        self.assertIn("            3            2  one(int*)\n", top)
-        self.assertIn("            2            2  two(int*)\n", top)
+        self.assertIn("            3            2              -            -  one(int*)\n", top)
+        self.assertIn("            2            2              -            -  two(int*)\n", top)
+        self.assertIn("start the program with lynxpp run --timing", top)
 
         self.assertEqual(self.command("detach", number), f"nothing is attached to process {number} any more\n")
         program.say("one")

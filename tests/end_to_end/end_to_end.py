@@ -95,6 +95,7 @@ def warps(launch):
 def check_instruction_count(what, record, launch):
     for name in ("thread_instructions", "warp_instructions"):
         check_scalar_total(what, record, name, launch[name])
+    site_checks.check_tensor_cores(what, record, launch)
 
 
 def check_per_thread(what, record, launch):

@@ -214,7 +214,7 @@ def share_that_is_counted(build):
         run = build.run(build.command, "record", "-d", "cpu", "-s", "shared_bank_conflicts,instruction_count", "-o", output, "--",
                         build.examples / "symbols", preload=False, environment={"LYNXPP_VARIANT_LIMIT": "100"})
         expect_unchanged(build, run, "symbols")
-        expect_words(run, "Counted: 50 % of launches, 1 of 2 kernels.\n1 of 2 kernels could not be instrumented: 50 % of launches; details: ")
+        expect_words(run, "Counted: 50 % of launches, 1 of 2 kernels.\n1 of 2 kernels were not instrumented: 50 % of launches; details: ")
         demand_equal("warnings", run.stderr.count("runs uninstrumented"), 1)
         records = Records(read_json_lines(output))
         refused, = [entry for entry in records.coverage if not entry["instrumented"]]

@@ -3,6 +3,7 @@ cpu device.
 
 Arguments: the build folder, the program that opens the library.
 """
+import pathlib
 import sys
 import unittest
 
@@ -47,6 +48,27 @@ class LateRuntimeTest(unittest.TestCase):
             self.skipTest("the dynamic linker does not find libcudart.so.13")
         run = BUILD.run(BUILD.command, "run", "-d", "cpu", "--", sys.executable, "-c", code, preload=False)
         self.assertEqual((run.status, run.stdout), (0, b"0 1\n"), run)
+
+    def test_programs_need_no_runtime_of_the_machine(self):
+        """The stand-in has the symbol version that programs need: the dynamic linker says nothing."""
+        folder = BUILD.folder / "lib" / "cpu-driver" / "runtime-13"
+        variables = {"LD_LIBRARY_PATH": str(folder)}
+        found = BUILD.run(BUILD.examples / "vecadd", environment={**variables, "LD_TRACE_LOADED_OBJECTS": "1"}, preload=False)
+        self.assertIn(f"libcudart.so.13 => {folder}/", found.stdout.decode(), found)
+        run = BUILD.run(BUILD.command, "run", "-d", "cpu", "--", BUILD.examples / "vecadd", environment=variables, preload=False)
+        self.assertEqual(run.status, 0, run)
+        self.assertIn(b"vecadd: ok", run.stdout, run)
+        self.assertNotIn("version", run.stderr, run)
+        alone = BUILD.run(BUILD.examples / "vecadd", environment=variables, preload=False)
+        self.assertEqual(alone.status, 127, alone)
+        self.assertIn("this process has no CUDA runtime library", alone.stderr)
+
+    def test_stand_ins_are_found_if_the_machine_has_no_runtime(self):
+        shown = BUILD.run(BUILD.command, "run", "-d", "cpu", "--", "sh", "-c", "echo $LD_LIBRARY_PATH", preload=False)
+        folders = [pathlib.Path(each).name for each in shown.stdout.decode().strip().split(":")]
+        for version in (12, 13):
+            opened = BUILD.run(sys.executable, "-c", f"import ctypes; ctypes.CDLL('libcudart.so.{version}')", preload=False)
+            self.assertEqual(f"runtime-{version}" in folders, opened.status != 0, shown)
 
     def test_deep_binding_is_explained(self):
         """Such a library finds its own runtime first, which the cpu device cannot replace."""

@@ -394,6 +394,8 @@ class Page(unittest.TestCase):
                 page = report(records, "html")
                 finding = data_of(page)["summary"]["findings"]["list"][0]
                 self.assertEqual((finding["rule"], finding["place"]["line"], finding["basis"]), (first, line, "measured"))
+                low, high = finding["interval"]
+                self.assertTrue(low <= finding["benefit"] <= high, finding)
                 greatest = float(re.search(r"<title>[\w-]+: at most (\d+) %", data_of(page)["limits"])[1]) / 100
                 rows = pixels(page, folder, height=500)
             self.assert_first_bar(rows, finding["benefit"], program)
@@ -403,6 +405,25 @@ class Page(unittest.TestCase):
             self.assertAlmostEqual(end_of(row, begin, lambda pixel: pixel == LIMITED) - begin, 400 * greatest, delta=4, msg=program)
             background = rows[0][0]
             self.assertTrue(all(row[-1] == background and row[-8] == background for row in rows), f"{program}: the page is wider than the window")
+
+    def test_a_triton_program_on_a_gpu_is_understood_at_once(self):
+        """The records of `record -- python3 columns.py` on an H200: the script's name, what was measured, the line."""
+        page = report(self.gpu_records("columns"), "html")
+        finding = data_of(page)["summary"]["findings"]["list"][0]
+        self.assertEqual((finding["rule"], finding["place"]["line"], finding["basis"]), ("uncoalesced access", 30, "estimated"))
+        title, rest, card, cells = self.probed(page, """return [document.querySelector("h1").innerText, document.querySelector("body > details > summary").innerText,
+          document.querySelector(".card").innerText, all("#overview .tabulator-row").map((row) => row.innerText)];""")
+        self.assertEqual((title, rest), ("columns.py", "2 of 18 kernels measured: 13 % of GPU time (estimated)"))
+        for part in ("at most 63 % (estimated)", "Uncoalesced access", "column_mean_kernel", "columns.py:30", "Let neighbouring lanes access neighbouring addresses."):
+            self.assertIn(part, card)
+        self.assertIn("13 % of 1.573 GB", cells[0])
+        rows = pixels(page, self.folder.name, height=500)
+        self.assert_first_bar(rows, finding["benefit"], "columns.py")
+
+    def gpu_records(self, program):
+        records = pathlib.Path(self.folder.name, f"{program}.jsonl")
+        records.write_bytes(lzma.decompress((GPU_RECORDS / f"{program}.jsonl.xz").read_bytes()))
+        return records
 
     def test_a_click_on_a_finding_opens_its_kernel_and_flashes_its_line(self):
         """The heat is of the finding: sectors that were transferred and not needed."""

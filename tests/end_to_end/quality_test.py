@@ -57,10 +57,20 @@ def inputs_of(subject):
     return {each["name"]: each["value"].replace(",", "") for each in subject["inputs"]}
 
 
+def weights_file(folder, low):
+    """The paper's weights with evidence: a rank correlation whose interval begins at `low`."""
+    file = pathlib.Path(folder, "weights.json")
+    weights = dict(zip(("OC", "LB", "WE", "SO", "IO", "MH", "MC", "DT"), (30, 30, 15, 10, 70, 100, 100, 50)))
+    order = {"pairs": 20, "right": 18, "rank_correlation": 0.8, "low": low, "high": 1}
+    file.write_text(json.dumps({"source": "test", "device": "a device", "date": "2026-11-30", "weights": weights, "fit": {"validated_order": order}}))
+    return file
+
+
 class ClosedForms(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.result = quality("--", PROGRAM)
+        with tempfile.TemporaryDirectory() as folder:
+            cls.result = quality("--weights", weights_file(folder, 0.3), "--", PROGRAM)
         cls.ranges = subjects_of(cls.result)
         cls.kernels = {name.split("(")[0]: each for name, each in subjects_of(cls.result, "kernel").items()}
 
@@ -109,17 +119,34 @@ class ClosedForms(unittest.TestCase):
         inputs = inputs_of(subject)
         multiprocessors = int(inputs["#SM"])
         seconds = subject["kernel_seconds"]
-        self.assertEqual(inputs["DRAM bytes"], str(64 * 256 * 4))
+        # The stores stay in the L2.
+        self.assertEqual((inputs["DRAM bytes"], subject["criteria"]["MC"]), ("0", 0))
         timing = json.loads((ROOT / "models/machines/compute_9_0.json").read_text())["timing"]
         self.assertEqual(multiprocessors, timing["multiprocessors"])
         bandwidth = 96 * timing["memory"]["bytes_per_cycle"] * timing["memory_mhz"] * 1e6
-        self.assertAlmostEqual(subject["criteria"]["MC"], 64 * 256 * 4 / (seconds * bandwidth), places=9)
+        for kernel in self.kernels.values():
+            moved = int(inputs_of(kernel)["DRAM bytes"])
+            self.assertAlmostEqual(kernel["criteria"]["MC"], moved / (kernel["kernel_seconds"] * bandwidth), places=9)
         busy = int(inputs["Int_instr"]) / (32 * timing["schedulers"]) / (timing["core_mhz"] * 1e6 * multiprocessors)
         self.assertAlmostEqual(subject["criteria"]["IO"], 1 - busy / seconds, places=9)
 
     def test_gaps_complement_the_quality(self):
         for subject in self.result["subjects"]:
             self.assertAlmostEqual(sum(each["gap"] for each in subject["improve"]), 1 - subject["quality"], places=9)
+
+    def test_the_first_criterion_to_improve_is_withheld_at_chance(self):
+        self.assertEqual(self.result["evidence"], {"source": "a device, 2026-11-30", "pairs": 20, "right": 18, "rank_correlation": 0.8, "low": 0.3, "high": 1})
+        self.assertIsNone(self.result["improve_withheld"])
+        with tempfile.TemporaryDirectory() as folder:
+            for low, is_shown in ((0.3, True), (-0.1, False)):
+                told = lynxpp("quality", "-d", "cpu", "--weights", weights_file(folder, low), "--", PROGRAM).stdout
+                self.assertEqual("improve first\n" in told, is_shown, told)
+                self.assertEqual("withheld: QM orders implementations no better than chance" in told, not is_shown)
+                self.assertIn(f"rank correlation of QM with speed 0.80 (95 % interval {low:.2f} to 1.00): 18 of 20 pairs in order", told)
+        papers = quality("--weights", "paper", "--", PROGRAM)
+        self.assertEqual((papers["evidence"]["pairs"], papers["evidence"]["right"]), (28, 11))
+        self.assertIn("chance", papers["improve_withheld"])
+        self.assertEqual([each["improve"] for each in papers["subjects"]], [[]] * len(papers["subjects"]))
 
     def test_a_size_of_the_problem_may_be_given(self):
         ranges = subjects_of(quality("--problem-bytes", str(3 * 64 * 256 * 4), "--", PROGRAM))
@@ -132,16 +159,39 @@ class ClosedForms(unittest.TestCase):
             subprocess.run([PROGRAM], check=True, capture_output=True, env={
                 "PATH": "/usr/bin:/bin", **KEPT, "LD_PRELOAD": str(BUILD / "lib/liblynxpp.so"), "LYNXPP_DEVICE": "cpu", "LYNXPP_CPU_CLOCK": "compute_9_0",
                 "LYNXPP_CPU_COUNTERS": str(counters)})
-            seconds = {json.loads(line)["kernel"]: json.loads(line)["modelled"]["seconds"] for line in counters.read_text().splitlines()}
+            launches = [json.loads(line) for line in counters.read_text().splitlines()]
+        seconds = {launch["kernel"]: launch["modelled"]["seconds"] for launch in launches}
+        moved = {launch["kernel"]: sum(launch["modelled"]["channels"]["bytes"]) for launch in launches}
         for name in ("one_lane", "near_memory", "waiting"):
             found = [value for kernel, value in seconds.items() if name in kernel]
             self.assertEqual(len(found), 1)
             self.assertAlmostEqual(self.kernels[name]["kernel_seconds"], found[0], places=12)
+            of_memory = [value for kernel, value in moved.items() if name in kernel]
+            self.assertEqual(inputs_of(self.kernels[name])["DRAM bytes"], str(of_memory[0]))
 
     def test_another_machine(self):
         result = quality("-m", "compute_1_3", "--", PROGRAM)
         self.assertEqual(result["device"], "compute_1_3")
         self.assertEqual(inputs_of(subjects_of(result)["barrier"])["#SM"], "30")
+
+
+class Clocks(unittest.TestCase):
+    """The specification that measures balance and stalls on a GPU, here under a modelled clock."""
+
+    def test_warps_and_waits_by_clocks(self):
+        text = (ROOT / "cli/quality/barrier_waits.h").read_text().split('R"(')[1].split(')"')[0]
+        with tempfile.TemporaryDirectory() as folder:
+            specification, records = pathlib.Path(folder, "barrier_waits.cod"), pathlib.Path(folder, "records.jsonl")
+            specification.write_text(text)
+            outcome = lynxpp("run", "-s", specification, "-d", "cpu", "--per-launch", "-o", records, "--", PROGRAM, LYNXPP_CPU_CLOCK="compute_9_0")
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            report = lynxpp("report", records, "--format", "json")
+        kernels = {each["demangled"].split("(")[0]: each["results"] for each in json.loads(report.stdout)["specifications"][0]["kernels"]}
+        value = lambda kernel, name: kernels[kernel][name]["value"]  # noqa: E731
+        # Seven of eight warps of the only block wait; it is on one of 132 multiprocessors.
+        self.assertAlmostEqual(value("waiting", "stalled"), 7 / 8, delta=0.005)
+        self.assertAlmostEqual(value("waiting", "average_warps_per_sm"), 8 / 132, delta=0.002)
+        self.assertEqual(value("one_lane", "stalled"), 0)
 
 
 class Ranges(unittest.TestCase):
@@ -210,10 +260,10 @@ class Fit(unittest.TestCase):
             # Another machine has no weights of its own.
             other = quality("-m", "compute_1_3", "--", PROGRAM, XDG_DATA_HOME=folder)["weights"]
             self.assertEqual(other, papers)
-            file.write_text(file.read_text().replace('"lynxpp_weights": 1', '"lynxpp_weights": 99'))
+            file.write_text(file.read_text().replace('"lynxpp_weights": 2', '"lynxpp_weights": 99'))
             outcome = lynxpp("quality", "-d", "cpu", "--", PROGRAM, XDG_DATA_HOME=folder)
             self.assertEqual(outcome.returncode, 1)
-            self.assertIn("have version 99; this lynxpp reads version 1", outcome.stderr)
+            self.assertIn("have version 99; this lynxpp reads version 2", outcome.stderr)
 
     def test_a_program_without_primitives(self):
         outcome = lynxpp("quality", "-d", "cpu", "--fit", "--", PROGRAM, XDG_DATA_HOME="/nowhere")

@@ -76,7 +76,7 @@ def kind_of(site, space):
     """Returns what an instruction does in `space`: a copy writes the space that its opcode names first, and
     reads the other one."""
     words = site["opcode"].split(".")
-    if words[0] == "cp":
+    if words[0] in ("cp", "tensormap"):
         destination = next((word.split(":")[0] for word in words if word.split(":")[0] in SPACES), None)
         return "load" if space != destination else "atomic" if words[1] == "reduce" else "store"
     return {"atom": "atomic", "red": "atomic", "st": "store", "stmatrix": "store"}.get(words[0], "load")
@@ -130,9 +130,68 @@ def check_atomic_contention(what, record, launch, sites):
             demand_equal(f"{what}: conflicts of instruction {number}, whose lanes share no word", banks, conflicts[number])
 
 
+FACTORS = {"e4m3": "f8", "e5m2": "f8", "s8": "int8", "u8": "int8", "s4": "int4", "u4": "int4"}
+
+
+def factor_type(opcode):
+    """Returns the type of the factors of a product of matrices, by the order of the opcode's types."""
+    types = [word for word in opcode.split(".") if word in ("f64", "tf32", "f32", "f16", "bf16", "s32", "b1", *FACTORS)]
+    return "f16" if len(types) == 2 else FACTORS.get(types[1], types[1])
+
+
+def check_tensor_cores(what, record, launch):
+    expected = {}
+    for site in launch["sites"]:
+        if operations := site.get("tensor_core_operations"):
+            name = f"tensor_operations_{factor_type(site['opcode'])}"
+            expected[name] = expected.get(name, 0) + operations
+    demand_equal(f"{what}: tensor cores", {name: value for name, value in record["results"].items() if name.startswith("tensor_")}, expected)
+
+
+def is_wait(site):
+    return site["opcode"].startswith(("mbarrier.test_wait", "mbarrier.try_wait"))
+
+
+def check_async_operations(what, record, launch, sites):
+    """How often a thread asks whether a phase has completed depends on the order of the warps."""
+    found = {name: record["results"][name]["values"] for name in ("executions", "bytes")}
+    for site in launch["sites"]:
+        opcode, tensor = site["opcode"], site.get("tensor", {"copies": 0, "bytes": 0})
+        is_object = opcode.startswith(("mbarrier.", "cp.async.mbarrier.")) and ".pending_count" not in opcode
+        if opcode.startswith(("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor")):
+            executions, size = tensor["copies"], 0
+        elif opcode.startswith(("cp.async.bulk.shared", "cp.async.bulk.global", "cp.reduce.async.bulk.")):
+            executions, size = site["thread_executions"], site.get("global", {}).get("bytes", 0)
+        elif opcode.startswith(("cp.async.ca.", "cp.async.cg.")):
+            executions, size = site["thread_executions"], None
+        else:
+            executions, size = site["thread_executions"] if is_object else 0, site.get("expected_bytes", 0)
+        number = sites.number(site)
+        if not is_wait(site):
+            demand_equal(f"{what}: executions of {opcode}", found["executions"][number], executions)
+        if size is not None:
+            demand_equal(f"{what}: bytes of {opcode}", found["bytes"][number], size)
+    check_totals(what, record, {"completed_waits": sum(site.get("completed_waits", 0) for site in launch["sites"])})
+    demand_equal(f"{what}: tensor copies", sum(record["results"][f"tensor_{kind}"] for kind in ("loads", "stores", "reductions")),
+                 sum(site.get("tensor", {}).get("copies", 0) for site in launch["sites"]))
+
+
+def check_opcode_mix(what, record, launch, sites):
+    def executions(site):
+        return site["active_lanes"] if is_branch(site) else site["thread_executions"]
+
+    check_sites(what, record, sites, launch, "executions", executions)
+    expected = {}
+    for site in launch["sites"]:
+        expected[site["opcode"]] = expected.get(site["opcode"], 0) + executions(site)
+    check_totals(what, record, {"thread_instructions": sum(expected.values()), **{opcode: count for opcode, count in expected.items() if count}})
+
+
 CHECKS = {
+    "async_operations": check_async_operations,
     "atomic_contention": check_atomic_contention,
     "branch_divergence": check_branch_divergence,
     "memory_efficiency": check_memory_efficiency,
+    "opcode_mix": check_opcode_mix,
     "shared_bank_conflicts": check_shared_bank_conflicts,
 }

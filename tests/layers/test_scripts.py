@@ -40,6 +40,13 @@ class Scripts(unittest.TestCase):
             self.assertTrue(path.stat().st_mode & 0o100, f"{path} is not executable")
             compile(path.read_text(), str(path), "exec")
 
+    def test_python_modules_compile(self):
+        folders = ("action", "bench", "examples", "image", "python", "scripts", "tests")
+        found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")) if "build" not in path.parts]
+        self.assertGreaterEqual(len(found), 100)
+        for path in found:
+            compile(path.read_text(), str(path), "exec")
+
     def test_unknown_arguments_are_refused(self):
         for command in ([ROOT / "scripts" / "setup", "--frobnicate"], [ROOT / "test.sh", "fastest"], [ROOT / "scripts" / "release", "--x", "y"],
                         [ROOT / "scripts" / "release", "a", "b"]):
@@ -74,6 +81,20 @@ class Scripts(unittest.TestCase):
             self.assertEqual(1, result.returncode, result)
             self.assertIn("x.cpp:1: error: no", result.stdout)
             self.assertEqual("error: the build failed\n", result.stderr)
+
+    def test_elapsed_measures_a_folder_of_programs(self):
+        elapsed = load("../bench/elapsed")
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name).resolve()
+            with self.assertRaises(ValueError):
+                elapsed.programs_in(folder)
+            for file, mode in (("b", 0o755), ("a b", 0o755), ("a.ptx", 0o644), ("lib.so", 0o755)):
+                (folder / file).write_text("")
+                (folder / file).chmod(mode)
+            self.assertEqual([f"'{folder}/a b'", f"{folder}/b"], elapsed.programs_in(folder))
+            (folder / "programs.json").write_text('{"measured": {"b": "-s 64"}, "printing": []}')
+            self.assertEqual([f"{folder}/b -s 64"], elapsed.programs_in(folder))
+            self.assertEqual("b -s 64", elapsed.shown(f"{folder}/b -s 64"))
 
     def test_missing_toolkit_is_one_line(self):
         """Runs setup with an empty toolkit folder; only if no nvcc is installed in a standard directory."""

@@ -2,13 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "models/proplusplus/criteria.h"
 #include "models/proplusplus/hardware.h"
 #include "models/proplusplus/schedule.h"
 #include "models/proplusplus/weights.h"
+#include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::models::proplusplus {
 namespace {
@@ -40,23 +45,6 @@ std::optional<double> value_of(Criterion criterion, const Primitive& primitive) 
   return criteria_of(primitive, round_hardware())[criterion];
 }
 
-double correlation(const std::vector<double>& x, const std::vector<double>& y) {
-  const auto mean = [](const std::vector<double>& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  };
-  const double mean_x = mean(x);
-  const double mean_y = mean(y);
-  double xy = 0;
-  double xx = 0;
-  double yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-    yy += (y[i] - mean_y) * (y[i] - mean_y);
-  }
-  return xy / std::sqrt(xx * yy);
-}
-
 // ---- the paper's data ------------------------------------------------------------------------------------
 
 struct PrintedRow {
@@ -81,18 +69,108 @@ const std::vector<PrintedRow>& table_3() {
   return rows;
 }
 
-TEST(ProPlusPlus, QualityOfTable3CorrelatesWithItsSpeedups) {
-  std::vector<double> of_more_than_two;
-  std::vector<double> of_two;
+TEST(ProPlusPlus, QualityOfTable3OrdersItsSpeedups) {
+  std::vector<Ordering> primitives;
   for (const PrintedRow& row : table_3()) {
     ASSERT_EQ(row.quality.size(), row.speedup.size());
-    (row.quality.size() > 2 ? of_more_than_two : of_two).push_back(correlation(row.quality, row.speedup));
+    primitives.push_back(ordering_of(row.quality, row.speedup));
   }
-  EXPECT_THAT(of_more_than_two, ElementsAre(DoubleNear(0.877, 5e-4), DoubleNear(0.833, 5e-4),
-                                            DoubleNear(0.853, 5e-4), DoubleNear(1.000, 5e-4)));
-  // Two points are always collinear; in the last two rows the better quality is slower.
-  EXPECT_THAT(of_two, ElementsAre(DoubleNear(1, 1e-9), DoubleNear(1, 1e-9), DoubleNear(1, 1e-9),
-                                  DoubleNear(-1, 1e-9), DoubleNear(-1, 1e-9)));
+  // In the last two rows, and for one pair of the scans, the better quality is slower.
+  const Evidence evidence = evidence_of("Table III", primitives);
+  EXPECT_EQ(evidence.order, (Ordering{31, 28}));
+  EXPECT_FALSE(evidence.is_chance());
+}
+
+/// A row of docs/measurements/data/primitives-h100.csv.
+struct MeasuredRow {
+  std::string primitive;
+  Criteria criteria;
+  double quality = 0;
+  double microseconds = 0;
+};
+
+std::vector<MeasuredRow> measured_on_h100() {
+  std::string text;
+  EXPECT_TRUE(read_file(LYNXPP_SOURCE_DIR "/docs/measurements/data/primitives-h100.csv", text));
+  std::vector<MeasuredRow> rows;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> cells = split(line, ',');
+    if (cells.size() != 14 || cells[0] == "range") continue;
+    MeasuredRow row{
+        split(cells[0], '/').front(), {}, std::stod(cells[10]), std::stod(cells[12]) + std::stod(cells[13])};
+    for (std::size_t i = 0; i < criterion_count; ++i) {
+      if (cells[2 + i] != "-") row.criteria.values[i] = std::stod(cells[2 + i]);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(ProPlusPlus, EvidenceOfThePapersWeightsIsThatOfTheMeasurement) {
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> primitives;
+  for (const MeasuredRow& row : measured_on_h100()) {
+    const std::optional<double> found = quality(row.criteria, paper_weights());
+    EXPECT_THAT(found, Optional(DoubleNear(row.quality, 0.006))) << row.primitive;
+    if (!std::ranges::all_of(row.criteria.values, [](const auto& each) { return each.has_value(); }))
+      continue;
+    primitives[row.primitive].first.push_back(*found);
+    primitives[row.primitive].second.push_back(1 / row.microseconds);
+  }
+  std::vector<Ordering> orders;
+  for (const auto& [name, values] : primitives) {
+    if (values.first.size() > 1) orders.push_back(ordering_of(values.first, values.second));
+  }
+  const Evidence stated = paper_weights().evidence.value();
+  const Evidence found = evidence_of(stated.source, orders);
+  EXPECT_EQ(found.order, stated.order);
+  EXPECT_NEAR(found.low, stated.low, 0.005);
+  EXPECT_NEAR(found.high, stated.high, 0.005);
+  EXPECT_TRUE(stated.is_chance());
+  EXPECT_THAT(std::string(trust::row_of(trust::Number::quality).error), HasSubstr("H100: 11 of 28 pairs"));
+}
+
+TEST(ProPlusPlus, EvidenceIsChanceUnlessTheIntervalIsAboveZero) {
+  const std::vector<Ordering> all_right(8, Ordering{3, 3});
+  const Evidence right = evidence_of("", all_right);
+  EXPECT_EQ(right.order.rank_correlation(), 1);
+  EXPECT_FALSE(right.is_chance());
+  std::vector<Ordering> mixed(8, Ordering{3, 1});
+  mixed[0] = mixed[1] = mixed[2] = {3, 3};
+  const Evidence half = evidence_of("", mixed);
+  EXPECT_NEAR(half.order.rank_correlation(), 2 * 14 / 24.0 - 1, 1e-12);
+  EXPECT_LT(half.low, 0);
+  EXPECT_TRUE(half.is_chance());
+  EXPECT_TRUE(evidence_of("", {}).is_chance());
+  EXPECT_EQ(half, evidence_of("", mixed));
+}
+
+TEST(ProPlusPlus, MatrixInstructionsCountTheirProducts) {
+  EXPECT_EQ(matrix_products("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), 64);
+  EXPECT_EQ(matrix_products("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), 64);
+  EXPECT_EQ(matrix_products("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"), 64);
+  EXPECT_EQ(matrix_products("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"), 64);
+  EXPECT_EQ(matrix_products("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"), 128);
+  EXPECT_EQ(matrix_products("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"), 1024);
+  for (const char* other :
+       {"fma.rn.f32", "wmma.load.a.sync.aligned.m16n16k16.global.f16", "wgmma.fence.sync.aligned", ""})
+    EXPECT_EQ(matrix_products(other), 0) << other;
+  // 1000 cycles of 10 multiprocessors with 2048 products each; one operation per lane would be 1/64 of that.
+  KernelRun kernel;
+  kernel.seconds = 1e-6;
+  kernel.counts.matrix = 2048.0 * 10 * 250;
+  EXPECT_THAT(value_of(Criterion::instructions, one(kernel)), Optional(DoubleNear(0.75, 1e-12)));
+  Hardware without = round_hardware();
+  without.matrix_rate = 0;
+  EXPECT_EQ(criteria_of(one(kernel), without)[Criterion::instructions], std::nullopt);
+}
+
+TEST(ProPlusPlus, RatesAreThoseOfTheArchitecture) {
+  EXPECT_EQ(arithmetic_rates(100).matrix, 4096);
+  EXPECT_EQ(arithmetic_rates(103).doubles, 2);
+  EXPECT_EQ(arithmetic_rates(120).integers, 128);
+  EXPECT_EQ(arithmetic_rates(121).matrix, 512);
+  EXPECT_FALSE(has_assumed_rates(121));
+  EXPECT_TRUE(has_assumed_rates(140));
 }
 
 TEST(ProPlusPlus, PaperWeightsAreThoseOfTable3) {
@@ -296,7 +374,7 @@ TEST(ProPlusPlus, UnknownDevicePropertiesAreAssumed) {
   EXPECT_FALSE(assumes);
   EXPECT_EQ(arithmetic_rates(86).singles, 128);
   EXPECT_EQ(arithmetic_rates(61).singles, 64);
-  EXPECT_EQ(arithmetic_rates(999).doubles, 64);
+  EXPECT_EQ(arithmetic_rates(999).doubles, 2);
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "models/proplusplus/hardware.h"
+#include "support/text.h"
 
 namespace lynxpp::models::proplusplus {
 namespace {
@@ -56,7 +59,8 @@ TEST(WeightFit, RecoversTheWeightsOfTheSpeeds) {
   EXPECT_NEAR(fit->validated_r_squared, 1, 1e-9);
   EXPECT_NEAR(fit->validated_rmse, 0, 1e-6);
   EXPECT_EQ(fit->fitted, (Ordering{30, 30}));
-  EXPECT_EQ(fit->validated, (Ordering{30, 30}));
+  EXPECT_EQ(fit->validated.order, (Ordering{30, 30}));
+  EXPECT_FALSE(fit->validated.is_chance());
   EXPECT_LT(fit->papers.right, 30u);
 }
 
@@ -67,8 +71,7 @@ TEST(WeightFit, NoiseReducesValidatedAccuracyMore) {
   EXPECT_LT(fit->validated_r_squared, fit->r_squared);
   EXPECT_GT(fit->validated_r_squared, 0.5);
   const FittedCriterion& coalescing = fit->criteria[Criterion::memory_coalescing];
-  EXPECT_NEAR(coalescing.coefficient, 0.4, 4 * coalescing.standard_error);
-  EXPECT_LT(coalescing.p, 0.01);
+  EXPECT_NEAR(coalescing.coefficient, 0.4, 0.1);
 }
 
 TEST(WeightFit, CriterionAgainstSpeedHasNoWeight) {
@@ -126,12 +129,45 @@ TEST(WeightFit, ResultParsesAsWeights) {
   const Result<Weights> read = parse_weights(text, "w.json");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->of, fit->weights("").of);
+  ASSERT_TRUE(read->evidence);
+  EXPECT_EQ(read->evidence->source, "compute_9_0, 2026-11-25");
+  EXPECT_EQ(read->evidence->order, fit->validated.order);
+  EXPECT_EQ(read->evidence->low, fit->validated.low);
   EXPECT_EQ(read->source,
             "compute_9_0 (modelled), fitted on 2026-11-25 to 20 implementations of 5 primitives");
-  text.replace(text.find("\"lynxpp_weights\": 1"), 19, "\"lynxpp_weights\": 2");
+  text.replace(text.find("\"lynxpp_weights\": 2"), 19, "\"lynxpp_weights\": 1");
   const Result<Weights> other = parse_weights(text, "w.json");
   ASSERT_FALSE(other);
-  EXPECT_THAT(render(other.error().diagnostics), HasSubstr("have version 2; this lynxpp reads version 1"));
+  EXPECT_THAT(render(other.error().diagnostics), HasSubstr("have version 1; this lynxpp reads version 2"));
+}
+
+/// The example is the fit of its own implementations (LYNXPP_UPDATE_GOLDEN=1 rewrites it).
+TEST(WeightFit, ExampleIsTheFitOfItsImplementations) {
+  const std::string path = LYNXPP_SOURCE_DIR "/examples/calibrations/h100-weights.json";
+  std::string text;
+  ASSERT_TRUE(read_file(path, text));
+  const auto json = nlohmann::json::parse(text);
+  std::vector<Implementation> all;
+  for (const auto& each : json["implementations"]) {
+    Implementation implementation{each["primitive"], each["name"], {}, each["seconds"]};
+    for (std::size_t i = 0; i < criterion_count; ++i)
+      implementation.criteria.values[i] =
+          each["criteria"][symbol_of(static_cast<Criterion>(i))].get<double>();
+    all.push_back(std::move(implementation));
+  }
+  Result<WeightFit> fit = fit_weights(all);
+  ASSERT_TRUE(fit);
+  fit->left_out = json["fit"]["left_out"];
+  const std::string refitted = to_json({json["device"], json["date"], false, *fit});
+  if (std::getenv("LYNXPP_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(write_file(path, refitted));
+  }
+  const auto again = nlohmann::json::parse(refitted);
+  EXPECT_EQ(again["fit"]["validated_order"]["right"], json["fit"]["validated_order"]["right"]);
+  for (const auto& [symbol, weight] : json["weights"].items())
+    EXPECT_NEAR(again["weights"][symbol].get<double>(), weight.get<double>(), 1e-6) << symbol;
+  // Primitives that the fit has not seen are ordered no better than by chance.
+  EXPECT_TRUE(fit->validated.is_chance());
 }
 
 TEST(WeightFit, MachineFileDefinesTheRates) {

@@ -274,8 +274,22 @@ TEST(Staging, WellUsedSharedMemoryIsReported) {
       launch_with({even("tile", Space::shared, 256, 12), even("in", Space::device, 5000, 1)}, 1024));
   EXPECT_THAT(advised(advice), ElementsAre("tile keep", "in leave"));
   EXPECT_TRUE(advice.is_well_used);
-  EXPECT_EQ(advice.summary, "Shared memory is well used");
+  EXPECT_THAT(advice.summary, HasSubstr("Shared memory is well used if its words hold one value each"));
   EXPECT_THAT(advice.placements[0].reason, HasSubstr("well used: 12 accesses of a word, 3 in each"));
+}
+
+/// GMProf's Jacobi (section 7.3): five tiles pass through the same words, so that each has many accesses.
+TEST(Staging, LiveRangesShowWordsWithoutReuse) {
+  LaunchProfile launch = launch_with({even("tile", Space::shared, 256, 40)}, 1024);
+  EXPECT_THAT(advised(staging_advice(launch)), ElementsAre("tile keep"));
+  launch.arrays[0].live = LiveRanges{256 * 20, 256 * 40};  // stored once, read once
+  const StagingAdvice once = staging_advice(launch);
+  EXPECT_THAT(advised(once), ElementsAre("tile drop"));
+  EXPECT_THAT(once.placements[0].reason, HasSubstr("2 while it holds one value"));
+  launch.arrays[0].live = LiveRanges{256 * 10, 256 * 40};  // read three times
+  const StagingAdvice reused = staging_advice(launch);
+  EXPECT_THAT(advised(reused), ElementsAre("tile keep"));
+  EXPECT_EQ(reused.summary, "Shared memory is well used");
 }
 
 TEST(Staging, DataUsedOnceIsNotWorthStaging) {

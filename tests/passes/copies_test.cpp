@@ -142,5 +142,47 @@ TEST(Copies, LabelsIdentifyTheirKind) {
   EXPECT_THAT(result->sites_per_handler, ElementsAre(6, 0, 3, 3, 0));
 }
 
+TEST(Copies, TensorCopiesObjectsAndProductsHaveLabelsOfTheirOwn) {
+  const std::string text = R"(.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128]) {
+.reg .b64 %a, %s; .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .pred %p;
+.shared .align 128 .b8 box[1024]; .shared .b64 bar;
+mov.b64 %a, map;
+cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [box], [%a, {0}], [bar];
+cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%a, {0}], [box];
+cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%a, {0}], [box];
+cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%a, {0}];
+mbarrier.init.shared::cta.b64 [bar], 1;
+mbarrier.arrive.expect_tx.shared::cta.b64 %s, [bar], %r1;
+mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 16;
+mbarrier.pending_count.b64 %r2, %s;
+cp.async.mbarrier.arrive.shared::cta.b64 [bar];
+mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, {%r2}, {%f0, %f1, %f2, %f3};
+bar.sync 0;
+ret;
+}
+)";
+  const auto specification = cod::compile(
+      "global unsigned long values[INSTRUCTIONS];\n"
+      "ON_INSTRUCTION: TENSOR_COPY: { values[instructionId()] += 1; }\n"
+      "ON_INSTRUCTION: TENSOR_COPY: GLOBAL: { values[instructionId()] += 1; }\n"
+      "ON_INSTRUCTION: MBARRIER: { values[instructionId()] += expectedBytes(); }\n"
+      "ON_INSTRUCTION: TENSOR_CORE: { values[instructionId()] += tensorCoreOperations() + tensorCoreType(); "
+      "}\n"
+      "ON_INSTRUCTION: BARRIER: { values[instructionId()] += 1; }\n",
+      "t.cod");
+  ASSERT_TRUE(specification) << render(specification.error().diagnostics);
+  Request request;
+  request.ptx = &text;
+  request.kernel = "k";
+  request.specifications = {*specification};
+  request.device_sm = 90;
+  const Result<Instrumented> result = instrument(request);
+  ASSERT_TRUE(result) << render(result.error().diagnostics);
+  EXPECT_THAT(result->sites_per_handler, ElementsAre(3, 3, 4, 1, 5));
+}
+
 }  // namespace
 }  // namespace lynxpp::engine

@@ -45,9 +45,9 @@ std::string shown_variant(const GoldenFile& file) {
   std::vector<ptx::testing::NamedProbe> probes;
   for (const auto& [point, routine] : pairs_in(file.value("probes")))
     probes.push_back({points.at(point), routine});
-  std::map<std::string, std::uint64_t, std::less<>> shared;
-  for (const auto& [variable, address] : pairs_in(file.value("share")))
-    shared[variable] = std::stoull(address);
+  ptx::SharedVariables shared;
+  for (const auto& [variable, position] : pairs_in(file.value("share")))
+    shared[variable] = static_cast<std::uint32_t>(std::stoul(position));
   const auto spliced = ptx::testing::splice(file.input, "k", probes, shared);
   if (!spliced) return ADD_FAILURE() << render(spliced.error().diagnostics, file.input), "";
   expect_assembles(spliced->text);

@@ -55,8 +55,7 @@ Result<ProbeRoutine> routine_named(const std::string& name) {
 }  // namespace
 
 Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
-                       const std::vector<NamedProbe>& probes,
-                       const std::map<std::string, std::uint64_t, std::less<>>& shared) {
+                       const std::vector<NamedProbe>& probes, const SharedVariables& shared) {
   Result<Module> module = parse_module(ptx);
   if (!module) return module.error();
   InstrumentationUnit unit(*module);

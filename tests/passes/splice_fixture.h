@@ -30,8 +30,7 @@ struct Spliced {
 };
 
 Result<Spliced> splice(const std::string& ptx, const std::string& kernel,
-                       const std::vector<NamedProbe>& probes,
-                       const std::map<std::string, std::uint64_t, std::less<>>& shared = {});
+                       const std::vector<NamedProbe>& probes, const SharedVariables& shared = {});
 
 /// Returns true if ptxas accepts the text; `messages` is its output. Sets `available` to false if there is no
 /// ptxas.

@@ -126,6 +126,7 @@ const Row table[] = {
     {"cp.async.bulk.wait_group", "cp.async.bulk.wait_group.read 0;", {}},
     {"tensormap", "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r1], %rd1;", {}},
     {"wgmma.mma_async", "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, 1, 1, 1, 0, 0;", {}},
+    {"tcgen05.commit", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];", {}},
     {"tcgen05.cp", "tcgen05.cp.cta_group::1.128x256b [%r1], %rd1;", {}},
     {"tcgen05.mma", "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;", {}},
 };

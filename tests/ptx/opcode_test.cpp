@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"dp4a.u32.s32", arithmetic, 1}, Expected{"redux.sync.add.s32", arithmetic, 1},
                     Expected{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", arithmetic, 1},
                     Expected{"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", arithmetic, 1},
-                    Expected{"wgmma.commit_group.sync.aligned", arithmetic, 0},
+                    Expected{"wgmma.commit_group.sync.aligned", other, 0},
                     Expected{"wgmma.fence.sync.aligned", fence, 0}, Expected{"mov.u32", data, 1},
                     Expected{"cvt.rn.f32.s32", data, 1}, Expected{"cvta.to.global.u64", data, 1},
                     Expected{"isspacep.shared", data, 1}, Expected{"mapa.shared::cluster.u32", data, 1},

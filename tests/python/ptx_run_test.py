@@ -230,6 +230,33 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.run_it(*words, "--arg=u32[2]=6,7", "--print=1", file="aggregate.ptx")[1], "argument 1: 7\n")
         self.assertIn("2 .b8 values: 8 bytes by value", self.run_it(*words, "--arg=u32[3]=iota", file="aggregate.ptx")[2])
 
+    def test_a_product_on_tensor_cores(self):
+        path = pathlib.Path(__file__).parent.parent / "device_simt" / "ptx" / "tensor_core_gemm.ptx"
+        text = path.read_text()
+        self.write("gemm.ptx", text)
+        rows, columns, depth = 256, 128, 128
+        fill = "random:-2:3:1"
+        a = filled(f"f16[{rows},{depth}]={fill}", number=1)
+        b = filled(f"f16[{columns},{depth}]={fill}", number=2)
+        lines = [b[i * depth : (i + 1) * depth] for i in range(columns)]
+        sums = array.array("f")
+        for i in range(rows):
+            row = a[i * depth : (i + 1) * depth]
+            sums.extend(sum(x * y for x, y in zip(row, line)) for line in lines)
+        self.write("product", sums.tobytes())
+        words = ["--grid=2,2", "--check", f"--arg=f16[{rows},{depth}]:box[128,64]:swizzle128={fill}",
+                 f"--arg=f16[{columns},{depth}]:box[64,64]:swizzle128={fill}", f"--arg=f32[{rows},{columns}]",
+                 f"--arg=u32={columns}", f"--arg=u32={depth}", "--expect=3=%/product"]
+        code, out, err = self.run_it(*words, file="gemm.ptx")
+        self.assertEqual((code, out, err), (0, f"argument 3 (d): {rows * columns} elements as expected\n", "no findings\n"))
+        # The sums are loaded before the last products are complete.
+        begin, end = text.index("wait_multiplied:\n"), text.index("  xor.b32 %parity")
+        self.write("early.ptx", text[:begin] + text[end:])
+        code, _, err = self.run_it(*words, file="early.ptx")
+        self.assertEqual(code, 1)
+        self.assertIn("unfinished operation", err)
+        self.assertIn("tcgen05", err)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -239,7 +239,7 @@ class Records(unittest.TestCase):
         self.assertEqual(launch.results["thread_instructions"], 14 * 96)
         self.assertEqual(launch.results["warp_instructions"], 14 * 3)
         self.assertEqual({metric.name: metric.value for metric in run.metrics()}["average_per_thread"], 14)
-        self.assertEqual(launch.process.pid, worker._worker._process.pid)
+        self.assertEqual(launch.process.pid, worker._workers["cpu"]._process.pid)
 
     def test_without_a_specification_are_empty(self):
         self.assertEqual(list(lynxpp.run_ptx(EMPTY, 1, 32).launches()), [])
@@ -349,9 +349,19 @@ class Processes(unittest.TestCase):
             each.join()
         self.assertEqual([list(each) for each in results], [[number] * 32 for number in range(8)])
 
+    def test_an_unknown_device_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "the device must be one of cpu, cuda, not 'gpu'"):
+            lynxpp.run_ptx(EMPTY, 1, 32, device="gpu")
+
+    @unittest.skipIf(pathlib.Path("/dev/nvidiactl").exists(), "there is a GPU")
+    def test_without_a_gpu_the_device_cuda_is_an_error(self):
+        with self.assertRaisesRegex(lynxpp.Error, "the process of the GPU ended with exit status 1.*libcuda"):
+            lynxpp.run_ptx(EMPTY, 1, 32, device="cuda")
+        lynxpp.run_ptx(EMPTY, 1, 32)
+
     def test_a_dead_process_is_replaced(self):
         lynxpp.run_ptx(EMPTY, 1, 32)
-        worker._worker.kill()
+        worker._workers["cpu"].kill()
         lynxpp.run_ptx(EMPTY, 1, 32)
 
     def test_its_end_during_a_launch_is_an_error(self):
@@ -367,7 +377,7 @@ class Processes(unittest.TestCase):
         code = f"""import os, threading, lynxpp
 from lynxpp import worker
 lynxpp.run_ptx({EMPTY!r}, 1, 32)
-print(worker._worker._process.pid, flush=True)
+print(worker._workers["cpu"]._process.pid, flush=True)
 threading.Timer(0.5, os._exit, [0]).start()
 lynxpp.run_ptx({WITHOUT_END!r}, 1, 32)"""
         run = python(code)
@@ -393,7 +403,7 @@ lynxpp.run_ptx({WITHOUT_END!r}, 1, 32)"""
         before = signal.signal(signal.SIGALRM, interrupt)
         try:
             lynxpp.run_ptx(EMPTY, 1, 32)
-            process = worker._worker._process.pid
+            process = worker._workers["cpu"]._process.pid
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             with self.assertRaises(KeyboardInterrupt):
                 lynxpp.run_ptx(WITHOUT_END, 1, 32)
@@ -409,7 +419,7 @@ lynxpp.run_ptx({WITHOUT_END!r}, 1, 32)"""
 
         before = call(lynxpp.run_ptx)
         for _ in range(3):
-            worker._worker.kill()
+            worker._workers["cpu"].kill()
             self.assertEqual(call(lynxpp.run_ptx), before)
         self.assertEqual(call(lynxpp.check_ptx), before)
 

@@ -88,7 +88,7 @@ TEST(CoverageShare, SeparatesReasons) {
   refused.lacks_ptx = false;
   refused.reason = "too many registers";
   EXPECT_THAT(text_of(summary_of({counted("a", 10), without_ptx("b", 5), refused}, {})),
-              HasSubstr("1 of 3 kernels could not be instrumented: 25 % of launches; details: the table\n"));
+              HasSubstr("1 of 3 kernels were not instrumented: 25 % of launches; details: the table\n"));
 }
 
 TEST(CoverageTable, ShowsKnownFacts) {

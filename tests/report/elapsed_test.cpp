@@ -39,8 +39,11 @@ TEST(Elapsed, TheTableHasTheNativeRunsAndEverySetting) {
             "                      s                                 s                 s      launches\n"
             "without lynxpp    2.000                             4.000             1.000\n"
             "opcode_mix        2.500  1.250  1.000 to 1.500      5.000  1.250      1.000      11 of 12\n"
-            "the program's output is the same in every run\n");
+            "the program's output is the same in every run\n"
+            "\nTrust: measured by the host's clock; whole programs; the spread is that of the rounds; see "
+            "docs/trust.md\n");
   bench.device = "cpu";
+  EXPECT_THAT(to_text(bench), HasSubstr("times of the cpu device say nothing about a GPU"));
   EXPECT_THAT(to_text(bench), HasSubstr("\nwithout a specification "));
 }
 

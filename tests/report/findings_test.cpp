@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "report/findings/tensor_peak.h"
 #include "report/reader.h"
 #include "support/text.h"
 #include "tests/report/records.h"
@@ -228,7 +229,7 @@ const std::vector<Case>& cases() {
        "at least 2,000 of 8,000 atomic operations update the same word of global memory; a word is updated "
        "by "
        "8 lanes of a warp on average",
-       0.8 * 396000 / (396000 + 250)},
+       0.8 * 528000 / (528000 + 250)},  // four words of one KB: half a cycle each, on 132 multiprocessors
       // Every other warp executes line 14 with half of its lanes.
       {"divergent branch",
        {of_one_block(instructions(9600, 350)), of_one_block(divergence(400, 200)),
@@ -439,6 +440,21 @@ TEST_F(Findings, AtomicsThatCompilersCombineCountOncePerWarp) {
   EXPECT_EQ(finding, nullptr) << "250 operations of 400 blocks";
 }
 
+TEST_F(Findings, AtomicsOnFarWordsOverlap) {
+  const auto benefit = [&](std::uint64_t hottest) {
+    const KernelFinding* const finding =
+        find({instructions(32'000'000, 1'000'000), contention(1'000'000, 32'000'000, 1'000'000, 0, hottest)},
+             "contended atomics");
+    return finding != nullptr ? finding->benefit.value() : 0;
+  };
+  const auto of = [](double cycles, double hottest) {
+    return cycles * 132 / (cycles * 132 + 250'000) * (hottest - 400) / hottest;
+  };
+  EXPECT_NEAR(benefit(32'000'000), of(48e6, 32e6), 1e-6) << "one word: 1.5 cycles each";
+  EXPECT_NEAR(benefit(125'000), of(16e6, 125'000), 1e-6) << "256 words of 4 bytes: half a cycle each";
+  EXPECT_NEAR(benefit(12'500), of(1.6e6, 12'500), 1e-6) << "ten such parts at once";
+}
+
 TEST_F(Findings, LastWarpAtABoundsCheckIsNotALoss) {
   // One block of 4 warps; 100 of its threads pass.
   const auto one_block = [](LaunchRecord record) { return with_grid(with_block(std::move(record), 128), 1); };
@@ -589,6 +605,25 @@ TEST_F(Findings, SmallBenefitsAreSummarized) {
   EXPECT_EQ(findings_text({}, Weight::work, 100), "");
 }
 
+TEST_F(Findings, SmallBenefitsOfManyKernelsAreShownTogether) {
+  std::vector<Record> records;
+  for (int i = 0; i < 200; ++i) {
+    LaunchRecord each = with_block(instructions(1600, 100), 48);
+    each.kernel = "k" + std::to_string(i);
+    records.emplace_back(each);
+  }
+  const std::vector<KernelFinding> found = findings(records);
+  ASSERT_FALSE(std::ranges::any_of(found, is_worth_a_line));
+  EXPECT_NEAR(benefit_together(found), 0.25 + 1.0 / 3, 0.01);
+  std::vector<KernelFinding> many = found;
+  for (int i = 0; i < 9; ++i) many.insert(many.end(), found.begin(), found.end());
+  EXPECT_EQ(benefit_together(many), 1) << "of a kernel no more than all";
+  const std::string text = findings_text(found, facts_.weight, 100);
+  EXPECT_THAT(text, HasSubstr(" together promise at most 58 %.\nThe first ones:\n1.  "));
+  EXPECT_THAT(text, HasSubstr("\n3.  "));
+  EXPECT_THAT(text, Not(HasSubstr("\n4.  ")));
+}
+
 TEST_F(Findings, SummaryNamesKernelsThatAFilterExcluded) {
   findings({CoverageRecord{"_Z6matmulPf", false, "not selected by LYNXPP_KERNELS", 3, 0, 0, {}}});
   EXPECT_EQ(summary_text(sink_->summary(), 100),
@@ -606,6 +641,100 @@ kernel        share of  launches          warp   lanes  divergent
         estimated work            instructions  active   branches
 k                100 %         1           100    50 %       25 %
 )");
+}
+
+TEST_F(Findings, SummarySaysThatBytesOfTensorCopiesAreUnknown) {
+  LaunchRecord record = memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0});
+  record.results.push_back(number("tensor_copies_without_bytes", std::uint64_t{3}));
+  findings({instructions(1600, 100), record});
+  EXPECT_THAT(overview_text(facts_, 200), HasSubstr("; the bytes of 3 tensor copies are unknown."));
+  findings({instructions(1600, 100), memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0})});
+  EXPECT_THAT(overview_text(facts_, 200), Not(HasSubstr("tensor")));
+}
+
+// ---------------------------------------------------------------- tensor cores
+
+DeviceRecord product(std::string name, std::uint64_t multiprocessors, std::uint64_t mhz) {
+  DeviceRecord record;
+  record.device = std::move(name);
+  record.multiprocessors = multiprocessors;
+  record.clock_khz = mhz * 1000;
+  return record;
+}
+
+TEST(TensorPeak, IsTheDataSheets) {
+  struct Case {
+    DeviceRecord device;
+    const char* type;
+    double tera;  ///< 0: unknown
+  };
+  // Multiprocessors and boost clocks for which the data sheets give the rates.
+  const DeviceRecord v100 = product("Tesla V100-SXM2-16GB", 80, 1530);
+  const DeviceRecord t4 = product("Tesla T4", 40, 1590);
+  const DeviceRecord a100 = product("NVIDIA A100-SXM4-80GB", 108, 1410);
+  const DeviceRecord a30 = product("NVIDIA A30", 56, 1440);
+  const DeviceRecord h100 = product("NVIDIA H100 80GB HBM3", 132, 1830);
+  const Case cases[] = {{v100, "f16", 125},
+                        {v100, "int8", 0},
+                        {t4, "f16", 65},
+                        {t4, "int8", 130},
+                        {a100, "f64", 19.5},
+                        {a100, "tf32", 156},
+                        {a100, "bf16", 312},
+                        {a100, "int8", 624},
+                        {a100, "int4", 1248},
+                        {a30, "f16", 165},
+                        {h100, "tf32", 494.7},
+                        {h100, "f16", 989.4},
+                        {h100, "f8", 1978.9},
+                        {h100, "b1", 0},
+                        {product("NVIDIA H100 80GB HBM3", 132, 1980), "f64", 66.9},
+                        {product("NVIDIA GH200 480GB", 132, 1830), "f16", 989.4},
+                        {product("NVIDIA H20", 78, 1980), "f16", 0},  // has fewer tensor cores
+                        {product("NVIDIA L40", 142, 2490), "f16", 0},
+                        {product("NVIDIA H200", 0, 1980), "f16", 0},
+                        {product("NVIDIA H200", 132, 0), "f16", 0}};
+  for (const Case& each : cases) {
+    const double peak = tensor_peak(each.device, each.type).value_or(0) / 1e12;
+    EXPECT_NEAR(peak, each.tera, each.tera * 0.01) << each.device.device << ' ' << each.type;
+  }
+}
+
+class TensorShare : public Findings {
+ protected:
+  /// A kernel that takes `ms` and executes 100 TFLOP of f16 and others of `type`.
+  const Facts& facts(DeviceRecord device, double ms, const char* type = "f16", std::uint64_t launches = 1) {
+    LaunchRecord counted = launch("instruction_count",
+                                  {number("warp_instructions", std::uint64_t{1000}),
+                                   number("tensor_operations_f16", std::uint64_t{100'000'000'000'000})},
+                                  device.device);
+    if (std::string_view(type) != "f16")
+      counted.results.push_back(number(std::string("tensor_operations_") + type, std::uint64_t{1000}));
+    TimingRecord time = resources({});
+    time.device = device.device;
+    time.execute = ms;
+    time.launches = launches;
+    findings({std::move(device), std::move(counted), std::move(time)});
+    return facts_.kernels.at(0).facts;
+  }
+};
+
+TEST_F(TensorShare, IsOfTheInstrumentedTime) {
+  const DeviceRecord h200 = product("NVIDIA H200", 132, 1830);
+  EXPECT_NEAR(facts(h200, 1000).get("tensor.share"), 100 / 989.4, 0.001);
+  EXPECT_EQ(facts(h200, 1000).get("tensor.operations"), 1e14);
+  EXPECT_THAT(overview_text(facts_, 120), HasSubstr("at least 10 %"));
+  EXPECT_THAT(overview_text(facts_, 120), HasSubstr("tensor peak"));
+}
+
+TEST_F(TensorShare, IsUnknownWithoutTimeDeviceOrType) {
+  EXPECT_EQ(facts(product("NVIDIA H200", 132, 1830), 0).find("tensor.share"), nullptr);
+  EXPECT_EQ(facts(product("NVIDIA L40", 142, 2490), 1000).find("tensor.share"), nullptr);
+  EXPECT_EQ(facts(product("NVIDIA H200", 132, 1830), 1000, "int4").find("tensor.share"), nullptr);
+  EXPECT_EQ(facts(product("NVIDIA H200", 132, 1830), 1000, "f16", 2).find("tensor.share"), nullptr);
+  EXPECT_EQ(facts(product("cpu", 132, 1830), 1000).find("tensor.share"), nullptr);
+  EXPECT_EQ(facts_.kernels.at(0).facts.get("tensor.operations"), 1e14);
+  EXPECT_THAT(overview_text(facts_, 120), Not(HasSubstr("tensor peak")));
 }
 
 }  // namespace

@@ -88,6 +88,23 @@ TEST(MeasuredFindings, ReplaceEstimates) {
       << "unclear";
 }
 
+TEST(MeasuredFindings, HaveAnInterval) {
+  TrialRecord again = trial("global-access:again", 13);
+  again.ms = {13, 12.6, 13.4, 12.8, 13.2};
+  std::vector<Record> records = {sites(), strided_loads(), trial("", 10), trial("global-access:harmless", 11),
+                                 again};
+  const KernelFinding finding = finding_in(records);
+  EXPECT_EQ(text_of(finding.basis), "measured");
+  ASSERT_TRUE(finding.interval);
+  const auto [low, high] = *finding.interval;
+  EXPECT_LT(low, finding.benefit.value());
+  EXPECT_GT(high, finding.benefit.value());
+  EXPECT_THAT(findings_text({finding}, Weight::work, 200),
+              testing::HasSubstr(" (measured, " + interval_text(low, high) + "): "));
+  EXPECT_EQ(interval_text(0.4, 0.55), "40 to 55 %");
+  EXPECT_EQ(interval_text(0.4, 0.401), "40 %");
+}
+
 TEST(MeasuredFindings, AreThoseOfTheLine) {
   std::vector<Record> records = {sites(), strided_loads()};
   TrialRecord other = trial("global-access:again@30", 12.5);
@@ -100,6 +117,9 @@ TEST(MeasuredFindings, AreThoseOfTheLine) {
   records.emplace_back(trial("global-access:harmless@20", 11));
   records.emplace_back(trial("global-access:again@20", 13));
   EXPECT_NEAR(finding_in(records).benefit.value(), 0.2, 1e-9);
+  const auto [low, high] = finding_in(records).interval.value();
+  EXPECT_LE(low, 0.2);
+  EXPECT_GE(high, 0.2);
 }
 
 }  // namespace

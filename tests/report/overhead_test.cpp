@@ -91,6 +91,9 @@ geometric mean 1.428, worst 2.000 (vecadd)
 whole program 100.0 ms native, 150.0 ms instrumented
 not instrumented: g: no PTX
 the program's output is the same in every run
+
+Trust: measured; median noise 1.7 % below 20 µs, 0.2 % from 100 µs (H200); see
+docs/trust.md
 )table");
 }
 

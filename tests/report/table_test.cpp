@@ -542,6 +542,16 @@ total   2.000       2.000  2.000  2.000    2.000
 )table");
 }
 
+TEST(Table, EndsWithHowFarToTrustItsNumbers) {
+  LaunchRecord launch = launch_of("k", {});
+  EXPECT_THAT(whole_table_of({launch}),
+              testing::EndsWith("\nTrust: counted: instruction_count (exact for PTX); see docs/trust.md\n"));
+  launch.spec = "branch_divergence";
+  EXPECT_THAT(whole_table_of({launch}), testing::HasSubstr("PTX branches; equal to ncu in 0 of 45 kernels"));
+  launch.spec = "of_a_user";
+  EXPECT_THAT(whole_table_of({launch}), testing::Not(testing::HasSubstr("Trust: ")));
+}
+
 TEST(Table, SpecificationsWithoutResultsShowTheLaunches) {
   EXPECT_EQ(table_of({launch_of("k", {})}),
             R"table(

@@ -12,10 +12,16 @@
 
 namespace lynxpp::report {
 
-inline std::string table_of(const std::vector<Record>& records, std::size_t width = 100) {
+inline std::string whole_table_of(const std::vector<Record>& records, std::size_t width = 100) {
   std::string text;
   replay(records, *make_table_sink({[&](std::string_view written) { text += written; }, width}));
-  return "\n" + text;
+  return text;
+}
+
+/// Same, without the line about trust.
+inline std::string table_of(const std::vector<Record>& records, std::size_t width = 100) {
+  const std::string text = "\n" + whole_table_of(records, width);
+  return text.substr(0, text.find("\nTrust: "));
 }
 
 inline LaunchRecord launch_of(const std::string& kernel, std::vector<ResultValue> results) {

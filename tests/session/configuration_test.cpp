@@ -30,6 +30,40 @@ TEST(Configuration, ReadsHowManyLaunchesHaveRecordsOfTheirOwn) {
   EXPECT_EQ(own_records("-1"), 64u);
 }
 
+TEST(Configuration, ReadsTheCompileBudget) {
+  const auto budget = [](const char* text, std::size_t errors) {
+    setenv("LYNXPP_COMPILE_BUDGET", text, 1);
+    Diagnostics problems;
+    const auto seconds = read_configuration(problems).compile_budget;
+    unsetenv("LYNXPP_COMPILE_BUDGET");
+    EXPECT_EQ(problems.size(), errors) << text;
+    return seconds ? seconds->count() : -1;
+  };
+  EXPECT_EQ(budget("", 0), -1);
+  EXPECT_EQ(budget("none", 0), -1);
+  EXPECT_EQ(budget("2.5", 0), 2.5);
+  EXPECT_EQ(budget("0", 0), 0);
+  EXPECT_EQ(budget("-1", 1), -1);
+  EXPECT_EQ(budget("nan", 1), -1);
+  EXPECT_EQ(budget("5 s", 1), -1);
+}
+
+TEST(Configuration, ReadsWhatFirstLaunchesDo) {
+  const auto first_launch = [](const char* text, std::size_t errors) {
+    setenv("LYNXPP_FIRST_LAUNCH", text, 1);
+    Diagnostics problems;
+    const FirstLaunch first = read_configuration(problems).first_launch;
+    unsetenv("LYNXPP_FIRST_LAUNCH");
+    EXPECT_EQ(problems.size(), errors) << text;
+    return first;
+  };
+  EXPECT_EQ(first_launch("", 0), FirstLaunch::waits);
+  EXPECT_EQ(first_launch("wait", 0), FirstLaunch::waits);
+  EXPECT_EQ(first_launch("native", 0), FirstLaunch::native);
+  EXPECT_EQ(first_launch("alone", 0), FirstLaunch::alone);
+  EXPECT_EQ(first_launch("Native", 1), FirstLaunch::waits);
+}
+
 TEST(Configuration, ReadsTheEnvironmentAndReportsErrors) {
   setenv("LYNXPP_KERNELS", "mat(mul", 1);
   setenv("LYNXPP_LAUNCHES", "first", 1);

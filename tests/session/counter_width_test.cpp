@@ -42,7 +42,7 @@ TEST_F(CounterWidthTest, LongLaunchesGetWideCounters) {
   EXPECT_TRUE(records_.launches[2].notes.empty());
   ASSERT_EQ(device_.loaded.size(), 2u);
   EXPECT_THAT(device_.loaded[0], HasSubstr("add.u32 %lynxpp_r0, %lynxpp_r0, 1;"));
-  EXPECT_THAT(device_.loaded[1], HasSubstr("add.u64 %lynxpp_rd0, %lynxpp_rd0, 1;"));
+  EXPECT_THAT(device_.loaded[1], HasSubstr("add.u64 %lynxpp_rd1, %lynxpp_rd1, 1;"));
   EXPECT_THAT(device_.wants_time_bound, ElementsAre(true, false));
 }
 
@@ -73,7 +73,7 @@ TEST_F(CounterWidthTest, RequestedWideCountersApplyFromTheFirstLaunch) {
   device_.milliseconds = 5000;
   EXPECT_TRUE(launch());
   session_->finish();
-  EXPECT_THAT(device_.loaded.at(0), HasSubstr("add.u64 %lynxpp_rd0, %lynxpp_rd0, 1;"));
+  EXPECT_THAT(device_.loaded.at(0), HasSubstr("add.u64 %lynxpp_rd1, %lynxpp_rd1, 1;"));
   EXPECT_TRUE(records_.launches.at(0).notes.empty());
 }
 

@@ -184,6 +184,7 @@ class FakeDevice : public device::Device {
 
   void set_compute_capability(int capability) { info_.compute_capability = capability; }
   void set_keeps_counters() { info_.keeps_counters = true; }
+  void set_compiles_slowly(bool compiles_slowly) { info_.compiles_slowly = compiles_slowly; }
   void set_ordinal(int ordinal) { info_.ordinal = ordinal; }
   void set_clock_khz(std::uint32_t clock_khz) { info_.clock_khz = clock_khz; }
   void set_limits(const device::MultiprocessorLimits& limits) { info_.limits = limits; }

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   EXPECT_TRUE(launch());
@@ -18,7 +19,7 @@ TEST_F(SessionTest, InstrumentsOnceAndRecordsEveryLaunch) {
   session_->finish();
   EXPECT_EQ(decoded_, 1);
   EXPECT_EQ(device_.loaded.size(), 1u);
-  EXPECT_THAT(device_.loaded[0], HasSubstr("mov.u64 %rd1, 4096;"));
+  EXPECT_THAT(device_.loaded[0], Not(HasSubstr("4096")));
   ASSERT_EQ(device_.slots_seen.size(), 2u);
   EXPECT_EQ(device_.slots_seen[1].offset, 8u);
   EXPECT_EQ(device_.slots_seen[1].bytes, 4u);

@@ -98,6 +98,47 @@ TEST_F(Unmeasured, WithAnotherProblemHavePtx) {
   EXPECT_TRUE(record.shape);
 }
 
+TEST_F(Unmeasured, WaitForTheirThirdLaunchIfOthersTookTheCompileBudget) {
+  Configuration configuration;
+  configuration.timing = Timing::stages;
+  configuration.compile_budget = std::chrono::seconds(0);
+  start(configuration);
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  EXPECT_EQ(decoded_, 0);
+  EXPECT_EQ(device_.originals, 2) << "their times are known";
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(launch());
+  EXPECT_EQ(decoded_, 1);
+  EXPECT_EQ(device_.launched, 2);
+  EXPECT_TRUE(launch("k", 2, 3, 32)) << "another shape of a kernel that is launched often";
+  EXPECT_EQ(device_.launched, 3);
+  const report::CoverageRecord& record = coverage();
+  EXPECT_EQ(record.launches, 5u);
+  EXPECT_EQ(record.instrumented_launches, 3u);
+  EXPECT_EQ(record.reason, "");
+}
+
+TEST_F(Unmeasured, SayIfTheyWereLaunchedTooSeldom) {
+  Configuration configuration;
+  configuration.compile_budget = std::chrono::seconds(0);
+  start(configuration);
+  EXPECT_FALSE(launch());
+  const report::CoverageRecord& record = coverage();
+  EXPECT_FALSE(record.instrumented);
+  EXPECT_FALSE(record.lacks_ptx);
+  EXPECT_TRUE(record.shape);
+  EXPECT_THAT(record.reason, HasSubstr("launched at most twice"));
+}
+
+TEST_F(Unmeasured, AreNoneWithinTheCompileBudget) {
+  Configuration configuration;
+  configuration.compile_budget = std::chrono::hours(1);
+  start(configuration);
+  EXPECT_TRUE(launch());
+  EXPECT_TRUE(coverage().instrumented);
+}
+
 TEST_F(Unmeasured, WithOneProblemAreOneWarning) {
   testing::internal::CaptureStderr();
   for (int i = 0; i < 21; ++i) launch_without_ptx("kernel" + std::to_string(i));

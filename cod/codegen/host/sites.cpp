@@ -3,6 +3,7 @@
 
 #include "cod/allocation_table.h"
 #include "cod/codegen/host/runtime.h"
+#include "ptx/ir/tensor_core.h"
 #include "support/text.h"
 
 namespace lynxpp::cod {
@@ -46,6 +47,10 @@ std::uint64_t first_of_group(HostRun& run, Api api, std::uint64_t index) {
   return known->second[index];
 }
 
+ptx::TensorCoreProduct tensor_core_at(const HostCall& call, const SiteTable::Instruction& instruction) {
+  return ptx::tensor_core_product(call.run.launch.sites->opcode_of(instruction));
+}
+
 /// Shown for an allocation that does not exist or an instruction that is unknown.
 constexpr const char* unknown_name = "(unknown)";
 
@@ -83,6 +88,8 @@ std::uint64_t site_value(const HostCall& call) {
     case Api::instruction_is_of: return unpack(call.expression.value).choose(instruction->labels) ? 1 : 0;
     case Api::instruction_block: return instruction->block;
     case Api::source_line_of: return instruction->line;
+    case Api::tensor_core_operations_of: return tensor_core_at(call, *instruction).operations;
+    case Api::tensor_core_type_of: return static_cast<std::uint64_t>(tensor_core_at(call, *instruction).type);
     case Api::ptx_line_of: return instruction->ptx_line;
     default: return first_of_group(call.run, call.api(), call.arguments[0]);
   }

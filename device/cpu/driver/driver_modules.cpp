@@ -141,7 +141,7 @@ CUresult add_to_link(CUlinkState state, CUjitInputType type, const void* data, s
 /// Returns the PTX of the inputs; from fatbinaries, the PTX for this device.
 CUresult texts_of(const Link& link, std::vector<std::string>& texts) {
   for (const std::vector<char>& input : link.inputs) {
-    const auto found = image::ptx_modules(std::as_bytes(std::span(input)), compute_capability);
+    const auto found = image::ptx_modules(std::as_bytes(std::span(input)), compute_capability());
     if (!found || found->empty()) return found ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_INVALID_IMAGE;
     texts.insert(texts.end(), found->begin(), found->end());
   }

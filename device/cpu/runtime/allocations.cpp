@@ -447,6 +447,15 @@ bool DeviceMemory::is_freed(std::uint64_t address) const {
   });
 }
 
+HostAccess DeviceMemory::host_access_at(std::uint64_t address) const {
+  const std::shared_lock lock(all_.mutex_);
+  const Allocation* const found = all_.entry_of(address);
+  if (found == nullptr) return HostAccess::none;
+  if (found->kind == MemoryKind::managed) return HostAccess::managed;
+  const bool is_pinned = found->kind == MemoryKind::pinned_host || found->kind == MemoryKind::registered_host;
+  return is_pinned ? HostAccess::pinned : HostAccess::none;
+}
+
 void* DeviceMemory::allocate_for_kernel(std::uint64_t bytes) {
   const DeviceScope device(device_);
   void* pointer = nullptr;

@@ -37,6 +37,7 @@ class DeviceMemory final : public GlobalMemory {
   AddressRange around(std::uint64_t address) const override;
   std::string describe(std::uint64_t address) const override;
   bool is_freed(std::uint64_t address) const override;
+  HostAccess host_access_at(std::uint64_t address) const override;
   void* allocate_for_kernel(std::uint64_t bytes) override;
   bool free_for_kernel(void* pointer) override;
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "support/log.h"
 #include "support/output_file.h"
 #include "support/text.h"
+#include "support/trust.h"
 #include "support/whole_output.h"
 
 namespace lynxpp::device::cpu {
@@ -24,10 +26,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool explores() { return wanted_seeds() != std::vector<std::uint32_t>{1}; }
+
 struct KeptFinding {
   std::string kernel;
   Finding finding;
-  std::uint64_t instructions = 0;  ///< instructions that share it: an unrolled loop repeats a source line
+  std::uint64_t instructions = 0;      ///< instructions that share it: an unrolled loop repeats a source line
+  std::uint32_t judged = 1;            ///< orders, in the launch with the most
+  std::set<std::uint32_t> seeds = {};  ///< of the orders in which it appears
 };
 
 /// A source location if known, otherwise an instruction.
@@ -56,6 +62,10 @@ struct FoundWhere {
     } else {
       access = finding.place.opcode.substr(0, finding.place.opcode.find('.'));
     }
+    if (!explores()) return;
+    // In another order, the same accesses race the other way round, and a hang shows at another warp.
+    if (other && check_of(kind) == "race" && *other < at) std::swap(*other, at);
+    if (kind == FindingKind::endless_barrier) at = FoundAt({});
   }
   auto operator<=>(const FoundWhere&) const = default;
 };
@@ -67,6 +77,7 @@ struct Kept {
   std::uint64_t launches = 0;
   std::vector<KeptFinding> findings;  // in order of detection
   std::map<FoundWhere, std::size_t> places;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> unexplored;  // launches, by kernel and reason
   std::set<std::pair<std::size_t, std::pair<std::uint32_t, std::uint32_t>>> instructions;  // by finding
 };
 
@@ -92,6 +103,19 @@ std::string text_of(const FindingPlace& place, const std::string& kernel) {
   return text;
 }
 
+/// "in 3 of 8 orders; --seed 5 reproduces it, which differs from order 1:" and the deviations
+std::string text_of_orders(const KeptFinding& kept) {
+  if (!explores()) return "";
+  const std::uint32_t seed = *kept.seeds.begin();
+  std::string text = "\n  in " + std::to_string(kept.seeds.size()) + " of " + std::to_string(kept.judged) +
+                     (kept.judged == 1 ? " order" : " orders") + "; --seed " + std::to_string(seed) +
+                     " reproduces it";
+  const std::vector<std::string>& deviations = kept.finding.orders.deviations;
+  if (!deviations.empty()) text += ", where";
+  for (const std::string& each : deviations) text += "\n    " + each;
+  return text;
+}
+
 std::string text_of(const KeptFinding& kept) {
   const Finding& finding = kept.finding;
   std::string text(name_of(finding.kind));
@@ -108,7 +132,14 @@ std::string text_of(const KeptFinding& kept) {
     text += text_of(*finding.other, kept.kernel);
   }
   if (!finding.detail.empty()) text += "\n  " + finding.detail;
+  text += text_of_orders(kept);
   return text + "\n";
+}
+
+/// Explains for which launches of a kernel not all orders were judged.
+std::string text_of_unexplored(const std::string& kernel, const std::string& reason, std::uint64_t launches) {
+  return "kernel " + demangle(kernel) + ": not all orders were judged in " + std::to_string(launches) +
+         (launches == 1 ? " launch: " : " launches: ") + reason + "\n";
 }
 
 // ---------------------------------------------------------------- JSON
@@ -140,6 +171,9 @@ Json to_json(const KeptFinding& kept) {
   if (kept.instructions > 1) json["instructions"] = kept.instructions;
   if (finding.other) json["other"] = to_json(*finding.other);
   if (!finding.detail.empty()) json["detail"] = finding.detail;
+  if (!explores()) return json;
+  json["orders"] = {{"found", kept.seeds.size()}, {"judged", kept.judged}, {"seed", *kept.seeds.begin()}};
+  if (!finding.orders.deviations.empty()) json["orders"]["deviations"] = finding.orders.deviations;
   return json;
 }
 
@@ -204,14 +238,26 @@ void keep_findings(const std::string& kernel, LaunchChecks checks) {
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);
   ++all.launches;
+  if (!checks.unexplored.empty()) ++all.unexplored[{kernel, checks.unexplored}];
   for (Finding& finding : checks.findings) {
     const auto [known, is_new] = all.places.try_emplace({kernel, finding}, all.findings.size());
     const std::pair lines(finding.place.line, finding.other ? finding.other->line : 0);
+    const FoundOrders& orders = finding.orders;
     if (is_new) {
-      all.findings.push_back({kernel, std::move(finding)});
+      all.findings.push_back({.kernel = kernel, .finding = finding});
     } else {
-      all.findings[known->second].finding.count += finding.count;
+      Finding& earlier = all.findings[known->second].finding;
+      earlier.count += finding.count;
+      // The seed that is reported is the smallest: its deviations belong to it.
+      if (!orders.seeds.empty() && orders.seeds.front() < earlier.orders.seeds.front())
+        earlier.orders = orders;
     }
+    KeptFinding& kept_finding = all.findings[known->second];
+    kept_finding.seeds.insert(orders.seeds.begin(), orders.seeds.end());
+    if (orders.seeds.empty()) kept_finding.seeds.insert(1);
+    // Launches that cannot be repeated add order 1 to those of --seed.
+    const auto seen = static_cast<std::uint32_t>(kept_finding.seeds.size());
+    kept_finding.judged = std::max({kept_finding.judged, orders.judged, seen});
     if (all.instructions.emplace(known->second, lines).second) ++all.findings[known->second].instructions;
   }
 }
@@ -237,7 +283,15 @@ void report_checks() {
     text += text_of(site, leak);
     lines += line_of(to_json(site, leak));
   }
-  lines += line_of(Json{{"type", "summary"}, {"findings", count}, {"launches", all.launches}});
+  const std::string trust = trust::line_of({trust::Number::checks});
+  Json summary = {{"type", "summary"}, {"findings", count}, {"launches", all.launches}, {"trust", trust}};
+  for (const auto& [which, launches] : all.unexplored) {
+    text += text_of_unexplored(which.first, which.second, launches);
+    summary["unexplored"].push_back(
+        {{"kernel", which.first}, {"reason", which.second}, {"launches", launches}});
+  }
+  text += trust + "\n";
+  lines += line_of(summary);
   static_cast<void>(write_whole(STDERR_FILENO, text));
   write_lines(lines);
 }

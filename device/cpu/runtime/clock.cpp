@@ -113,7 +113,7 @@ Status launch_with_clock(LoadedModule& module, const std::string& kernel, const 
                          std::span<const std::byte> parameters, LaunchCounters* counters,
                          std::optional<models::clock::KernelTime>& time) {
   if (const CheckSelection* const wanted = wanted_checks(); wanted != nullptr) {
-    LaunchChecks checks{*wanted};
+    LaunchChecks checks{.selection = *wanted, .seeds = wanted_seeds()};
     Status status = module.launch(kernel, shape, parameters, counters, nullptr, &checks);
     keep_findings(kernel, std::move(checks));
     return status;

@@ -52,6 +52,13 @@ Json to_json(const SiteCounters& site) {
   if (site.divergent != 0) json["divergent"] = site.divergent;
   if (site.global.requests != 0) json["global"] = to_json(site.global);
   if (site.shared.accesses != 0) json["shared"] = to_json(site.shared);
+  const OperationCounts& operations = site.operations;
+  if (operations.tensor_copies != 0)
+    json["tensor"] = {{"copies", operations.tensor_copies}, {"bytes", operations.tensor_bytes}};
+  if (operations.expected_bytes != 0) json["expected_bytes"] = operations.expected_bytes;
+  if (operations.completed_waits != 0) json["completed_waits"] = operations.completed_waits;
+  if (operations.tensor_core_operations != 0)
+    json["tensor_core_operations"] = operations.tensor_core_operations;
   return json;
 }
 

@@ -90,7 +90,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const v
   // hardware has no more per thread
   attributes->numRegs = static_cast<int>(std::min<std::uint32_t>(info.registers, 255));
   attributes->ptxVersion = target_of(*loaded->ptx);
-  attributes->binaryVersion = compute_capability;
+  attributes->binaryVersion = compute_capability();
   const Kernel::OnDevice& here = kernel->on(current_device());
   attributes->clusterDimMustBeSet = info.needs_cluster || info.cluster ? 1 : 0;
   const Dim3 required =

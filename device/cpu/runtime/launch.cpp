@@ -255,7 +255,9 @@ cudaError_t error_of(const Failure& failure) {
   if (begins_with("illegal address: ")) return cudaErrorIllegalAddress;
   if (begins_with("misaligned address: ")) return cudaErrorMisalignedAddress;
   if (begins_with("address of the wrong space: ")) return cudaErrorInvalidAddressSpace;
-  if (begins_with("invalid tensor map or operands: ")) return cudaErrorIllegalInstruction;
+  if (begins_with("invalid tensor map or operands: ") || begins_with("invalid descriptor: ") ||
+      begins_with("illegal use of tensor memory: "))
+    return cudaErrorIllegalInstruction;
   if (begins_with("a call through ")) return cudaErrorInvalidPc;
   // Kernels are compiled before they run: an unsupported feature or malformed PTX fails before execution.
   if (says({"device-side assert"})) return cudaErrorAssert;

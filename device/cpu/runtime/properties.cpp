@@ -60,8 +60,8 @@ std::optional<int> numeric_attribute(cudaDeviceAttr attribute) {
     case cudaDevAttrMultiProcessorCount: return static_cast<int>(multiprocessors());
     case cudaDevAttrMaxThreadsPerMultiProcessor: return threads_per_multiprocessor;
     case cudaDevAttrMaxBlocksPerMultiprocessor: return blocks_per_multiprocessor;
-    case cudaDevAttrComputeCapabilityMajor: return compute_capability / 10;
-    case cudaDevAttrComputeCapabilityMinor: return compute_capability % 10;
+    case cudaDevAttrComputeCapabilityMajor: return compute_capability() / 10;
+    case cudaDevAttrComputeCapabilityMinor: return compute_capability() % 10;
     case cudaDevAttrClockRate: return 1000000;
     case cudaDevAttrMemoryClockRate: return 1000000;
     case cudaDevAttrGlobalMemoryBusWidth: return 64;

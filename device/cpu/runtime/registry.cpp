@@ -56,7 +56,7 @@ bool has_managed(std::string_view text, std::string_view name) {
 std::vector<std::string> relocatable_texts(const void* wrapper) {
   std::vector<std::string> texts;
   for (const auto container : image::prelinked_containers(wrapper)) {
-    auto found = image::ptx_modules(container, compute_capability);
+    auto found = image::ptx_modules(container, compute_capability());
     if (found && found->empty()) found = image::ptx_modules(container, 0);
     if (!found) continue;
     for (std::string& text : *found) texts.push_back(std::move(text));
@@ -82,7 +82,7 @@ cudaError_t Binary::decode() {
     log().error("a fatbinary of the program cannot be read: {}", one_line(bytes.error()));
     return decode_error_ = cudaErrorInvalidKernelImage;
   }
-  auto versions = image::ptx_versions(*bytes, compute_capability);
+  auto versions = image::ptx_versions(*bytes, compute_capability());
   // If all PTX targets newer hardware, use it anyway: the cpu device does not depend on the compute
   // capability.
   if (versions && versions->empty()) versions = image::ptx_versions(*bytes, 0);

@@ -31,7 +31,8 @@ class Extract {
   }
 
  private:
-  /// Declares the probes' own variables and functions before everything that may reference them.
+  /// Declares variable_table and the probes' own variables and functions, before everything that may
+  /// reference them.
   void declare_what_probes_name() {
     std::string text;
     for (std::uint32_t i = 0; i < spliced_.variables.size(); ++i) {
@@ -45,6 +46,8 @@ class Extract {
       }
       text += variable.initial.empty() ? ";\n" : "};\n";
     }
+    if (const std::size_t shared = variant_.shared_variables.size(); shared != 0)
+      text += ".const .align 8 .b64 " + std::string(variable_table) + "[" + std::to_string(shared) + "];\n";
     for (const Item& item : module_.items) {
       if (item.kind == ItemKind::directive)
         continue;  // .version, .target and other directives that must

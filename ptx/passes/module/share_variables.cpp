@@ -17,7 +17,8 @@ class ShareVariables {
   }
 
  private:
-  const std::uint64_t* address_of(const Operand& operand, std::uint32_t scope) const {
+  /// Returns the position in variable_table; null if the operand does not name a shared variable.
+  const std::uint32_t* position_of(const Operand& operand, std::uint32_t scope) const {
     if (operand.kind != OperandKind::identifier) return nullptr;
     const auto found = shared_.find(operand.name);
     if (found == shared_.end()) return nullptr;
@@ -32,12 +33,12 @@ class ShareVariables {
     const bool names_constant = instruction.has(Modifier::constant);
     const bool converts_address =
         instruction.op() == Op::cvta && (names_constant || instruction.has(Modifier::global));
-    bool immediate_in_conversion = false;
+    bool converts_shared = false;
     for (const Operand& operand : instruction.operands) {
       if (operand.kind == OperandKind::address && !operand.elements.empty()) {
         rewrite_address(instruction, operand, scope);
       } else {
-        immediate_in_conversion |= rewrite_value(operand, scope) && converts_address;
+        converts_shared |= rewrite_value(instruction, operand, scope) && converts_address;
       }
     }
     if (instruction.op() == Op::ld && names_constant) {
@@ -45,8 +46,8 @@ class ShareVariables {
       std::string load(instruction.opcode);
       const std::size_t at = load.find(".const");
       rewrite_opcode(instruction, load.replace(at, 6, at == 2 ? ".global.nc" : ".global"));
-    } else if (converts_address && (names_constant || immediate_in_conversion)) {
-      // The address is generic already, and cvta does not accept an immediate.
+    } else if (converts_address && (names_constant || converts_shared)) {
+      // The address is generic already.
       rewrite_opcode(instruction, "mov.b64");
     }
   }
@@ -57,17 +58,18 @@ class ShareVariables {
 
   void rewrite_address(const Instruction& instruction, const Operand& operand, std::uint32_t scope) {
     const Operand& base = operand.elements[0];
-    const std::uint64_t* address = address_of(base, scope);
-    if (address == nullptr) return;
+    const std::uint32_t* position = position_of(base, scope);
+    if (position == nullptr) return;
     CodeBuilder code(*names_);
     const VirtualRegister target = code.fresh(RegisterType::b64);
+    load_shared_address(*position, target, code);
     if (const auto element = array_element(operand)) {  // a[%r1]: the address itself if nothing is accessed
-      OperandReader(module_, shared_, *body_, instruction, code).add_element_offset(*element, target);
-      code.emit("add.s64", {target, target, *address});
+      const VirtualRegister offset = code.fresh(RegisterType::b64);
+      OperandReader(module_, shared_, *body_, instruction, code).add_element_offset(*element, offset);
+      code.emit("add.s64", {target, target, offset});
       const bool accesses = instruction.traits.is_memory_access();
       edits_.replace(operand.text, accesses ? CodeOperand(CodeAddress{target}) : target);
     } else {
-      code.mov(target, *address);
       const std::uint32_t begin = base.text.begin;
       if (begin == operand.text.begin) {  // a[1], without brackets around it
         edits_.replace(operand.text, CodeAddress{target, operand.offset});
@@ -78,12 +80,17 @@ class ShareVariables {
     edits_.insert_before(instruction.text.begin, code.take());
   }
 
-  bool rewrite_value(const Operand& operand, std::uint32_t scope) {
+  bool rewrite_value(const Instruction& instruction, const Operand& operand, std::uint32_t scope) {
     bool rewritten = false;
-    for (const Operand& element : operand.elements) rewritten |= rewrite_value(element, scope);
-    const std::uint64_t* address = address_of(operand, scope);
-    if (address == nullptr) return rewritten;
-    edits_.replace(operand.text, CodeOperand(*address + static_cast<std::uint64_t>(operand.offset)));
+    for (const Operand& element : operand.elements) rewritten |= rewrite_value(instruction, element, scope);
+    const std::uint32_t* position = position_of(operand, scope);
+    if (position == nullptr) return rewritten;
+    CodeBuilder code(*names_);
+    const VirtualRegister target = code.fresh(RegisterType::b64);
+    load_shared_address(*position, target, code);
+    if (operand.offset != 0) code.emit("add.s64", {target, target, operand.offset});
+    edits_.replace(operand.text, CodeOperand(target));
+    edits_.insert_before(instruction.text.begin, code.take());
     return true;
   }
 

@@ -7,12 +7,11 @@
 
 namespace lynxpp::ptx {
 
-/// Replaces the names in `shared` by their addresses, so that the variant and the
-/// original module use the same storage. Constant-space accesses become global ones, because the driver
-/// reports a `.const` variable's address in the generic space.
-///   ld.const.f32 %f1, [c+4];   ▶   mov.b64 %lynxpp_rd0, 140000000;
+/// Replaces the names in `shared` by addresses from variable_table, so that the variant and the original
+/// module use the same storage. Constant-space accesses become global ones, because the driver reports a
+/// `.const` variable's address in the generic space.
+///   ld.const.f32 %f1, [c+4];   ▶   ld.const.b64 %lynxpp_rd0, [__lynxpp_variables];
 ///                                  ld.global.nc.f32 %f1, [%lynxpp_rd0+4];
-///   mov.u64 %rd1, counter;     ▶   mov.u64 %rd1, 140000512;
 /// Runs after the planning passes and before all passes that insert code, so that an instruction's address is
 /// in its register before any code inserted before the instruction.
 void replace_shared_variables(const Module& module, const ReachedFunctions& reached,

@@ -126,8 +126,10 @@ void OperandReader::add_address(const Operand* address, VirtualRegister target) 
   if (!element || instruction_.traits.space == StateSpace::param) return add_base(base, offset, target);
   const auto shared = shared_.find(base.name);
   if (shared != shared_.end() && body_.find_variable(base.name, scope_) == nullptr) {
+    const VirtualRegister first = code_.fresh(RegisterType::b64);
+    load_shared_address(shared->second, first, code_);
     add_element_offset(*element, target);
-    code_.emit("add.s64", {target, target, shared->second});
+    code_.emit("add.s64", {target, target, first});
   } else {
     code_.emit("mov.u64", {target, Name{std::string(module_.text(address->text))}});
   }
@@ -146,7 +148,7 @@ void OperandReader::add_base(const Operand& base, std::int64_t offset, VirtualRe
   if (declared != nullptr) {
     code_.emit("mov.b64", {target, name});
   } else if (shared != shared_.end()) {
-    code_.mov(target, shared->second);
+    load_shared_address(shared->second, target, code_);
   } else if (instruction_.traits.space == StateSpace::param) {
     code_.mov(target, 0);
   } else {

@@ -158,7 +158,6 @@ void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std:
   for (const SiteTally& tally : tallies) {
     if (tally.storage) tallies_.add_one(tally.storage, sectors_.first(), increments);
   }
-  tallies_.add_flushes(probe, site, increments);
   sectors_.add_access(index_of(function_, *site.instruction), values_.operand(probe, "memory_address", site),
                       increments.take(), code);
 }
@@ -178,7 +177,6 @@ void RoutineCopies::add_stepped_sectors(const Probe& probe, const Site& site, st
   for (const SiteTally& tally : tallies) {
     if (tally.storage) tallies_.add_one(tally.storage, first, code);
   }
-  tallies_.add_flushes(probe, site, code);
 }
 
 // ---- rows

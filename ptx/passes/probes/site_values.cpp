@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "ptx/ir/tensor_core.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/probes/loop_edges.h"
 
@@ -112,6 +113,11 @@ void SiteValues::add_value(std::string_view name, const Site& site, CodeBuilder&
       reader_at(site, code).add_value(*access.size, 0, wide(name));
     } else {
       code.mov(wide(name), access.is_bulk ? access.bytes : 0);
+    }
+  } else if (name == "expected_bytes") {
+    if (const Operand* const bytes = expected_bytes(instruction); bytes != nullptr) {
+      reader_at(site, code).add_value(*bytes, 4, wide("expected_bytes_64"));
+      code.emit("cvt.u32.u64", {word(name), wide("expected_bytes_64")});
     }
   } else if (name.starts_with(operand_prefix)) {
     if (!is_read_after(name, site)) add_operand(name, site, code);
@@ -236,6 +242,10 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
     return has_own_bytes(site, access) ? CodeOperand(bytes_register(site.access)) : access.bytes;
   }
   if (name == "follows_from_lanes") return access_of(site).follows_from_lanes() ? 1 : 0;
+  if (name == "expected_bytes") return expected_bytes(instruction) != nullptr ? CodeOperand(word(name)) : 0;
+  if (name == "tensor_core_operations") return tensor_core_product(instruction.opcode).operations;
+  if (name == "tensor_core_type")
+    return static_cast<std::uint32_t>(tensor_core_product(instruction.opcode).type);
   if (name == "vector_width") return vector_width(instruction);
   if (name == "source_line") return instruction.source_line;
   if (name == "ptx_line") return instruction.line;

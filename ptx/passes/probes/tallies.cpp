@@ -14,6 +14,14 @@ bool mentions(const CodeOperand& operand, VirtualRegister reg) {
   return operand == CodeOperand(reg);
 }
 
+Amounts amounts_of(ProbeEffect effect) {
+  switch (effect) {
+    case ProbeEffect::measures_banks: return Amounts::in_few_lanes;
+    case ProbeEffect::measures_sectors: return Amounts::small;
+    default: return Amounts::any;
+  }
+}
+
 }  // namespace
 
 TallyStorage Tallies::find(const Probe& probe, std::uint32_t number, bool is_high, const Site& site) const {
@@ -44,6 +52,7 @@ TallyStorage Tallies::exception_at(const Probe& probe, const Site& site) const {
 
 void Tallies::add_one(const TallyStorage& tally, VirtualRegister predicate, CodeBuilder& code) const {
   if (tally.is_bit()) return add_mark(tally, predicate, code);
+  if (tally.is_shared()) return add_lanes_to_shared(code, context(), tally, predicate);
   add_to(code, register_of(context(), tally), 1, predicate);
 }
 
@@ -71,8 +80,7 @@ void Tallies::add_flushes(const Probe& probe, const Site& site, CodeBuilder& cod
   for (const std::uint32_t number : probe.tallies) {
     for (const bool is_high : {false, true}) {
       const TallyStorage tally = find(probe, number, is_high, site);
-      if (tally.is_shared())
-        flush_shared(code, context(), tally, probe.effect == ProbeEffect::measures_banks);
+      if (tally.is_shared()) flush_shared(code, context(), tally, amounts_of(probe.effect));
     }
   }
 }

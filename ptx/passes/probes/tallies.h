@@ -31,7 +31,7 @@ class Tallies {
   /// Null: full-row warps are counted like all others (MemorySite::rows).
   TallyStorage exception_at(const Probe& probe, const Site& site) const;
 
-  /// Adds one in the lanes in which the predicate holds.
+  /// Adds one in the lanes in which the predicate holds. Nothing is left to flush.
   void add_one(const TallyStorage& tally, VirtualRegister predicate, CodeBuilder& code) const;
   /// Sets the mark (Tally::is_mark) or exception to a non-zero value where the predicate holds.
   void add_mark(const TallyStorage& mark, VirtualRegister predicate, CodeBuilder& code) const {

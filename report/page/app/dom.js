@@ -14,10 +14,11 @@ export const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "
 /** Returns the color of `share`, from 0 to 1: one hue, so that only lightness matters. */
 export const heat = (share) => `rgba(213, 94, 0, ${(0.06 + 0.64 * Math.sqrt(Math.min(1, share))).toFixed(2)})`;
 
-/** Returns a bar of `share`, from 0 to 1, with a text on it. */
-export function bar(share, text, title = "") {
-  const width = `width:${(100 * Math.min(1, share)).toFixed(2)}%`;
-  return element("div", { class: "share", title }, element("i", { style: width }), element("b", {}, text));
+/** Returns a bar of `share`, from 0 to 1, with a text on it and a whisker for its interval. */
+export function bar(share, text, title = "", interval = null) {
+  const at = (each) => `${(100 * Math.min(1, each)).toFixed(2)}%`;
+  return element("div", { class: "share", title }, element("i", { style: `width:${at(share)}` }),
+    interval && element("s", { style: `left:${at(interval[0])};width:${at(interval[1] - interval[0])}` }), element("b", {}, text));
 }
 
 /** Returns a section whose content is created when it is first opened. */

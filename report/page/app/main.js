@@ -37,7 +37,12 @@ function shortName(name) {
 }
 
 const { shares_of: unit, list: everyFinding } = data.summary.findings;
-const benefitOf = ({ benefit }) => (benefit === null || benefit === undefined ? "" : `at most ${percent(benefit)}`);
+const benefitOf = ({ benefit }) => (benefit === null || benefit === undefined ? "" : `at most ${percent(benefit && Math.max(benefit, 0.001))}`);
+/** Returns "measured, 89 to 91 %". */
+const basisOf = ({ basis, interval }) => {
+  const [low, high] = (interval ?? []).map((each) => percent(each));
+  return `${basis ?? "estimated"}${low === high ? "" : `, ${low.replace(" %", "")} to ${high}`}`;
+};
 const isWorthReading = (each) => (each.benefit === null ? each.weight >= 0.05 : each.benefit === undefined || each.benefit >= 0.01);
 
 /** Renders a finding; a finding of the run is a link, by its number, that opens the kernel at its line. */
@@ -48,7 +53,7 @@ function card(each, kernel) {
   const title = [element("b", {}, sentence(each.rule).slice(0, -1)), element("span", { title: kernel.name }, shortName(kernel.name)), place && element("span", {}, place)];
   const gain = benefitOf(each);
   return element("li", { class: "card" },
-    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (${each.basis ?? "estimated"})` }, `${gain} (${each.basis ?? "estimated"})`, bar(each.benefit, "")) : element("span", { class: "facts" }, "gain not estimated"),
+    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (${basisOf(each)})` }, `${gain} (${basisOf(each)})`, bar(each.benefit, "", "", each.interval)) : element("span", { class: "facts" }, "gain not estimated"),
     element("div", {}, at < 0 ? element("p", {}, ...title) : element("a", { href: `#finding=${at}` }, ...title), what ? element("p", { class: "try" }, sentence(what)) : "",
       element("details", { open: !what }, element("summary", {}, "Why"), element("p", {}, sentence(each.sentence)), each.why ? element("p", {}, sentence(each.why)) : "",
         what ? element("p", {}, `Try: ${sentence(each.what_to_try)}`) : "")));
@@ -59,13 +64,17 @@ const cards = (list) => element("ol", { class: "cards" }, ...list.map(([each, ke
 const kernelOf = new Map(kernels.flatMap((kernel) => kernel.findings.map((each) => [each, kernel])));
 /** The findings of the run that are listed at its top; the others are listed with their kernels, so that each appears once. */
 const worth = everyFinding.filter((each) => isWorthReading(each) && kernelOf.has(each));
-const first = worth.slice(0, 12).map((each) => [each, kernelOf.get(each)]);
+/** What all findings save together at most: of each kernel at most its share. */
+const together = Math.min(1, kernels.reduce((sum, kernel) => sum + Math.min(Math.max(0, ...kernel.findings.map(({ weight }) => weight ?? 0)),
+  kernel.findings.reduce((all, { benefit }) => all + (benefit ?? 0), 0)), 0));
+const first = (worth.length ? worth.slice(0, 12) : together >= 0.01 ? everyFinding.filter((each) => kernelOf.has(each)).slice(0, 3) : []).map((each) => [each, kernelOf.get(each)]);
 const listed = new Set(first.map(([each]) => each));
 
 function findings() {
-  if (!first.length) return everyFinding.length || kernels.every(({ sites }) => !sites) ? "" : element("p", { class: "facts" }, "No rule found anything to improve.");
+  if (!first.length) return kernels.every(({ sites }) => !sites) ? "" : element("p", { class: "facts" }, `No rule found anything ${everyFinding.length ? "that would save 1 % of the run" : "to improve"}.`);
   return element("section", { id: "findings" }, element("h2", {}, "Where to look first"),
-    element("p", { class: "facts" }, `Bars: the share of the run's ${unit} that could be saved at most.`),
+    element("p", { class: "facts" }, worth.length ? `Bars: the share of the run's ${unit} that could be saved at most.`
+      : `No finding promises 1 % of the run's ${unit} alone; all ${format(everyFinding.length)} together promise at most ${percent(together)}. The first ones:`),
     cards(first.slice(0, 5)), first.length > 5 ? section(several(first.length - 5, "more finding"), () => cards(first.slice(5)), false) : "",
     worth.length > first.length ? element("p", { class: "facts" }, `${format(worth.length - first.length)} more are listed with their kernels.`) : "",
     first.some(([{ place }]) => place && !place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : "");
@@ -104,8 +113,8 @@ function overview(show) {
       } },
     { title: `share of ${unit}`, field: "share", ...bars, formatter: drawn((row) => row.share, ({ each }) =>
       [percent(each.share), time(each.milliseconds)].filter(Boolean).join(" · ")) },
-    rows.some(({ traffic }) => traffic) && { title: "traffic at L1", field: "traffic", ...bars,
-      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred)} bytes`,
+    rows.some(({ traffic }) => traffic) && { title: "requested of traffic at L1", field: "traffic", ...bars,
+      formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred).replace(/\D?$/, " $&B")}`,
         ({ each }) => `Global loads, stores and asynchronous copies request ${format(each.requested)} bytes in ${format(each.transferred)} bytes of sectors at L1`) },
     rows.some(({ lanes }) => lanes) && { title: "active lanes", field: "lanes", ...bars, formatter: drawn((row) => row.lanes, (row) => percent(row.lanes)) },
     rows.some(({ worst }) => worst) && { title: "first finding", field: "gain", sorter: "number", minWidth: 200, widthGrow: 1.6, tooltip: (_, cell) => cell.getRow().getData().worst ?? "", formatter: (cell) => escape(cell.getRow().getData().worst ?? "") },
@@ -257,6 +266,14 @@ function about() {
   return section(text, runSections, kernels.length === 0);
 }
 
+/** Returns the program's name; an interpreter's is that of its script. */
+function titleOf(process) {
+  if (!process?.program) return data.title;
+  const name = shortFile(process.program);
+  const script = /^python[\d.]*$/.test(name) && !process.command?.includes("-c") && process.command?.slice(1).find((each) => !each.startsWith("-"));
+  return script ? shortFile(script) : name;
+}
+
 function header(...buttons) {
   const { processes, devices, timings } = data;
   const [process] = processes;
@@ -274,7 +291,7 @@ function header(...buttons) {
     Number.isFinite(begin) && data.last_us > begin && ["elapsed", `${time((data.last_us - begin) / 1000)} until the last launch ended`],
     milliseconds !== null && [modelled ? "modelled GPU time" : "GPU time", `${time(milliseconds)}${modelled ? "" : ", instrumented"}`],
   ].filter(Boolean);
-  return element("header", {}, element("h1", {}, process?.program ? shortFile(process.program) : data.title), ...buttons,
+  return element("header", {}, element("h1", {}, titleOf(process)), ...buttons,
     element("dl", {}, ...facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))));
 }
 
@@ -354,7 +371,7 @@ function start() {
   const { box, choice } = overview(pick);
   box.tabulator.on("tableBuilt", () => { isBuilt = true; select(); });
   document.body.append(findings(), limits(), element("div", { class: "title" }, element("h2", {}, `Kernels (${format(kernels.length)})`), choice,
-    element("small", {}, "keys: j, k findings · n, p kernels · / filter")), box, place);
+    element("small", {}, "keys: j, k findings · n, p kernels · / filter")), box, place, element("p", { class: "facts" }, data.summary.trust));
   const follow = () => {
     const [, kind, at] = /^#(kernel|finding)=(\d+)/.exec(location.hash) ?? [];
     const finding = kind === "finding" ? everyFinding[at] : null;

@@ -222,6 +222,7 @@ __global__ void parity_not_flipped(int* in, int* out) {
   BEGIN_LOAD();
   WAIT_OBJECT(&full, 0);
   int sum = tile[threadIdx.x];
+  PROXY_FENCE();
   __syncthreads();
   if (threadIdx.x == 0) {
     ARRIVE_EXPECT(&full, bytes);
@@ -283,6 +284,7 @@ __global__ void load_over_readers(int* in, int* out) {
   } else if (threadIdx.x >= 32) {
     WAIT_OBJECT(&full, 0);
     out[threadIdx.x] = tile[threadIdx.x];  // load_over_readers: unfinished operation
+    PROXY_FENCE();
     ARRIVE(&empty);
   }
 }
@@ -398,6 +400,7 @@ __global__ void producer_waits_first(int* in, int* out) {
     } else if (threadIdx.x >= 32) {
       WAIT_OBJECT(&full, i);
       out[threadIdx.x] = tile[threadIdx.x];
+      PROXY_FENCE();
       ARRIVE(&empty);
     }
   }
@@ -423,6 +426,7 @@ __global__ void released_too_early(int* in, int* out) {
       WAIT_OBJECT(&full, i);
       if (!RIGHT) ARRIVE(&empty);
       out[threadIdx.x] = tile[threadIdx.x];
+      PROXY_FENCE();
       if (RIGHT) ARRIVE(&empty);
     }
   }

@@ -1,12 +1,14 @@
 // Correct kernels: accesses are ordered by cooperative groups, libcu++, asynchronous copies
 // or matrix instructions.
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_pipeline.h>
 #include <mma.h>
 
 #include <cuda/atomic>
 #include <cuda/barrier>
+#include <cuda/pipeline>
 
 #include "tests/end_to_end/checks/cases.h"
 
@@ -45,6 +47,66 @@ __global__ void asynchronous_copies(const int* array, int* result) {
   __pipeline_wait_prior(0);
   __syncthreads();
   result[threadIdx.x] = tile[511 - threadIdx.x];
+}
+
+constexpr int stages = 2;
+constexpr int tile_count = 6;
+constexpr int tile_size = 128;
+
+/// The first warp copies tiles, which the others read.
+__global__ void pipeline_roles(const int* array, int* result) {
+  __shared__ alignas(16) int tile[stages][tile_size];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, stages> state;
+  const auto block = cg::this_thread_block();
+  const auto role = threadIdx.x < 32 ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer;
+  auto pipe = cuda::make_pipeline(block, &state, role);
+  const auto warp = cg::tiled_partition<32>(block);
+  int sum = 0;
+  for (int i = 0; i < tile_count; ++i) {
+    if (role == cuda::pipeline_role::producer) {
+      pipe.producer_acquire();
+      cuda::memcpy_async(warp, tile[i % stages], array + i * tile_size, sizeof tile[0], pipe);
+      pipe.producer_commit();
+    } else {
+      pipe.consumer_wait();
+      sum += tile[i % stages][tile_size - 1 - threadIdx.x];
+      pipe.consumer_release();
+    }
+  }
+  result[threadIdx.x] = sum;
+}
+
+__global__ void group_copies(const int* array, int* result) {
+  __shared__ alignas(16) int tile[tile_size];
+  const auto block = cg::this_thread_block();
+  int sum = 0;
+  for (int i = 0; i < tile_count; ++i) {
+    cg::memcpy_async(block, tile, array + i * tile_size, sizeof tile);
+    cg::wait(block);
+    sum += tile[tile_size - 1 - threadIdx.x];
+    block.sync();
+  }
+  result[threadIdx.x] = sum;
+}
+
+/// Aligned copies that complete a barrier are bulk copies.
+__global__ void bulk_copies(const int* array, int* result) {
+  using Barrier = cuda::barrier<cuda::thread_scope_block>;
+  __shared__ alignas(16) int tile[stages][tile_size];
+  __shared__ Barrier full[stages];
+  const auto block = cg::this_thread_block();
+  if (threadIdx.x < stages) init(&full[threadIdx.x], tile_size);
+  block.sync();
+  const cuda::aligned_size_t<16> size(sizeof tile[0]);
+  int sum = 0;
+  for (int i = 0; i < tile_count; ++i) {
+    cuda::memcpy_async(block, tile[i % stages], array + i * tile_size, size, full[i % stages]);
+    full[i % stages].arrive_and_wait();
+    sum += tile[i % stages][tile_size - 1 - threadIdx.x];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    block.sync();
+  }
+  result[threadIdx.x] = sum;
 }
 
 __global__ void release_and_acquire(int* value, int* place, int* result) {
@@ -95,6 +157,9 @@ int main(int count, char** arguments) {
   }
   if (cases.has("barrier_objects")) barrier_objects<<<2, 128>>>(result);
   if (cases.has("asynchronous_copies")) asynchronous_copies<<<1, 128>>>(a, result);
+  if (cases.has("pipeline_roles")) pipeline_roles<<<1, tile_size>>>(a, result);
+  if (cases.has("group_copies")) group_copies<<<1, tile_size>>>(a, result);
+  if (cases.has("bulk_copies")) bulk_copies<<<1, tile_size>>>(a, result);
   if (cases.has("release_and_acquire")) release_and_acquire<<<3, 32>>>(a, b, result);
   if (cases.has("tiles")) tiles<<<1, 64>>>(result);
   if (cases.has("matrices")) {

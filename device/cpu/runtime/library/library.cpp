@@ -1,9 +1,13 @@
 // A stand-in for CUDA's runtime library, for libraries that are opened later and bring their own runtime:
 // symbol lookup finds these functions first, and they make liblynxpp.so bind the process to the cpu device.
-// Links only libc.
+// Also for programs on machines without CUDA's runtime: liblynxpp.so replaces the functions before the
+// program starts. Links only libc.
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 
 namespace {
 
@@ -29,12 +33,20 @@ constexpr const char* exported_names[] = {
 #undef LYNXPP_UNSUPPORTED_ENTRY
 };
 
+/// Ends a process without liblynxpp.so, as the dynamic linker does that of a program without its libraries.
+[[noreturn]] void* find_nothing(const char*) {
+  constexpr std::string_view text =
+      "lynxpp: error: this process has no CUDA runtime library, and its environment lacks LD_PRELOAD\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(127);
+}
+
 }  // namespace
 
 extern "C" {
 
 /// Set by liblynxpp.so before any function is bound. Never returns null.
-[[gnu::visibility("default")]] void* (*lynxpp_find_runtime_function)(const char* name) = nullptr;
+[[gnu::visibility("default")]] void* (*lynxpp_find_runtime_function)(const char* name) = find_nothing;
 
 [[gnu::visibility("hidden")]] std::atomic<void*> lynxpp_runtime_slots[std::size(exported_names)] = {};
 

@@ -10,7 +10,11 @@ bool is_ordered(const AccessMark& earlier, bool earlier_writes, const AccessMark
   if (earlier.time == 0) return true;
   if (earlier.is_async == 0)
     return order.clock.knows(earlier.block, earlier.warp, earlier.time, earlier.lane == mark.lane);
-  if (mark.is_async != 0 && mark.time == earlier.time) return true;
+  if (mark.is_async != 0) {
+    if (mark.time == earlier.time) return true;
+    if (is_of_tensor_core(order.operations[mark.time]) && is_of_tensor_core(order.operations[earlier.time]))
+      return true;
+  }
   const ClockTime at = order.operations[earlier.time].completion_for(earlier.lane, earlier_writes);
   return at.time != 0 && order.clock.knows_completion(at, mark.lane);
 }
@@ -31,24 +35,29 @@ bool same_thread(const AccessMark& a, const AccessMark& b) {
   return a.block == b.block && a.warp == b.warp && a.lane == b.lane && a.is_async == b.is_async;
 }
 
-/// True if an ordered write may be invisible to the new access, because no fence orders the two proxies.
-bool lacks_proxy_fence(const AccessMark& write, const AccessMark& mark, const AccessOrder& order) {
-  if (!order.by_async_proxy || write.time == 0 || (write.bytes & mark.bytes) == 0) return false;
-  if (are_strong(write, mark)) return false;
-  ClockTime at{write.block, write.warp, write.time, write.lane};
-  const WarpClock* writer = nullptr;
-  if (write.is_async != 0) {
-    const AsyncOperation& writer_operation = order.operations[write.time];
-    if (writer_operation.in_async_proxy) return false;
+/// True if an ordered access does not precede the new one, because no fence orders the two proxies: a write
+/// may be invisible to it, and a read may see what it writes.
+bool lacks_proxy_fence(const AccessMark& earlier, bool earlier_writes, const AccessMark& mark,
+                       const AccessOrder& order) {
+  if (!order.by_async_proxy || earlier.time == 0 || (earlier.bytes & mark.bytes) == 0) return false;
+  if (are_strong(earlier, mark)) return false;
+  ClockTime at{earlier.block, earlier.warp, earlier.time, earlier.lane};
+  const WarpClock* accessor = nullptr;
+  if (earlier.is_async != 0) {
+    const AsyncOperation& operation = order.operations[earlier.time];
+    if (operation.in_async_proxy) return false;
     // Triton and CUTLASS multiply matrices that cp.async has copied without this fence.
-    const bool is_product =
-        mark.is_async != 0 && order.operations[mark.time].completion == AsyncCompletion::matrix_group;
-    if (is_product && writer_operation.completion == AsyncCompletion::copy_group) return false;
-    at = order.operations[write.time].completion_for(write.lane, true);
-  } else if (write.block == mark.block && write.warp != mark.warp) {
-    writer = &order.block[write.warp];
+    const AsyncCompletion by =
+        mark.is_async != 0 ? order.operations[mark.time].completion : AsyncCompletion::object;
+    const bool is_product = by == AsyncCompletion::matrix_group || by == AsyncCompletion::tensor_core;
+    if (is_product && operation.completion == AsyncCompletion::copy_group) return false;
+    at = operation.completion_for(earlier.lane, earlier_writes);
+  } else if (earlier.block == mark.block && earlier.warp != mark.warp) {
+    accessor = &order.block[earlier.warp];
   }
-  return !order.clock.has_fenced(at, mark.lane, writer);
+  if (order.clock.has_fenced(at, mark.lane, accessor)) return false;
+  // CUTLASS refills buffers without this fence after products with registers loaded from them.
+  return earlier_writes || !order.clock.has_consumed(at, mark.lane);
 }
 
 /// Returns the read mark that a new read replaces.
@@ -72,12 +81,17 @@ Conflict note_access(WordMarks& word, const AccessMark& mark, bool reads, bool w
   Conflict found;
   if (conflict(word.write, true, mark, order)) {
     found = {word.write, true};
-  } else if (lacks_proxy_fence(word.write, mark, order)) {
+  } else if (lacks_proxy_fence(word.write, true, mark, order)) {
     found = {word.write, true, true};
   }
   if (writes) {
     for (const AccessMark& read : word.reads) {
-      if (found.earlier.time == 0 && conflict(read, false, mark, order)) found = {read, false};
+      if (found.earlier.time != 0 && !found.lacks_proxy_fence) break;
+      if (conflict(read, false, mark, order)) {
+        found = {read, false};
+      } else if (found.earlier.time == 0 && lacks_proxy_fence(read, false, mark, order)) {
+        found = {read, false, true};
+      }
     }
     const bool extends = same_thread(word.write, mark) && word.write.time == mark.time;
     const std::uint32_t bytes = extends ? word.write.bytes | mark.bytes : mark.bytes;

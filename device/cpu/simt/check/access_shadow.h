@@ -68,7 +68,7 @@ class AccessShadow {
 struct Conflict {
   AccessMark earlier;  ///< time 0: no conflict
   bool earlier_writes = false;
-  bool lacks_proxy_fence = false;  ///< ordered, but the async proxy may not see the write
+  bool lacks_proxy_fence = false;  ///< ordered, but not before accesses of the async proxy
 };
 
 /// Clocks that order earlier accesses before a new one of a warp, or of an asynchronous operation that it

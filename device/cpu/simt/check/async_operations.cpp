@@ -49,6 +49,12 @@ void AsyncGroups::perform(std::uint32_t lane, std::uint32_t time) {
   std::erase_if(late_, is_due);
 }
 
+void AsyncGroups::perform_due(std::uint32_t round) {
+  for (LateOperation& each : late_) {
+    if (each.due != 0 && each.due <= round && each.perform) std::exchange(each.perform, nullptr)();
+  }
+}
+
 void AsyncGroups::perform_all() {
   for (LateOperation& each : late_) {
     if (each.perform) std::exchange(each.perform, nullptr)();

@@ -23,13 +23,17 @@ enum class AsyncCompletion : std::uint8_t {
   copy_group,    ///< cp.async.wait_group, wait_all, cp.async.mbarrier.arrive
   bulk_group,    ///< cp.async.bulk.wait_group
   matrix_group,  ///< wgmma.wait_group: groups of the warp, not of its lanes
+  tensor_core,   ///< tcgen05.commit and an mbarrier object; like copies, of a lane
+  tensor_load,   ///< tcgen05.wait::ld, of the warp
+  tensor_store,  ///< tcgen05.wait::st, of the warp
   object,        ///< an mbarrier object, by the number of completed bytes
 };
-inline constexpr std::size_t group_kinds = 3;
+inline constexpr std::size_t group_kinds = 6;
 
 /// True if each lane has groups of its own.
 constexpr bool is_per_lane(AsyncCompletion completion) {
-  return completion == AsyncCompletion::copy_group || completion == AsyncCompletion::bulk_group;
+  return completion == AsyncCompletion::copy_group || completion == AsyncCompletion::bulk_group ||
+         completion == AsyncCompletion::tensor_core;
 }
 
 /// One operation; for groups of copies, of all lanes that issued it together.
@@ -39,6 +43,7 @@ struct AsyncOperation {
   bool in_async_proxy = false;
   std::uint32_t block = 0;  ///< that issued it
   std::uint32_t warp = 0;
+  std::uint32_t issued = 0;  ///< time of the warp
   /// The completion of its reads, and of its writes. In groups, `clock` is that of the first lane and `time`
   /// counts the warp's operations. Time 0: it is in no completed phase yet.
   ClockTime read_at;
@@ -52,6 +57,11 @@ struct AsyncOperation {
     return made;
   }
 };
+
+/// True if the tensor core performs the operation. It performs those of a block in the order of their issue.
+constexpr bool is_of_tensor_core(const AsyncOperation& operation) {
+  return operation.completion == AsyncCompletion::tensor_core;
+}
 
 /// All asynchronous operations of a launch, numbered from 1.
 class AsyncOperations {
@@ -71,6 +81,7 @@ struct LateOperation {
   std::uint32_t number = 0;  ///< in AsyncOperations; 0: not remembered
   std::uint32_t lane = 0;
   std::uint32_t time = 0;         ///< in groups
+  std::uint32_t due = 0;          ///< round of its block at whose end it is performed; 0: none
   std::function<void()> perform;  ///< empty once it has been performed
 };
 
@@ -91,6 +102,8 @@ class AsyncGroups {
   bool is_committed(std::uint32_t lane, std::uint32_t time) const;
   /// Performs operations of `lane` up to a time.
   void perform(std::uint32_t lane, std::uint32_t time);
+  /// Performs the operations that are due in a round, which stay incomplete.
+  void perform_due(std::uint32_t round);
   /// Performs all operations, which stay incomplete.
   void perform_all();
   const std::vector<LateOperation>& late() const { return late_; }

@@ -1,5 +1,6 @@
 // Asynchronous operations and mbarrier objects of a block in a checked launch.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -16,7 +17,20 @@ constexpr std::uint64_t object_size = 8;
 /// Returns the common beginning of the names of the instructions that commit groups and wait for them.
 std::string prefix_of(AsyncCompletion completion) {
   if (completion == AsyncCompletion::matrix_group) return "wgmma";
+  if (completion == AsyncCompletion::tensor_load) return "tcgen05.wait::ld";
+  if (completion == AsyncCompletion::tensor_store) return "tcgen05.wait::st";
   return completion == AsyncCompletion::copy_group ? "cp.async" : "cp.async.bulk";
+}
+
+std::string name_of_operation(const AsyncOperation& operation) {
+  switch (operation.completion) {
+    case AsyncCompletion::matrix_group: return "the matrix product";
+    case AsyncCompletion::tensor_core:
+      return operation.site->opcode.starts_with("tcgen05.cp") ? "the copy" : "the matrix product";
+    case AsyncCompletion::tensor_load: return "the load";
+    case AsyncCompletion::tensor_store: return "the store";
+    default: return "the copy";
+  }
 }
 
 }  // namespace
@@ -33,14 +47,34 @@ std::uint32_t BlockCheck::groups_clock(std::uint32_t warp, AsyncCompletion compl
   return first;
 }
 
+/// In launches with a schedule, counts the operation's effect as a change.
+std::function<void()> BlockCheck::noting_change(std::function<void()> perform) {
+  if (launch_.schedule() == nullptr) return perform;
+  return [run = launch_.explored(), perform = std::move(perform)] {
+    ++run->changes;
+    perform();
+  };
+}
+
+/// Returns the round at whose end an operation takes effect that the warp issues now; 0: when a wait needs
+/// it; rounds_: at once.
+std::uint32_t BlockCheck::choose_completion(std::uint32_t warp) {
+  if (launch_.schedule() == nullptr) return 0;
+  const std::uint32_t chosen =
+      launch_.schedule()->choose(ChoiceKind::completion, {block_, warp}, 1 + std::size(completion_rounds));
+  return chosen == 0 ? 0 : rounds_ + completion_rounds[chosen - 1];
+}
+
 void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::function<void()> perform) {
+  perform = noting_change(std::move(perform));
   AsyncOperation made;
   made.site = issue.accesses.empty() ? issue.object_site : issue.accesses.front().site;
   made.completion = issue.completion;
   made.in_async_proxy = issue.in_async_proxy;
   made.block = block_;
   made.warp = warp.warpid;
-  LateOperation late{0, issue.lane, 0, {}};
+  made.issued = clocks_[warp.warpid].now();
+  LateOperation late{0, issue.lane, 0, choose_completion(warp.warpid), {}};
   Location at;
   if (issue.completion == AsyncCompletion::object) {
     at = locate_object(warp, issue.object);
@@ -70,8 +104,16 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
       check_operation(warp, access, issue.lane, {role, late.number, issue.in_async_proxy});
     }
   }
+  if (issue.completion == AsyncCompletion::tensor_core) {
+    tensor_core_.push_back({late.number, late.lane, 0, 0, std::move(perform)});
+    late.perform = [this, count = ++tensor_issued_] { perform_tensor_core(count); };
+    return groups_of(warp.warpid, issue.completion).add(std::move(late));
+  }
   if (issue.completion != AsyncCompletion::object) {
+    // Later reads are not operands of the product.
+    if (issue.completion == AsyncCompletion::matrix_group) clocks_[warp.warpid].advance();
     late.perform = std::move(perform);
+    if (late.due != 0 && late.due == rounds_) std::exchange(late.perform, nullptr)();
     return groups_of(warp.warpid, issue.completion).add(std::move(late));
   }
   check_object_access(warp, *issue.object_site, issue.lane, at, ObjectAccess::change, late.number);
@@ -82,6 +124,7 @@ void BlockCheck::issue(const WarpContext& warp, const AsyncIssue& issue, std::fu
     owner->deliver(number, offset, place, delivered, issuer);
   };
   clocks_[warp.warpid].advance();
+  if (late.due != 0 && late.due == rounds_) return late.perform();
   at.owner->objects_[at.address].late.push_back(std::move(late));
 }
 
@@ -119,10 +162,29 @@ void BlockCheck::wait(const WarpContext& warp, std::uint32_t lanes, AsyncComplet
     });
     lanes &= ~equal;
     if (time == 0) continue;
+    if (completion == AsyncCompletion::matrix_group) {
+      for (const LateOperation& late : groups.late()) {
+        if (late.time <= time && late.number != 0)
+          clocks_[warp.warpid].consume(launch_.operations()[late.number].issued);
+      }
+    }
     for_each_lane(equal, [&](std::uint32_t lane) { groups.perform(lane, time); });
     clocks_[warp.warpid].wait(first, is_per_lane(completion), equal, time);
+    if (completion == AsyncCompletion::matrix_group) wait_for_warpgroup(warp, equal, time);
     if (completion == AsyncCompletion::bulk_group && !only_reads)
       clocks_[warp.warpid].wait(first + warp_size, true, equal, time);
+  }
+}
+
+/// A product is an operation of four warps, which issue the same ones.
+void BlockCheck::wait_for_warpgroup(const WarpContext& warp, std::uint32_t lanes, std::uint32_t time) {
+  constexpr std::uint32_t warps_in_group = 4;
+  const std::uint32_t begin = warp.warpid / warps_in_group * warps_in_group;
+  for (std::uint32_t other = begin; other < std::min(begin + warps_in_group, warps_); ++other) {
+    const std::uint32_t issued = groups_of(other, AsyncCompletion::matrix_group).now();
+    if (other == warp.warpid || issued == 0) continue;
+    clocks_[warp.warpid].wait(groups_clock(other, AsyncCompletion::matrix_group), false, lanes,
+                              std::min(issued, time));
   }
 }
 
@@ -237,6 +299,7 @@ void BlockCheck::publish(ObjectPhases& phases, std::uint32_t warp, bool releases
 void BlockCheck::change_object(const WarpContext& warp, const AccessSite& site, const std::byte* object,
                                const ObjectChange& change) {
   using Kind = ObjectChange::Kind;
+  if (launch_.explored() != nullptr) ++launch_.explored()->changes;
   const Location at = locate_object(warp, object);
   if (at.kind == Location::Kind::none) return;
   BlockCheck& owner = *at.owner;
@@ -282,6 +345,50 @@ void BlockCheck::arrive_with_copies(const WarpContext& warp, const AccessSite& s
   change_object(warp, site, object, change);
 }
 
+/// Performs operations of the tensor core until it has performed `count` of the block's.
+void BlockCheck::perform_tensor_core(std::uint64_t count) {
+  while (!tensor_core_.empty() && tensor_issued_ - tensor_core_.size() < count) {
+    const LateOperation next = std::move(tensor_core_.front());
+    tensor_core_.pop_front();
+    next.perform();
+  }
+}
+
+void BlockCheck::commit_tensor_core(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                                    std::byte* object) {
+  AsyncGroups& groups = groups_of(warp.warpid, AsyncCompletion::tensor_core);
+  groups.commit(1u << lane);
+  const Location at = locate_object(warp, object);
+  if (at.kind == Location::Kind::none) return;
+  ObjectPhases& phases = at.owner->phases_of(warp, site, lane, at, this);
+  check_object_access(warp, site, lane, at, ObjectAccess::change, 0);
+  BlockTimes times;
+  if (groups.now() != 0)
+    times.at(groups_clock(warp.warpid, AsyncCompletion::tensor_core) + lane).time = groups.now();
+  WarpClock& clock = clocks_[warp.warpid];
+  const ObjectEntry arrived{&site, block_, warp.warpid, 1};
+  LateOperation late{0, lane, 0, 0, {}};
+  // The arrival is a release of what the thread has done before the commit.
+  late.perform = [this, owner = at.owner, offset = at.address, object, arrived, lane, time = groups.now(),
+                  warp_index = warp.warpid, known = clock.snapshot(),
+                  times = std::make_shared<const BlockTimes>(std::move(times))] {
+    groups_of(warp_index, AsyncCompletion::tensor_core).perform(lane, time);
+    const bool ends_phase = arrive_at(object);
+    ObjectPhases& of = owner->objects_[offset];
+    ObjectPhases::add(of.arrivals, arrived);
+    of.arriving.known.join(known);
+    of.arriving.known.join(block_, times);
+    if (ends_phase) of.end_phase();
+  };
+  clock.advance();
+  phases.late.push_back(std::move(late));
+}
+
+void BlockCheck::note_tensor_allocation(const WarpContext& warp, const AccessSite& site,
+                                        std::uint32_t column) {
+  tensor_allocations_[column] = access_of(warp, site, 0);
+}
+
 void BlockCheck::test_object(const WarpContext& warp, const AccessSite& site, const std::byte* object,
                              const ObjectTest& test) {
   const Location at = locate_object(warp, object);
@@ -320,6 +427,18 @@ void BlockCheck::perform_overdue() {
   }
 }
 
+void BlockCheck::end_round() {
+  ++rounds_;
+  const auto is_due = [&](const LateOperation& each) { return each.due != 0 && each.due <= rounds_; };
+  for (AsyncGroups& groups : groups_) groups.perform_due(rounds_);
+  for (auto& [offset, phases] : objects_) {
+    std::vector<LateOperation> due;
+    std::ranges::copy_if(phases.late, std::back_inserter(due), is_due);
+    std::erase_if(phases.late, is_due);
+    for (const LateOperation& late : due) late.perform();
+  }
+}
+
 std::string BlockCheck::describe_arrivals(const std::byte* object) const {
   const auto offset = static_cast<std::uint64_t>(object - shared_memory_);
   const auto found = objects_.find(offset);
@@ -337,7 +456,28 @@ void BlockCheck::add_unfinished(const LateOperation& late, std::string detail) {
   });
 }
 
+void BlockCheck::finish_tensor_core() {
+  if (!tensor_core_.empty())
+    add_unfinished(tensor_core_.front(),
+                   "the block exits before a thread has waited for a tcgen05.commit of the operation");
+  perform_tensor_core(tensor_issued_);
+  for (const auto& [column, access] : std::exchange(tensor_allocations_, {})) {
+    if (!launch_.selection().sync) continue;
+    launch_.add(FindingKind::unreleased_memory, access, nullptr, [&column = column] {
+      return LaunchCheck::Description{"column " + std::to_string(column) + " of tensor memory",
+                                      "the block exits before tcgen05.dealloc has released the columns",
+                                      {},
+                                      {}};
+    });
+  }
+}
+
 void BlockCheck::finish() {
+  for (std::uint32_t warp = 0; warp < warps_; ++warp) {
+    groups_of(warp, AsyncCompletion::tensor_core) = {};
+    groups_of(warp, AsyncCompletion::tensor_store).perform_all();
+  }
+  finish_tensor_core();
   for (std::uint32_t warp = 0; warp < warps_; ++warp) {
     for (const AsyncCompletion completion : {AsyncCompletion::copy_group, AsyncCompletion::bulk_group}) {
       AsyncGroups& groups = groups_of(warp, completion);
@@ -408,13 +548,20 @@ std::string BlockCheck::explain_operation(const WarpContext& warp, std::uint32_t
            " returned because of the phase before";
   }
   const ClockTime at = operation.completion_for(issuer, conflict.earlier_writes);
-  const std::string noun =
-      operation.completion == AsyncCompletion::matrix_group ? "the matrix product" : "the copy";
+  const std::string noun = name_of_operation(operation);
   if (operation.block != block_) return "nothing orders the two blocks";
   const AsyncGroups& groups = groups_of(operation.warp, operation.completion);
   const WarpClock& clock = clocks_[operation.warp];
   if (clock.knows_completion(at, issuer))
     return "the thread that issued " + noun + " has waited for it, but nothing orders the two threads";
+  if (is_of_tensor_core(operation)) {
+    return groups.is_committed(issuer, at.time)
+               ? "no wait for the phase of an mbarrier at which tcgen05.commit arrives covers " + noun
+               : noun + " is in no commit: tcgen05.commit is missing";
+  }
+  if (operation.completion == AsyncCompletion::tensor_load ||
+      operation.completion == AsyncCompletion::tensor_store)
+    return prefix_of(operation.completion) + " is missing after " + noun;
   if (!groups.is_committed(issuer, at.time))
     return noun + " is in no group: " + prefix_of(operation.completion) + ".commit_group is missing";
   if (clock.knows_completion(operation.completion_for(issuer, false), issuer))

@@ -22,9 +22,14 @@ void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, co
   clocks_.clear();
   for (std::uint32_t warp = 0; warp < warps_; ++warp) clocks_.emplace_back(block_, warp, warps_);
   next_clock_ = warps_;
+  tensor_.clear();
+  tensor_core_.clear();
+  tensor_allocations_.clear();
   groups_.assign(group_kinds * warps_, {});
   group_clocks_.assign(group_kinds * warps_, 0);
   objects_.clear();
+  atomics_.clear();
+  rounds_ = 1;
   std::fill(std::begin(barriers_), std::end(barriers_), BarrierKnowledge{});
   alone_ = {};
   cluster_ = &alone_;
@@ -51,6 +56,11 @@ BlockCheck::Location BlockCheck::locate(const WarpContext& warp, const AccessSit
     if (!fits || rank >= warp.cluster_nctarank) return {};
     return {Kind::shared, offset, rank == warp.cluster_ctarank ? this : cluster_->blocks[rank]};
   };
+  if (site.in_tensor_memory) {
+    const bool is_peer = (access.address & tensor_peer_bit) != 0;
+    return {Kind::tensor, access.address & ~tensor_peer_bit,
+            is_peer ? cluster_->blocks[warp.cluster_ctarank ^ 1] : this};
+  }
   if (site.kind == AddressKind::shared) {
     if (!site.in_cluster) return in_shared(warp.cluster_ctarank, access.address);
     return in_shared(rank_of_shared(warp, access.address), access.address & cluster_offset_mask);
@@ -76,6 +86,7 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
   const Location location = locate(warp, site, access);
   if (location.kind == Location::Kind::none) return;
   const AccessRole& role = site.role;
+  if (launch_.explored() != nullptr) note_explored(site, access, location, value);
   if (!role.only_asks) ++accesses_;
   WarpClock& clock = clocks_[warp.warpid];
   SyncVariables& variables =
@@ -96,6 +107,38 @@ void BlockCheck::access(const WarpContext& warp, const AccessSite& site, const L
     clock.settle();
     clock.meet();
   }
+}
+
+/// Notes the access for launches that are run in several orders, before it is made.
+void BlockCheck::note_explored(const AccessSite& site, const LaneAccess& access, Location location,
+                               const std::byte* value) {
+  ExploredRun& run = *launch_.explored();
+  if (location.kind == Location::Kind::global) run.log->note(site, access.address, access.bytes);
+  const AccessRole& role = site.role;
+  if (run.schedule == nullptr || !role.writes || role.is_async || role.is_barrier) return;
+  AtomicBytes atomic;
+  const bool is_atomic = role.reads && access.bytes <= sizeof atomic.before;
+  if (!is_atomic) {
+    run.changes += changes_nothing(location, access, value) ? 0 : 1;
+    return;
+  }
+  if (location.kind == Location::Kind::global &&
+      !launch_.memory().around(location.address).holds(location.address, access.bytes))
+    return;
+  atomic.at = location.kind == Location::Kind::shared ? location.owner->shared_memory_ + location.address
+                                                      : reinterpret_cast<const std::byte*>(location.address);
+  atomic.bytes = access.bytes;
+  std::memcpy(atomic.before, atomic.at, access.bytes);
+  atomics_.push_back(atomic);
+}
+
+void BlockCheck::settle_atomics() {
+  for (const AtomicBytes& each : atomics_) {
+    if (std::memcmp(each.at, each.before, each.bytes) == 0) continue;
+    ++launch_.explored()->changes;
+    break;
+  }
+  atomics_.clear();
 }
 
 /// In checked launches shared arrays are separated by gaps. Returns false if the access touches a gap.
@@ -216,7 +259,9 @@ void BlockCheck::add_conflict(const WarpContext& warp, const AccessSite& site, s
 
 std::string BlockCheck::explain(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const {
   if (conflict.lacks_proxy_fence)
-    return "fence.proxy.async is missing: the async proxy may not see the write of the generic proxy";
+    return conflict.earlier_writes
+               ? "fence.proxy.async is missing: the async proxy may not see the write of the generic proxy"
+               : "fence.proxy.async is missing: the async proxy may write before the generic proxy has read";
   if (conflict.earlier.is_async != 0) return explain_operation(warp, lane, conflict);
   if (conflict.earlier.block != block_) return "nothing orders the two blocks";
   if (conflict.earlier.warp != (warp.warpid & 31))
@@ -263,7 +308,8 @@ void BlockCheck::fault(const WarpContext& warp, const Fault& fault) {
   FindingKind kind = FindingKind::out_of_bounds;
   if (fault.kind == FaultKind::misaligned_address) kind = FindingKind::misaligned;
   if (fault.kind == FaultKind::wrong_space) kind = FindingKind::wrong_space;
-  if (fault.kind == FaultKind::invalid_tensor) kind = FindingKind::invalid_tensor;
+  if (fault.kind == FaultKind::invalid_tensor || fault.kind == FaultKind::bad_descriptor)
+    kind = FindingKind::invalid_tensor;
   const bool is_global = fault.site->kind == AddressKind::host;
   if (kind == FindingKind::out_of_bounds && is_global && launch_.memory().is_freed(fault.address) &&
       launch_.memory().around(fault.address).bytes == 0)
@@ -310,6 +356,11 @@ CheckedAccess BlockCheck::access_of(const AccessSite* site, std::uint32_t block,
 
 std::string BlockCheck::name_of(Location location) const {
   if (location.kind == Location::Kind::shared) return name_of_shared(launch_.shared(), location.address);
+  if (location.kind == Location::Kind::tensor) {
+    const std::uint64_t word = location.address / 4;
+    return "lane " + std::to_string(word / 512) + ", column " + std::to_string(word % 512) +
+           " of tensor memory";
+  }
   return launch_.memory().describe(location.address);
 }
 
@@ -318,6 +369,7 @@ std::string BlockCheck::name_of(Location location) const {
 void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::byte* values,
                   std::uint32_t mask, const AccessSite* site) {
   const unsigned element = site->element_bytes;
+  warp->check->settle_atomics();
   for_each_lane(mask, [&](std::uint32_t lane) {
     std::byte value[64];
     const bool has_value = values != nullptr && element != 0 && site->bytes <= sizeof value;

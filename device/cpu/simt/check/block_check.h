@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,6 +24,10 @@ struct ClusterKnowledge {
   BarrierKnowledge arriving;        ///< at the cluster's barrier, in the current phase
   BarrierKnowledge over;            ///< at the cluster's barrier, in the previous phase
 };
+
+/// Bit of the address of an AsyncAccess to tensor memory that is the other block's (`.cta_group::2`); the
+/// lower bits are (lane × 512 + column) × 4.
+inline constexpr std::uint64_t tensor_peer_bit = std::uint64_t{1} << 32;
 
 /// Bytes that an asynchronous operation reads or writes. The address is of the kind that the site declares.
 struct AsyncAccess {
@@ -85,6 +90,12 @@ class BlockCheck {
   /// cp.async.mbarrier.arrive: completes the lane's copies, which arrive at the object.
   void arrive_with_copies(const WarpContext& warp, const AccessSite& site, std::byte* object,
                           std::uint32_t lane, const ObjectChange& change);
+  /// tcgen05.commit: once the products and copies that the lane has issued are complete, one arrival.
+  void commit_tensor_core(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                          std::byte* object);
+  /// tcgen05.alloc has returned this column; tcgen05.dealloc has released it.
+  void note_tensor_allocation(const WarpContext& warp, const AccessSite& site, std::uint32_t column);
+  void note_tensor_release(std::uint32_t column) { tensor_allocations_.erase(column); }
   void fence_proxies(std::uint32_t warp, std::uint32_t lanes) { clocks_[warp].fence_proxies(lanes); }
 
   /// Notes an operation on an object after it has been made.
@@ -96,6 +107,13 @@ class BlockCheck {
   bool perform_late(const WarpContext& warp, const std::byte* object);
   /// Performs all operations, because the kernel may wait for their data without any other wait.
   void perform_overdue();
+  // In launches with a schedule (explored_run.h):
+
+  /// Ends a round of the block: performs the operations that are due.
+  void end_round();
+  /// Notes which atomic operations have changed memory. Called after the instruction.
+  void settle_atomics();
+
   /// Describes who has arrived in the present phase; empty if nobody has.
   std::string describe_arrivals(const std::byte* object) const;
   /// All warps of the block have exited.
@@ -114,13 +132,17 @@ class BlockCheck {
  private:
   /// The memory that an access refers to.
   struct Location {
-    enum class Kind { none, shared, global } kind = Kind::none;
-    std::uint64_t address = 0;    ///< shared: the offset
-    BlockCheck* owner = nullptr;  ///< shared: the block that owns the memory
+    enum class Kind { none, shared, global, tensor } kind = Kind::none;
+    std::uint64_t address = 0;    ///< shared: the offset; tensor: 4 bytes per word
+    BlockCheck* owner = nullptr;  ///< shared, tensor: the block that owns the memory
   };
   void arrive(BarrierKnowledge& barrier, std::uint32_t warp);
   void leave(const BarrierKnowledge& barrier, std::uint32_t warp);
   Location locate(const WarpContext& warp, const AccessSite& site, const LaneAccess& access);
+  void note_explored(const AccessSite& site, const LaneAccess& access, Location location,
+                     const std::byte* value);
+  std::function<void()> noting_change(std::function<void()> perform);
+  std::uint32_t choose_completion(std::uint32_t warp);
   void check_written(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                      Location location);
   bool check_gap(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
@@ -137,6 +159,7 @@ class BlockCheck {
                     const Accessor& accessor, const Conflict& conflict);
   std::string explain(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
   std::string explain_operation(const WarpContext& warp, std::uint32_t lane, const Conflict& conflict) const;
+  void wait_for_warpgroup(const WarpContext& warp, std::uint32_t lanes, std::uint32_t time);
   void check_operation(const WarpContext& warp, const AsyncAccess& access, std::uint32_t lane,
                        const Accessor& accessor);
   enum class ObjectAccess : std::uint8_t { replace, change, test };
@@ -157,6 +180,8 @@ class BlockCheck {
                const Knowledge& issuer);
   bool check_in_use(const WarpContext& warp, const AccessSite& site, std::uint32_t lane, Location location);
   void add_unfinished(const LateOperation& late, std::string detail);
+  void finish_tensor_core();
+  void perform_tensor_core(std::uint64_t count);
   AccessMark mark_of(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
                      const Accessor& accessor) const;
   /// Marks the words of an access and calls `on_conflict(conflict, address of the word)`.
@@ -180,14 +205,27 @@ class BlockCheck {
   const std::byte* shared_memory_ = nullptr;
   std::vector<bool> shared_written_;  // by byte
   AccessShadow shared_;
+  AccessShadow tensor_;
   SyncVariables sync_variables_;  // in shared memory
   std::vector<WarpClock> clocks_;
   std::uint32_t next_clock_ = 0;                   // of asynchronous operations
   std::vector<AsyncGroups> groups_;                // per warp, by AsyncCompletion
   std::vector<std::uint32_t> group_clocks_;        // likewise: the first lane's clock; 0: none yet
   std::map<std::uint64_t, ObjectPhases> objects_;  // mbarrier objects in the block's shared memory
+  /// Products and copies that the tensor core has yet to perform, in order; `time` counts the block's.
+  std::deque<LateOperation> tensor_core_;
+  std::uint64_t tensor_issued_ = 0;
+  std::map<std::uint32_t, CheckedAccess> tensor_allocations_;  // by first column
   BarrierKnowledge barriers_[16];
-  ClusterKnowledge alone_;  ///< used by a block outside clusters
+  /// Memory of an atomic operation, and its bytes before.
+  struct AtomicBytes {
+    const std::byte* at = nullptr;
+    std::uint64_t bytes = 0;
+    std::byte before[16] = {};
+  };
+  std::vector<AtomicBytes> atomics_;  // of the present instruction; launches with a schedule only
+  std::uint32_t rounds_ = 1;          // likewise
+  ClusterKnowledge alone_;            ///< used by a block outside clusters
   ClusterKnowledge* cluster_ = &alone_;
 };
 
@@ -196,11 +234,15 @@ void BlockCheck::mark_words(const WarpContext& warp, const AccessSite& site, std
                             Location location, std::uint64_t bytes, const Accessor& accessor,
                             const OnConflict& on_conflict) {
   constexpr std::uint64_t marked_bytes = 4;
-  AccessShadow& shadow = location.kind == Location::Kind::shared ? location.owner->shared_ : launch_.global();
+  AccessShadow& shadow = location.kind == Location::Kind::shared   ? location.owner->shared_
+                         : location.kind == Location::Kind::tensor ? location.owner->tensor_
+                                                                   : launch_.global();
   WarpClock& clock = clocks_[warp.warpid];
-  if (accessor.operation == 0 && accessor.role.writes && !accessor.role.is_barrier) clock.note_write(lane);
+  if (accessor.operation == 0 && !accessor.role.is_barrier) clock.note_access(lane);
   AccessMark mark = mark_of(warp, site, lane, accessor);
-  const AccessOrder order{clock, launch_.operations(), clocks_, accessor.in_async_proxy};
+  // All accesses to tensor memory use the same proxy.
+  const bool by_async_proxy = accessor.in_async_proxy && location.kind != Location::Kind::tensor;
+  const AccessOrder order{clock, launch_.operations(), clocks_, by_async_proxy};
   const std::uint64_t end = location.address + bytes;
   for (std::uint64_t word = location.address / marked_bytes; word * marked_bytes < end; ++word) {
     const std::uint64_t first = std::max(location.address, word * marked_bytes);

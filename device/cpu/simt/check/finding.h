@@ -27,7 +27,7 @@ enum class FindingKind : std::uint8_t {
   invalid_tensor,
   race,
   unfinished_operation,  ///< an access to memory that an asynchronous operation may still read or write
-  missing_proxy_fence,   ///< an asynchronous operation on memory that the generic proxy has written
+  missing_proxy_fence,   ///< an asynchronous operation on memory that the generic proxy has accessed
   uninitialized_read,
   divergent_barrier,
   endless_barrier,
@@ -37,6 +37,8 @@ enum class FindingKind : std::uint8_t {
   byte_count_mismatch,  ///< an mbarrier object expects other bytes than copies deliver
   barrier_in_use,       ///< an mbarrier object is initialized or invalidated during a phase
   invalid_barrier,      ///< an operation on an mbarrier object that does not exist
+  unreleased_memory,    ///< the block exits before it has deallocated its tensor memory
+  failing_order,        ///< the launch fails, for another reason, only in some orders
 };
 /// Returns "out of bounds", "use after free", …
 std::string_view name_of(FindingKind kind);
@@ -56,6 +58,14 @@ struct FindingPlace {
   std::uint32_t thread[3] = {};
 };
 
+/// The explored orders in which a finding appears.
+struct FoundOrders {
+  std::vector<std::uint32_t> seeds = {};  ///< ascending
+  std::uint32_t judged = 1;               ///< orders in which the launch was run
+  /// What the order of the first seed does differently from order 1, reduced; empty if nothing is known.
+  std::vector<std::string> deviations = {};
+};
+
 /// All findings of one kind at one location; the first one is described.
 struct Finding {
   FindingKind kind = FindingKind::out_of_bounds;
@@ -65,12 +75,16 @@ struct Finding {
   std::optional<FindingPlace> other;
   std::string detail;       ///< such as the distance to the nearest allocation; may be empty
   std::uint64_t count = 0;  ///< accesses (one for a warp's load from a single address), or warps
+  FoundOrders orders = {};
 };
 
 /// Requests checks of a launch and collects the findings.
 struct LaunchChecks {
   CheckSelection selection;
+  /// Seeds of the orders to judge (schedule.h); order 1 is the one that the program sees.
+  std::vector<std::uint32_t> seeds = {1};
   std::vector<Finding> findings = {};
+  std::string unexplored = {};  ///< reason why orders were not judged, or not to their end; empty: all were
 };
 
 }  // namespace lynxpp::device::cpu

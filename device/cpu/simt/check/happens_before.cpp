@@ -69,7 +69,7 @@ const BlockTimes* Knowledge::of(std::uint32_t block) const {
 }
 
 Seen Knowledge::of(std::uint32_t block, std::uint32_t clock) const {
-  if (everything_) return {~0u, ~0u};
+  if (everything_) return {~0u, ~0u, ~0u};
   const BlockTimes* const times = of(block);
   return times != nullptr ? (*times)[clock] : Seen{};
 }
@@ -98,13 +98,13 @@ Seen WarpClock::seen_by(const ClockTime& completion, std::uint32_t lane) const {
   return seen;
 }
 
-bool WarpClock::has_fenced(const ClockTime& write, std::uint32_t lane, const WarpClock* writer) const {
-  if (seen_by(write, lane).fenced >= write.time) return true;
-  if (write.block != block_ || (writer == nullptr && write.clock != warp_)) return false;
-  const WarpClock& fencing = writer != nullptr ? *writer : *this;
-  const std::uint32_t known = writer != nullptr ? known_[write.clock].time : now();
+bool WarpClock::has_fenced(const ClockTime& access, std::uint32_t lane, const WarpClock* accessor) const {
+  if (seen_by(access, lane).fenced >= access.time) return true;
+  if (access.block != block_ || (accessor == nullptr && access.clock != warp_)) return false;
+  const WarpClock& fencing = accessor != nullptr ? *accessor : *this;
+  const std::uint32_t known = accessor != nullptr ? known_[access.clock].time : now();
   return std::ranges::any_of(fencing.partial_fences_, [&](const PartialFence& fence) {
-    return write.time <= fence.time && fence.time <= known && (fence.lanes >> write.lane & 1) != 0;
+    return access.time <= fence.time && fence.time <= known && (fence.lanes >> access.lane & 1) != 0;
   });
 }
 
@@ -126,7 +126,7 @@ void WarpClock::meet() {
 }
 
 void WarpClock::wait(std::uint32_t clock, bool per_lane, std::uint32_t lanes, std::uint32_t time) {
-  Seen seen{time, 0};
+  Seen seen{.time = time};
   std::erase_if(waited_, [&](const Waited& each) {
     if (each.clock != clock || (each.lanes & ~lanes) != 0 || each.seen.time > time) return false;
     seen.join(each.seen);
@@ -150,7 +150,7 @@ void WarpClock::fence_proxies(std::uint32_t lanes) {
   if ((unfenced_ & ~lanes) == 0) {
     unfenced_ = 0;
   } else {
-    // Other lanes' writes since they synchronized with these are not covered.
+    // Other lanes' accesses since they synchronized with these are not covered.
     known_.at(warp_).fenced = std::max(before.fenced, phase_ - 1);
     unfenced_ &= ~lanes;
     if (partial_fences_.size() == most_partial_fences) partial_fences_.erase(partial_fences_.begin());

@@ -22,11 +22,13 @@ namespace lynxpp::device::cpu {
 /// Accesses of one clock that happen before others: those up to `time`.
 struct Seen {
   std::uint32_t time = 0;
-  std::uint32_t fenced = 0;  ///< a proxy fence makes writes up to this time visible to the async proxy
+  std::uint32_t fenced = 0;    ///< a proxy fence orders accesses up to this time before the async proxy's
+  std::uint32_t consumed = 0;  ///< reads up to this time precede a matrix product that was waited for
 
   void join(Seen other) {
     time = std::max(time, other.time);
     fenced = std::max(fenced, other.fenced);
+    consumed = std::max(consumed, other.consumed);
   }
 };
 
@@ -57,7 +59,7 @@ class Knowledge {
   Seen of(std::uint32_t block, std::uint32_t clock) const;
   /// Returns the times of one block; null if nothing is known.
   const BlockTimes* of(std::uint32_t block) const;
-  /// Makes all known writes visible to the async proxy.
+  /// Orders all known accesses before those of the async proxy.
   void fence_proxies();
 
  private:
@@ -91,9 +93,13 @@ class WarpClock {
   bool knows_completion(const ClockTime& completion, std::uint32_t lane) const {
     return seen_by(completion, lane).time >= completion.time;
   }
-  /// True if a proxy fence makes a known write visible to the async proxy in `lane`. `writer`: the clock of
-  /// the writing warp if it is another one of this block; otherwise null.
-  bool has_fenced(const ClockTime& write, std::uint32_t lane, const WarpClock* writer) const;
+  /// True if a proxy fence orders a known access before accesses of the async proxy by `lane`. `accessor`:
+  /// the clock of the accessing warp if it is another one of this block; otherwise null.
+  bool has_fenced(const ClockTime& access, std::uint32_t lane, const WarpClock* accessor) const;
+  /// True if a matrix product that was waited for follows a known read.
+  bool has_consumed(const ClockTime& read, std::uint32_t lane) const {
+    return seen_by(read, lane).consumed >= read.time;
+  }
 
   /// The lanes of the warp have synchronized.
   void meet();
@@ -102,7 +108,9 @@ class WarpClock {
   /// Lanes have waited for the completion of asynchronous operations. `per_lane`: `clock` is the first
   /// lane's, and those of other lanes follow.
   void wait(std::uint32_t clock, bool per_lane, std::uint32_t lanes, std::uint32_t time);
-  void note_write(std::uint32_t lane) { unfenced_ |= 1u << lane; }
+  void note_access(std::uint32_t lane) { unfenced_ |= 1u << lane; }
+  /// The warp has waited for a matrix product that it issued at this time.
+  void consume(std::uint32_t issued) { known_.at(warp_).join({0, 0, issued}); }
   /// `fence.proxy.async` by these lanes.
   void fence_proxies(std::uint32_t lanes);
   /// Returns what others learn if they synchronize with this moment.
@@ -131,7 +139,7 @@ class WarpClock {
     Seen seen;
     std::uint32_t clock_of(std::uint32_t lane) const { return clock + (per_lane ? lane : 0); }
   };
-  /// A proxy fence of some lanes while others had writes that it does not cover.
+  /// A proxy fence of some lanes while others had accesses that it does not cover.
   struct PartialFence {
     std::uint32_t time = 0;
     std::uint32_t lanes = 0;
@@ -144,7 +152,7 @@ class WarpClock {
   std::uint32_t phase_ = 1;
   BlockTimes known_;  // of this block; for this warp, its own time
   std::vector<Waited> waited_;
-  std::uint32_t unfenced_ = 0;  // lanes that have written since the lanes synchronized or fenced
+  std::uint32_t unfenced_ = 0;  // lanes with accesses since the lanes synchronized or fenced
   std::vector<PartialFence> partial_fences_;
   Knowledge others_;  // of other blocks
   Knowledge released_to_block_;

@@ -13,8 +13,10 @@ constexpr std::uint64_t most_faults = 1'000'000;
 
 std::string_view name_of_async(std::string_view opcode) {
   if (opcode.starts_with("cp.reduce") || opcode.starts_with("red")) return "an asynchronous reduction";
-  if (opcode.starts_with("st")) return "an asynchronous store";
-  return opcode.starts_with("cp") ? "an asynchronous copy" : "an asynchronous operation";
+  if (opcode.starts_with("st") || opcode.starts_with("tcgen05.st")) return "an asynchronous store";
+  if (opcode.starts_with("tcgen05.ld")) return "an asynchronous load";
+  return opcode.starts_with("cp") || opcode.starts_with("tcgen05.cp") ? "an asynchronous copy"
+                                                                      : "an asynchronous operation";
 }
 
 FindingPlace describe_access(const CheckedAccess& access, const std::string& where) {
@@ -27,7 +29,7 @@ FindingPlace describe_access(const CheckedAccess& access, const std::string& whe
   }
   const AccessSite& site = *access.site;
   if (access.is_async) {
-    const bool is_product = site.opcode.starts_with("wgmma");
+    const bool is_product = site.opcode.starts_with("wgmma") || site.opcode.starts_with("tcgen05.mma");
     place.action =
         is_product ? "an asynchronous matrix product with an operand in " + where
                    : std::string(name_of_async(site.opcode)) + (access.writes ? " to " : " from ") + where;
@@ -65,6 +67,8 @@ std::string_view name_of(FindingKind kind) {
     case FindingKind::byte_count_mismatch: return "byte count mismatch";
     case FindingKind::barrier_in_use: return "barrier in use";
     case FindingKind::invalid_barrier: return "invalid barrier";
+    case FindingKind::unreleased_memory: return "unreleased memory";
+    case FindingKind::failing_order: return "failing order";
   }
   return "";
 }
@@ -87,7 +91,9 @@ std::string_view check_of(FindingKind kind) {
     case FindingKind::copies_in_flight:
     case FindingKind::byte_count_mismatch:
     case FindingKind::barrier_in_use:
-    case FindingKind::invalid_barrier: return "sync";
+    case FindingKind::invalid_barrier:
+    case FindingKind::unreleased_memory:
+    case FindingKind::failing_order: return "sync";
   }
   return "";
 }

@@ -14,6 +14,7 @@
 #include "device/cpu/simt/check/happens_before.h"
 #include "device/cpu/simt/compile/shared_layout.h"
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/explored_run.h"
 #include "device/cpu/simt/execute/launch_shape.h"
 #include "support/result.h"
 
@@ -30,16 +31,25 @@ struct CheckedAccess {
 
 class LaunchCheck {
  public:
-  /// `sites`: the program's accesses. The arguments outlive this object.
+  /// `sites`: the program's accesses. `explored` may be null. The arguments outlive this object.
   LaunchCheck(const SharedLayout& shared, const std::deque<AccessSite>& sites, const LaunchShape& shape,
-              const GlobalMemory& memory, LaunchChecks& checks)
-      : shared_(shared), sites_(sites), shape_(shape), memory_(memory), checks_(checks) {}
+              const GlobalMemory& memory, LaunchChecks& checks, ExploredRun* explored)
+      : shared_(shared),
+        sites_(sites),
+        shape_(shape),
+        memory_(memory),
+        checks_(checks),
+        explored_(explored) {}
 
   const CheckSelection& selection() const { return checks_.selection; }
   const SharedLayout& shared() const { return shared_; }
   const std::deque<AccessSite>& sites() const { return sites_; }
   const LaunchShape& shape() const { return shape_; }
   const GlobalMemory& memory() const { return memory_; }
+  /// Returns null unless the launch is run in several orders.
+  ExploredRun* explored() { return explored_; }
+  /// Returns null if the order is that of launches that are not explored.
+  Schedule* schedule() { return explored_ != nullptr ? explored_->schedule : nullptr; }
 
   AccessShadow& global() { return global_; }
   AsyncOperations& operations() { return operations_; }
@@ -92,6 +102,7 @@ class LaunchCheck {
   const LaunchShape& shape_;
   const GlobalMemory& memory_;
   LaunchChecks& checks_;
+  ExploredRun* const explored_;
   AccessShadow global_;
   AsyncOperations operations_;
   SyncVariables sync_variables_;  // in global memory

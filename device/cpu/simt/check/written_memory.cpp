@@ -69,6 +69,11 @@ void WrittenMemory::write(std::uint64_t address, std::uint64_t bytes) {
   mark(address, bytes, true);
 }
 
+void WrittenMemory::forget(std::uint64_t address, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  mark(address, bytes, false);
+}
+
 void WrittenMemory::copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (find(to) == ranges_.end()) return;
@@ -76,6 +81,11 @@ void WrittenMemory::copy(std::uint64_t to, std::uint64_t from, std::uint64_t byt
   std::vector<bool> written(bytes);
   for (std::uint64_t i = 0; i < bytes; ++i) written[i] = all_written(from + i, 1);
   for (std::uint64_t i = 0; i < bytes; ++i) mark(to + i, 1, written[i]);
+}
+
+bool WrittenMemory::is_written(std::uint64_t address, std::uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  return all_written(address, bytes);
 }
 
 bool WrittenMemory::is_unwritten(std::uint64_t address, std::uint64_t bytes) const {

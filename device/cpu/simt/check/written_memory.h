@@ -17,8 +17,12 @@ class WrittenMemory {
   void leave(std::uint64_t address);
 
   void write(std::uint64_t address, std::uint64_t bytes);
+  /// Makes bytes uninitialized again.
+  void forget(std::uint64_t address, std::uint64_t bytes);
   /// Copied bytes are written if their source is. The ranges may overlap.
   void copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
+  /// True if all bytes of the range have been written.
+  bool is_written(std::uint64_t address, std::uint64_t bytes) const;
   /// True if no byte of the range has been written.
   bool is_unwritten(std::uint64_t address, std::uint64_t bytes) const;
 

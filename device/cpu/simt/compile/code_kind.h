@@ -8,8 +8,9 @@ namespace lynxpp::device::cpu {
 /// The instrumentation that code is compiled with.
 struct CodeKind {
   bool counts = false;
-  bool timed = false;    ///< for launches with a clock
-  bool checked = false;  ///< for checked launches
+  bool timed = false;     ///< for launches with a clock
+  bool checked = false;   ///< for checked launches
+  bool explored = false;  ///< for checked launches with a schedule
   auto operator<=>(const CodeKind&) const = default;
 };
 

@@ -141,6 +141,7 @@ constinit const std::pair<Op, FunctionCodegen::Emitter> FunctionCodegen::emitter
     {Op::mma, &FunctionCodegen::emit_operation},
     {Op::wmma, &FunctionCodegen::emit_operation},
     {Op::wgmma, &FunctionCodegen::emit_operation},
+    {Op::tcgen05, &FunctionCodegen::emit_operation},
     {Op::mbarrier, &FunctionCodegen::emit_operation},
     {Op::tex, &FunctionCodegen::emit_operation},
     {Op::tld4, &FunctionCodegen::emit_operation},

@@ -27,6 +27,12 @@ void flatten(const ptx::Operand& operand, std::vector<const ptx::Operand*>& valu
   for (const ptx::Operand& element : operand.elements) flatten(element, values);
 }
 
+/// True if bracketed operands of the instruction are addresses in tensor memory.
+bool is_tensor_address(const ptx::Instruction& instruction) {
+  return instruction.op() == Op::tcgen05 && !instruction.opcode.starts_with("tcgen05.alloc") &&
+         !instruction.opcode.starts_with("tcgen05.commit");
+}
+
 }  // namespace
 
 /// Returns the register that an operand names, with or without a selector.
@@ -68,7 +74,7 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
                             opcode_->op == Op::txq || opcode_->op == Op::suq;
   if (operand.kind == OperandKind::address && is_of_object) return add_object(operand, sources);
   if (operand.kind == OperandKind::address) {
-    slot.kind = SourceSlot::Kind::address;
+    slot.kind = is_tensor_address(*instruction_) ? SourceSlot::Kind::tensor : SourceSlot::Kind::address;
     add(nullptr);
     // [tensor map, {coordinates}]
     if (operand.elements.size() != 2) return;
@@ -85,7 +91,10 @@ void FunctionCodegen::add_source(const ptx::Operand& operand, OperationSources& 
     const bool is_single = is_of_object && operand.kind == OperandKind::floating;
     return add(is_single ? resize(read(operand, DataType::f32), 64, false) : read_bits(operand, 64));
   }
-  if (opcode_->op == Op::wgmma && found->bits == 64) slot.kind = SourceSlot::Kind::descriptor;
+  const bool has_descriptors = opcode_->op == Op::wgmma || opcode_->op == Op::tcgen05;
+  if (has_descriptors && found->bits == 64) slot.kind = SourceSlot::Kind::descriptor;
+  const bool releases = instruction_->opcode.starts_with("tcgen05.dealloc");
+  if (releases && sources.slots.empty()) slot.kind = SourceSlot::Kind::tensor;
   slot.bits = found->bits;
   slot.selector = selector;
   slot.negated = operand.negated && found->bits != 1;
@@ -120,12 +129,15 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
   for (std::size_t i = 0; i < sources.slots.size(); ++i) {
     const SourceSlot::Kind kind = sources.slots[i].kind;
     const bool is_descriptor = kind == SourceSlot::Kind::descriptor;
-    if (kind != SourceSlot::Kind::address && kind != SourceSlot::Kind::object && !is_descriptor) continue;
+    const bool is_tensor = kind == SourceSlot::Kind::tensor;
+    if (kind != SourceSlot::Kind::address && kind != SourceSlot::Kind::object && !is_descriptor && !is_tensor)
+      continue;
     const Operation::Address& address = operation.addresses[next++];
     if (is_descriptor) {
       AccessSite& site = add_site(AddressKind::shared, address.space, address.bytes, next - 1);
       site.role.reads = true;
       site.role.is_async = true;
+      site.in_cluster = opcode_->op == Op::tcgen05;  // of two blocks
       if (!again_) operation.sites.push_back(&site);
       continue;
     }
@@ -134,11 +146,19 @@ void FunctionCodegen::resolve_addresses_of(Operation& operation, OperationSource
       if (!again_) operation.sites.push_back(&site);
       continue;
     }
-    const Access access = address_of(*sources.operands[i], address.space, address.bytes);
+    if (is_tensor && sources.operands[i]->kind != OperandKind::address) {
+      const AccessSite& site = add_site(AddressKind::host, address.space, address.bytes, next - 1);
+      if (!again_) operation.sites.push_back(&site);
+      continue;
+    }
+    const StateSpace space = is_tensor ? StateSpace::shared : address.space;  // 32 bits
+    const Access access = address_of(*sources.operands[i], space, address.bytes);
     sources.values[i] = access.uniform != nullptr
                             ? splat(builder_.CreatePtrToInt(access.uniform, builder_.getInt64Ty()))
                             : access.addresses;
-    const AccessSite& site = add_site(access.kind, address.space, address.bytes, next - 1);
+    AccessSite& site =
+        add_site(is_tensor ? AddressKind::host : access.kind, address.space, address.bytes, next - 1);
+    site.in_tensor_memory = is_tensor;
     if (!again_) operation.sites.push_back(&site);
   }
 }

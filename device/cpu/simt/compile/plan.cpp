@@ -27,6 +27,10 @@ BarrierKind barrier_kind(const ptx::Instruction& instruction) {
   return instruction.has(arrive) ? BarrierKind::arrive : BarrierKind::sync;
 }
 
+bool waits_for_products(const ptx::Instruction& instruction) {
+  return instruction.op() == ptx::Op::wgmma && instruction.opcode.starts_with("wgmma.wait_group");
+}
+
 bool reads_clock(const ptx::Instruction& instruction) {
   return std::ranges::any_of(instruction.operands, [](const ptx::Operand& operand) {
     return operand.kind == ptx::OperandKind::special_register &&
@@ -52,7 +56,7 @@ class Planner {
   Status reach();
   Status add_indirect_targets();
   Status plan_function(CompiledFunction& function);
-  static void begin_with_clock(CompiledFunction& function, Segment& segment, std::uint32_t instruction);
+  static void split_before(CompiledFunction& function, Segment& segment, std::uint32_t instruction);
   Status finish_block(CompiledFunction& function, std::uint32_t block, Segment& segment);
   Status plan_call(CompiledFunction& function, const ptx::Instruction& instruction, CallSite& site);
   Result<CallSlot> call_slot(CompiledFunction& function, const ptx::Operand& operand, std::uint32_t scope);
@@ -155,18 +159,22 @@ Status Planner::plan_function(CompiledFunction& function) {
     segment.begin = bounds.begin;
     for (std::uint32_t i = bounds.begin; i < bounds.end; ++i) {
       const ptx::Instruction& instruction = body.instructions[i];
-      if (kind_.timed && reads_clock(instruction)) begin_with_clock(function, segment, i);
+      const bool waits = waits_for_products(instruction);
+      const bool is_clock = kind_.timed && reads_clock(instruction);
+      if (waits || is_clock || (kind_.explored && may_spin(instruction))) split_before(function, segment, i);
+      segment.reads_clock |= is_clock;
       segment.may_spin |= may_spin(instruction);
       segment.line = instruction.line;
       if (const std::string* const file = module_.find_file(instruction.source_file)) {
         segment.source_file = *file;
         segment.source_line = instruction.source_line;
       }
-      if (!is_barrier(instruction)) continue;
+      if (!is_barrier(instruction) && !waits) continue;
       segment.end = i + 1;
-      segment.control = Control::barrier;
-      segment.barrier = barrier_kind(instruction);
-      const bool reduces = segment.barrier >= BarrierKind::reduce_popc;
+      segment.waits = segment.continues = waits;
+      if (!waits) segment.control = Control::barrier;
+      if (!waits) segment.barrier = barrier_kind(instruction);
+      const bool reduces = !waits && segment.barrier >= BarrierKind::reduce_popc;
       segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
       function.segments.push_back(std::move(segment));
       segment = Segment();
@@ -194,19 +202,17 @@ Status Planner::plan_function(CompiledFunction& function) {
   return success();
 }
 
-/// Splits the segment before the instruction, which reads a clock.
-void Planner::begin_with_clock(CompiledFunction& function, Segment& segment, std::uint32_t instruction) {
-  if (instruction != segment.begin) {
-    Segment rest;
-    rest.block = segment.block;
-    rest.begin = instruction;
-    segment.end = instruction;
-    segment.continues = true;
-    segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
-    function.segments.push_back(std::move(segment));
-    segment = std::move(rest);
-  }
-  segment.reads_clock = true;
+/// Splits the segment before the instruction.
+void Planner::split_before(CompiledFunction& function, Segment& segment, std::uint32_t instruction) {
+  if (instruction == segment.begin) return;
+  Segment rest;
+  rest.block = segment.block;
+  rest.begin = instruction;
+  segment.end = instruction;
+  segment.continues = true;
+  segment.next = static_cast<std::uint32_t>(function.segments.size() + 1);
+  function.segments.push_back(std::move(segment));
+  segment = std::move(rest);
 }
 
 /// Sets the control flow of a block's last segment, with block numbers as targets.

@@ -76,7 +76,8 @@ struct Segment {
   std::optional<std::uint32_t> resumed_from;  ///< the bar.red whose result the segment reads first
   std::uint32_t split_form = no_segment;      ///< first segment of its second form
   bool always_split = false;                  ///< guards may exclude lanes from its meetings
-  bool continues = false;                     ///< was split from the next segment to read a clock
+  bool continues = false;                     ///< was split from the next segment
+  bool waits = false;                         ///< one wgmma.wait_group, which runs again until it is ready
   bool reads_clock = false;                   ///< timed code only: its first instruction reads a clock
   bool is_meeting = false;                    ///< one `.sync` operation, executed for all lanes that met
 };
@@ -123,7 +124,8 @@ struct Program {
 
 /// Plans the segments and layouts of `kernel` without generating code. Bodies are parsed as needed. `name` is
 /// the file name in diagnostics. In timed code, segments are split before each read of a clock; in checked
-/// code, shared arrays are separated by gaps.
+/// code, shared arrays are separated by gaps; in explored code, segments are split before each atomic,
+/// volatile or ordered access.
 Result<Program> plan_program(ptx::Module& module, std::uint32_t kernel, const std::string& name,
                              CodeKind kind = {});
 

@@ -8,7 +8,7 @@ namespace lynxpp::device::cpu {
 bool continues_in(const CompiledFunction& function, std::uint32_t segment) {
   if (segment == no_segment) return false;
   const Segment& next = function.segments[segment];
-  return !next.always_split && !next.is_meeting && !next.resumed_from;
+  return !next.always_split && !next.is_meeting && !next.waits && !next.resumed_from;
 }
 
 std::vector<std::uint32_t> region_successors(const CompiledFunction& function, std::uint32_t index) {

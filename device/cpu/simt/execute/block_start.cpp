@@ -69,6 +69,8 @@ void BlockRunner::prepare_warp(Warp& warp, std::uint32_t index) {
   context.ranges = ranges_.data();
   context.known = found_->of(*launch_.memory);
   context.check = check_ ? &*check_ : nullptr;
+  context.tensor = &tensor_;
+  context.products = products_.data();
   const std::uint32_t others = launch_.threads() - index * warp_size;
   warp.threads = others >= warp_size ? ~0u : (1u << others) - 1;
 }
@@ -82,6 +84,8 @@ void BlockRunner::reset(Warp& warp) {
   warp.spinning_slices = 0;
   warp.waited_slices = 0;
   warp.exit = nullptr;
+  warp.delay = 0;
+  warp.watch = {};
 }
 
 /// Writes the block's indices and identifiers to a warp's context.
@@ -225,6 +229,7 @@ Status BlockRunner::assign_memory() {
 
 Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, const ClusterSeat* seat) {
   const LaunchShape& shape = launch_.shape;
+  number_ = static_cast<std::uint32_t>(block);
   index_[0] = static_cast<std::uint32_t>(block % shape.grid.x);
   index_[1] = static_cast<std::uint32_t>(block / shape.grid.x % shape.grid.y);
   index_[2] = static_cast<std::uint32_t>(block / shape.grid.x / shape.grid.y);
@@ -237,6 +242,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   if (program_.shared.has_reserved)
     std::memset(shared_memory_ + program_.shared.reserved_offset(shape.shared_bytes), 0,
                 SharedLayout::room_reserved);
+  tensor_.start();
   static_cast<void>(found_->of(*launch_.memory));
   is_new_ = first_region() != nullptr;
   for (const std::unique_ptr<Warp>& warp : warps_) {
@@ -250,6 +256,9 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
                   program_.shared.static_bytes + shape.shared_bytes,
                   program_.shared.bytes(shape.shared_bytes));
     if (seat != nullptr) check_->join_cluster(*seat->knowledge, rank_);
+  }
+  for (ProductProgress& each : products_) {
+    if ((each.issued | each.groups) != 0) each = {};
   }
   live_warps_ = static_cast<std::uint32_t>(warps_.size());
   if (meets_cluster_) cluster_arrived_.assign(warps_.size(), 0);
@@ -265,6 +274,7 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   idle_rounds_ = 0;
   checked_rounds_ = 0;
   waiting_rounds_ = 0;
+  if (launch_.schedule() != nullptr) begin_schedule();
   return success();
 }
 
@@ -286,6 +296,8 @@ void BlockRunner::set_cluster_state(WarpContext& context) const {
                                ? seat_->stride
                                : align_up(std::max<std::uint64_t>(context.shared_bytes, 1), shared_alignment);
   context.cluster_bytes = context.cluster_stride * context.cluster_nctarank;
+  const std::span<BlockRunner* const> members = cluster_members();
+  context.peer_tensor = (rank_ ^ 1) < members.size() ? &members[rank_ ^ 1]->tensor_ : nullptr;
 }
 
 }  // namespace lynxpp::device::cpu

@@ -17,6 +17,7 @@ struct BuiltinCall {
   std::uint32_t lane = 0;
   const WarpContext* warp = nullptr;
   GlobalMemory* memory = nullptr;
+  bool is_silent = false;  ///< true if what it prints is discarded
 };
 /// Returns the result, or a failure that ends the launch (__assertfail, an invalid text or address).
 Result<std::uint64_t> run_builtin(const BuiltinCall& call);

@@ -190,10 +190,18 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
   const CallSite& site = segment.call;
   const Frame& frame = warp.top();
   bool good = true;
+  if (launch_.explored != nullptr && (site.builtin == Builtin::malloc || site.builtin == Builtin::free)) {
+    launch_.explored->obstacle = "the kernel calls malloc or free";
+    launch_.explored->is_abandoned = launch_.schedule() != nullptr;
+    if (launch_.schedule() != nullptr) return true;
+  }
   for_each_lane(lanes, [&](std::uint32_t lane) {
     if (!good) return;
-    BuiltinCall request{
-        .builtin = site.builtin, .lane = lane, .warp = &warp.context, .memory = launch_.memory};
+    BuiltinCall request{.builtin = site.builtin,
+                        .lane = lane,
+                        .warp = &warp.context,
+                        .memory = launch_.memory,
+                        .is_silent = launch_.schedule() != nullptr};
     for (std::size_t i = 0; i < std::min<std::size_t>(site.arguments.size(), 5); ++i) {
       request.arguments[i] = read_scalar(warp, frame, site.arguments[i], lane);
     }

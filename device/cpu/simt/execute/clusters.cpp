@@ -1,6 +1,7 @@
 #include "device/cpu/simt/execute/clusters.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace lynxpp::device::cpu {
@@ -17,6 +18,8 @@ ClusterRunner::ClusterRunner(LaunchState& launch, WorkerCounts* counts)
 
 Status ClusterRunner::start(std::uint64_t cluster, std::uint32_t multiprocessor) {
   std::fill(finished_.begin(), finished_.end(), false);
+  delay_ = 0;
+  delays_.assign(blocks_.size(), 0);
   if (!launch_.shape.cluster) return blocks_[0]->start(cluster, multiprocessor);
   const Dim3 each = *launch_.shape.cluster;
   const Dim3& grid = launch_.shape.grid;
@@ -45,8 +48,14 @@ Status ClusterRunner::start(std::uint64_t cluster, std::uint32_t multiprocessor)
 ClusterRunner::Turn ClusterRunner::run_round() {
   bool progress = false;
   bool unfinished = false;
+  const bool is_scheduled = launch_.schedule() != nullptr && blocks_.size() > 1;
+  const std::uint64_t changes = is_scheduled ? launch_.explored->changes : 0;
   for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
     if (finished_[rank]) continue;
+    if (is_scheduled && is_block_delayed(rank)) {
+      unfinished = progress = true;
+      continue;
+    }
     const Turn turn = blocks_[rank]->run_round();
     failed_ = rank;
     if (turn == Turn::failed) return turn;
@@ -55,13 +64,14 @@ ClusterRunner::Turn ClusterRunner::run_round() {
     progress |= turn != Turn::blocked;
   }
   if (!unfinished) return Turn::finished;
+  if (is_scheduled && launch_.explored->changes == changes) delays_.assign(blocks_.size(), 0);
   if (launch_.check != nullptr && all_wait_idly()) {
-    failed_ = static_cast<std::size_t>(std::ranges::find(finished_, false) - finished_.begin());
+    failed_ = first_unfinished();
     blocks_[failed_]->fail_at_object();
     return Turn::failed;
   }
   if (progress || launch_.stops()) return Turn::again;
-  failed_ = static_cast<std::size_t>(std::ranges::find(finished_, false) - finished_.begin());
+  failed_ = first_unfinished();
   blocks_[failed_]->fail_waiting_for_cluster();
   return Turn::failed;
 }
@@ -71,6 +81,47 @@ bool ClusterRunner::all_wait_idly() const {
     if (!finished_[rank] && !blocks_[rank]->waits_idly_at_objects()) return false;
   }
   return true;
+}
+
+bool ClusterRunner::is_block_delayed(std::size_t rank) {
+  std::uint32_t& delay = delays_[rank];
+  if (delay > 0) return --delay > 0;
+  const Actor actor{blocks_[rank]->number(), Actor::whole_block};
+  delay = delay_rounds[schedule().choose(ChoiceKind::delay, actor, std::size(delay_rounds))];
+  return delay > 0;
+}
+
+bool ClusterRunner::is_delayed() {
+  if (delay_ > 0) return --delay_ > 0;
+  const Actor actor{blocks_.front()->number(), Actor::whole_cluster};
+  delay_ = delay_rounds[schedule().choose(ChoiceKind::delay, actor, std::size(delay_rounds))];
+  return delay_ > 0;
+}
+
+std::uint32_t ClusterRunner::choose_rounds() {
+  const Actor actor{blocks_.front()->number(), Actor::whole_cluster};
+  const std::uint32_t chosen = schedule().choose(ChoiceKind::rounds, actor, 1 + std::size(block_rounds));
+  return chosen == 0 ? 0 : block_rounds[chosen - 1];
+}
+
+std::size_t ClusterRunner::first_unfinished() const {
+  return static_cast<std::size_t>(std::ranges::find(finished_, false) - finished_.begin());
+}
+
+bool ClusterRunner::is_stuck() const {
+  for (std::size_t rank = 0; rank < blocks_.size(); ++rank) {
+    if (!finished_[rank] && !blocks_[rank]->is_stuck()) return false;
+  }
+  return true;
+}
+
+void ClusterRunner::perform_overdue() {
+  for (const auto& block : blocks_) block->perform_overdue();
+}
+
+void ClusterRunner::fail_stuck(const std::string& others) {
+  failed_ = first_unfinished();
+  blocks_[failed_]->fail_stuck(others);
 }
 
 std::uint32_t ClusterRunner::waiting_rounds() const {

@@ -35,6 +35,7 @@ struct AccessSite {
   AccessRole role;             ///< checked code only, like the next member
   unsigned element_bytes = 0;  ///< size of each value that a store writes
   bool in_cluster = false;     ///< true if the instruction names shared::cluster
+  bool in_tensor_memory = false;
 };
 
 /// True if the instruction may access all global memory.
@@ -65,12 +66,15 @@ enum class FaultKind : std::uint32_t {
   no_object,        ///< not a texture or surface handle; the address is the handle
   outside_surface,  ///< with .trap; likewise
   invalid_tensor,   ///< a tensor map or operands that the instruction cannot use; the address is the map's
+  tensor_memory,    ///< an access to tensor memory that the instruction may not make
+  bad_descriptor,   ///< of a product in tensor memory; the address is the descriptor's bits
   partial_warp      ///< an instruction that all lanes must execute together was executed by some of them
 };
 
 struct SiteCounts;    // counters.h
 class StepRecorder;   // clock.h
 class BlockCheck;     // block_check.h
+class TensorMemory;   // tensor_memory.h
 struct WordCounters;  // launch_counters.h
 
 /// The first illegal access of a warp.
@@ -80,13 +84,24 @@ struct Fault {
   std::uint32_t lane = 0;
   std::uint64_t address = 0;
   const AccessSite* site = nullptr;  ///< null if the fault is not an access
-  const char* reason = nullptr;      ///< invalid_tensor: "its rank is not between 1 and 5"; lives forever
+  /// invalid_tensor, tensor_memory, bad_descriptor: "its rank is not between 1 and 5"; lives forever.
+  const char* reason = nullptr;
 };
 
 /// The mbarrier object that a warp queried in its current turn and whose phase was incomplete.
 struct AwaitedObject {
   const AccessSite* site = nullptr;  ///< null if none exists
   const std::byte* object = nullptr;
+};
+
+/// Products of a warpgroup that a warp has issued (wgmma). An operation of the warpgroup is complete only
+/// after all its warps have issued it.
+struct ProductProgress {
+  static constexpr std::uint32_t most_pending = 8;
+  std::uint32_t issued = 0;
+  std::uint32_t groups = 0;                    ///< committed
+  std::uint32_t at_commit[most_pending] = {};  ///< products issued before each of the last groups
+  std::uint32_t attempts = 0;                  ///< of the present wait
 };
 
 /// State of one warp that compiled code reads and writes; compiled code knows its members by offsetof.
@@ -153,6 +168,10 @@ struct WarpContext {
   const GlobalMemory* memory = nullptr;
   AddressRange* ranges = nullptr;  ///< range of each AccessSite's last global access, by site index
   AddressRange* known = nullptr;   ///< recently found ranges of global memory, by known_index()
+  TensorMemory* tensor = nullptr;  ///< of the block
+  /// Of the block whose rank differs in the last bit; null if the cluster has none.
+  TensorMemory* peer_tensor = nullptr;
+  ProductProgress* products = nullptr;  ///< of the block's warps
   Fault fault;
   AwaitedObject awaited;
 };

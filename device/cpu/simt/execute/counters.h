@@ -18,6 +18,7 @@ struct SiteCounts {
   std::uint64_t divergent = 0;        ///< branches only
   GlobalAccessCounts global;
   SharedAccessCounts shared;
+  OperationCounts operations;
 };
 
 enum class AccessSpace : std::uint32_t { global, shared, generic };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/device_heap.h"
+#include "device/cpu/simt/execute/explore.h"
 #include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/module_storage.h"
@@ -29,6 +31,7 @@
 #include "device/cpu/simt/execute/worker_pool.h"
 #include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
+#include "support/log.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -74,6 +77,10 @@ class SimtModule final : public LoadedModule {
   Result<KernelInfo> make_info(const std::string& name);
   const Result<KernelInfo>& info_of(const std::string& name);
   Compiled program(const std::string& kernel, CodeKind kind);
+  template <typename Prepare>
+  Status launch_explored(const std::string& kernel, const std::shared_ptr<const Program>& order_1,
+                         const LaunchShape& shape, const Prepare& prepare, LaunchChecks& checks,
+                         LaunchCounters* counters);
   Status check(const KernelInfo& info, const LaunchShape& shape) const;
 
   std::mutex mutex_;  // guards everything below except the contents of the storage
@@ -115,11 +122,23 @@ class DefaultArithmetic {
 #endif
 };
 
+/// Returns the number of processors that this process may use; with a single one, thread blocks run in order.
+std::uint32_t processors() {
+  static const std::uint32_t count = [] {
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+      return std::max(1u, static_cast<std::uint32_t>(CPU_COUNT(&processors)));
+    return std::max(1u, std::thread::hardware_concurrency());
+  }();
+  return count;
+}
+
 /// `timed_blocks`: resident blocks of a multiprocessor, if the launch has a clock. `counters` may be null.
 Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* counters) {
   const bool alone = launch.clock != nullptr || launch.check != nullptr;
   const auto workers =
-      alone ? 1u : static_cast<unsigned>(std::min<std::uint64_t>(multiprocessors(), launch.clusters()));
+      alone ? 1u : static_cast<unsigned>(std::min<std::uint64_t>(processors(), launch.clusters()));
+  launch.resident_blocks *= (launch.multiprocessors + workers - 1) / workers;
   std::vector<WorkerCounts> counts;
   if (counters != nullptr) counts.assign(workers, WorkerCounts(*launch.program, counters->words.has_value()));
   std::vector<Status> results(workers, success());
@@ -143,9 +162,8 @@ Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* coun
 /// A checked launch continues after illegal accesses; it fails at its end with the first one.
 Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* counters) {
   const Program& program = *launch.program;
-  LaunchCheck check(program.shared, program.accesses, launch.shape, *launch.memory, checks);
+  LaunchCheck check(program.shared, program.accesses, launch.shape, *launch.memory, checks, launch.explored);
   launch.check = &check;
-  launch.resident_blocks *= launch.multiprocessors;  // one thread runs the blocks of all multiprocessors
   Status ran = run(launch, 0, counters);
   check.finish();
   return check.first_failure() ? Status(*check.first_failure()) : ran;
@@ -287,7 +305,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
   LaunchShape shape = requested;
   if (!shape.cluster) shape.cluster = info->cluster;
   // The model runs multiprocessors one after the other and cannot keep a cluster's blocks resident together.
-  if (shape.cluster) clock = nullptr;
+  if (shape.cluster || checks != nullptr) clock = nullptr;
   if (Status checked = check(*info, shape); !checked) return checked;
   if (parameters.size() < info->parameter_bytes) {
     return failure("kernel '" + kernel_name + "': its parameters take " +
@@ -297,27 +315,34 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
   const Compiled compiled = program(kernel_name, {counters != nullptr, clock != nullptr, checks != nullptr});
   if (!compiled) return compiled.error();
   static std::atomic<std::uint64_t> launches{0};
-  LaunchState launch;
-  launch.program = compiled->get();
-  launch.shape = shape;
+  const std::uint64_t grid_id = launches.fetch_add(1) + 1;
   AlignedBuffer aligned;
-  launch.parameters = aligned_parameters(parameters, info->parameter_alignment, aligned);
-  launch.memory = &memory_;
-  launch.grid_id = launches.fetch_add(1) + 1;
-  launch.name = name_;
   const auto workspace = make_workspace(shape, memory_);
   if (shape.cooperative && workspace == nullptr)
     return failure("kernel '" + kernel_name + "': no memory for the barrier of its grid");
-  launch.workspace = workspace.get();
   if (WrittenMemory* const written = written_memory(); written != nullptr && workspace != nullptr)
     written->write(reinterpret_cast<std::uintptr_t>(workspace.get()), sizeof(GridWorkspace));
-  launch.local_bytes = launch.program->local_bytes;
-  if (launch.program->has_unbounded_stack) launch.local_bytes += align_up(stack_limit(memory_.device()), 16);
-  if (checks != nullptr) clock = nullptr;
-  launch.resident_blocks = static_cast<std::size_t>(
-      std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));
-  launch.report.next = first_running_report().load();
-  launch.multiprocessors = multiprocessors();
+  const std::byte* const values = aligned_parameters(parameters, info->parameter_alignment, aligned);
+  const auto prepare = [&](LaunchState& launch, const Program& program) {
+    launch.program = &program;
+    launch.shape = shape;
+    launch.parameters = values;
+    launch.memory = &memory_;
+    launch.grid_id = grid_id;
+    launch.name = name_;
+    launch.workspace = workspace.get();
+    launch.local_bytes = program.local_bytes;
+    if (program.has_unbounded_stack) launch.local_bytes += align_up(stack_limit(memory_.device()), 16);
+    launch.resident_blocks = static_cast<std::size_t>(
+        std::max(1, resident_blocks(*info, static_cast<int>(launch.threads()), shape.shared_bytes)));
+    launch.report.next = first_running_report().load();
+    launch.multiprocessors = multiprocessors();
+  };
+  if (checks != nullptr && explores(*checks))
+    return launch_explored(kernel_name, *compiled, shape, prepare, *checks, counters);
+  LaunchState launch;
+  prepare(launch, **compiled);
+  if (checks != nullptr) return run_checked(launch, *checks, counters);
   std::uint32_t timed_blocks = 0;
   if (clock != nullptr) {
     timed_blocks = models::occupancy(clock->device.machine(),
@@ -327,7 +352,37 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
       return failure("kernel '" + kernel_name + "': a block does not fit " + clock->device.machine().name);
   }
   launch.clock = clock;
-  return checks != nullptr ? run_checked(launch, *checks, counters) : run(launch, timed_blocks, counters);
+  return run(launch, timed_blocks, counters);
+}
+
+/// True if the program stores to surfaces, whose memory is not in GlobalMemory.
+bool stores_to_surfaces(const Program& program) {
+  return std::ranges::any_of(program.functions, [](const CompiledFunction& function) {
+    return std::ranges::any_of(function.function->body->instructions, [](const ptx::Instruction& each) {
+      return each.op() == ptx::Op::sust || each.op() == ptx::Op::sured;
+    });
+  });
+}
+
+/// Runs the launch in the orders that `checks` asks for. `counters` receives the counts of order 1.
+template <typename Prepare>
+Status SimtModule::launch_explored(const std::string& kernel, const std::shared_ptr<const Program>& order_1,
+                                   const LaunchShape& shape, const Prepare& prepare, LaunchChecks& checks,
+                                   LaunchCounters* counters) {
+  const Compiled finer = program(kernel, {counters != nullptr, false, true, true});
+  if (!finer) return finer.error();
+  ExplorableLaunch launch{.name = name_ + ": " + kernel, .shape = shape, .memory = &memory_};
+  if (stores_to_surfaces(*order_1)) launch.obstacle = "the kernel stores to surfaces";
+  launch.run = [&](ExploredRun& run_of, LaunchChecks& found) {
+    const bool is_first = run_of.schedule == nullptr;
+    LaunchState state;
+    prepare(state, is_first ? *order_1 : **finer);
+    state.explored = &run_of;
+    LaunchCounters discarded;
+    if (counters != nullptr && counters->words) discarded.words.emplace();
+    return run_checked(state, found, counters == nullptr || is_first ? counters : &discarded);
+  };
+  return explore(launch, checks);
 }
 
 }  // namespace
@@ -342,15 +397,19 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
       std::make_shared<SimtModule>(std::move(*module), std::move(*storage), name, memory));
 }
 
-std::uint32_t multiprocessors() {
-  // Counts the processors that this process may use; with a single one, thread blocks run in order.
-  static const std::uint32_t count = [] {
-    cpu_set_t processors;
-    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
-      return std::max(1u, static_cast<std::uint32_t>(CPU_COUNT(&processors)));
-    return std::max(1u, std::thread::hardware_concurrency());
+int compute_capability() {
+  static const int wanted = [] {
+    const char* const value = secure_getenv("LYNXPP_CPU_CAPABILITY");
+    const std::string_view text = value != nullptr ? value : "";
+    if (text == "100") return 100;
+    if (!text.empty() && text != "90")
+      log().error("'{}' is not a valid LYNXPP_CPU_CAPABILITY, which must be 90 or 100; using 90", text);
+    return 90;
   }();
-  return count;
+  return wanted;
 }
+
+// Persistent kernels divide it by the size of their clusters.
+std::uint32_t multiprocessors() { return std::max(processors(), most_cluster_blocks); }
 
 }  // namespace lynxpp::device::cpu

@@ -65,8 +65,10 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
                                                   GlobalMemory& memory = unchecked_memory(),
                                                   const SharedVariables& shared = {});
 
-/// Properties of the cpu device: 32-lane warps, compute capability 9.0, one multiprocessor per host core.
-inline constexpr int compute_capability = 90;
+/// Returns the compute capability, times ten: LYNXPP_CPU_CAPABILITY, which is read once: 90, the default, or
+/// 100. It decides which PTX of a program is used; every module can use every instruction.
+int compute_capability();
+/// Returns the number of host cores, but at least the blocks of the largest cluster.
 std::uint32_t multiprocessors();
 
 }  // namespace lynxpp::device::cpu

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "device/cpu/simt/execute/tensor_memory.h"
 #include "ptx/ir/memory_table.h"
 
 namespace lynxpp::device::cpu {
@@ -15,6 +16,8 @@ std::string hexadecimal(std::uint64_t value) {
 std::string name_of_access(const AccessSite& site) {
   const std::string bytes = std::to_string(site.bytes) + (site.bytes == 1 ? " byte" : " bytes");
   const ptx::OpcodeTraits traits = ptx::classify(site.opcode);
+  if (site.in_tensor_memory || (traits.op == ptx::Op::tcgen05 && traits.memory == nullptr))
+    return std::string(site.opcode) + " at";
   if (traits.op == ptx::Op::txq || traits.op == ptx::Op::suq) return "a query at";
   const ptx::MemoryRow* const row = traits.memory;
   if (row == nullptr) return "an access of " + bytes + " to";
@@ -69,6 +72,10 @@ std::string name_of_place(const WarpContext& warp, const Fault& fault) {
 
 std::string name_of_target(const Fault& fault) {
   const std::string address = hexadecimal(fault.address);
+  if (fault.kind == FaultKind::tensor_memory) {
+    const TensorAddress at(fault.address);
+    return "lane " + std::to_string(at.lane) + ", column " + std::to_string(at.column) + " of tensor memory";
+  }
   if (fault.kind != FaultKind::invalid_tensor) return address;
   const bool is_map = ptx::classify(fault.site->opcode).op == ptx::Op::tensormap;
   return (is_map ? "the tensor map at " : "the tensor of the map at ") + address;
@@ -88,7 +95,9 @@ std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
       return std::string("which is not the handle of a ") +
              (fault.site->opcode.starts_with("su") ? "surface object" : "texture object");
     case FaultKind::outside_surface: return "which is outside the surface";
-    case FaultKind::invalid_tensor: return fault.reason;
+    case FaultKind::invalid_tensor:
+    case FaultKind::tensor_memory:
+    case FaultKind::bad_descriptor: return fault.reason;
     default: return name_of_place(warp, fault);
   }
 }

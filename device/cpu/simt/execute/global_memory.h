@@ -20,6 +20,9 @@ struct AddressRange {
 /// Most devices of a process, which differ in their memory only.
 inline constexpr int most_devices = 16;
 
+/// Memory that the host may access while a kernel runs.
+enum class HostAccess : std::uint8_t { none, managed, pinned };
+
 /// Thread safe.
 class GlobalMemory {
  public:
@@ -37,6 +40,9 @@ class GlobalMemory {
 
   /// True if an address outside all ranges is in recently freed memory.
   virtual bool is_freed(std::uint64_t) const { return false; }
+
+  /// Returns how the host may access the byte at `address` while a kernel runs.
+  virtual HostAccess host_access_at(std::uint64_t) const { return HostAccess::none; }
 
   /// malloc and free of device code. Returns null if there is no memory, false if `pointer` is not from
   /// malloc.

@@ -16,6 +16,15 @@ SharedAccessCounts& SharedAccessCounts::operator+=(const SharedAccessCounts& oth
   return *this;
 }
 
+OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
+  tensor_copies += other.tensor_copies;
+  tensor_bytes += other.tensor_bytes;
+  expected_bytes += other.expected_bytes;
+  completed_waits += other.completed_waits;
+  tensor_core_operations += other.tensor_core_operations;
+  return *this;
+}
+
 WordCounters& WordCounters::operator+=(const WordCounters& other) {
   for (const auto& [word, count] : other.global) global[word] += count;
   for (const auto& [word, count] : other.shared) shared[word] += count;

@@ -40,6 +40,18 @@ struct SharedAccessCounts {
 
   SharedAccessCounts& operator+=(const SharedAccessCounts& other);
 };
+/// Work that no access shows.
+struct OperationCounts {
+  std::uint64_t tensor_copies = 0;    ///< that lanes issued
+  std::uint64_t tensor_bytes = 0;     ///< of their boxes, in each block that receives them; with the elements
+                                      ///< outside the tensor
+  std::uint64_t expected_bytes = 0;   ///< of mbarrier operations
+  std::uint64_t completed_waits = 0;  ///< lanes whose wait on an mbarrier found its phase completed
+  std::uint64_t tensor_core_operations = 0;  ///< multiplications and additions of stored elements
+
+  OperationCounts& operator+=(const OperationCounts& other);
+  bool operator==(const OperationCounts&) const = default;
+};
 enum class AccessKind : std::uint32_t { load, store, atomic };
 
 /// Counters of one instruction.
@@ -57,6 +69,7 @@ struct SiteCounters {
   std::uint64_t divergent = 0;          ///< branches: issues at which the warp diverged
   GlobalAccessCounts global;
   SharedAccessCounts shared;
+  OperationCounts operations;
   // Kinds of these accesses; a copy has both.
   AccessKind global_kind = AccessKind::load;
   AccessKind shared_kind = AccessKind::load;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "device/cpu/simt/execute/cluster_queue.h"
+#include "device/cpu/simt/execute/explored_run.h"
 #include "device/cpu/simt/execute/global_memory.h"
 #include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/launch_shape.h"
@@ -51,12 +52,18 @@ struct LaunchState {
   LaunchClock* clock = nullptr;          ///< in launches with modelled time
   const StepTable* steps = nullptr;      ///< steps of the program's instructions, with `clock`
   LaunchCheck* check = nullptr;          ///< in checked launches
+  ExploredRun* explored = nullptr;       ///< in checked launches that are run in several orders
   std::atomic<bool> blocks_wait{false};  ///< true once blocks have waited for blocks
   RunningReport report;
   std::optional<ClusterQueue> queue;  ///< clusters that have not started
 
   /// True if the launch has failed or has been abandoned.
-  bool stops() const { return failed.load(std::memory_order_relaxed) || launches_abandoned(); }
+  bool stops() const {
+    return failed.load(std::memory_order_relaxed) || launches_abandoned() ||
+           (explored != nullptr && explored->is_abandoned);
+  }
+  /// Returns null if the order is that of launches that are not explored.
+  Schedule* schedule() const { return explored != nullptr ? explored->schedule : nullptr; }
 
   std::uint64_t blocks() const { return std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z; }
   std::uint32_t cluster_blocks() const {

@@ -20,6 +20,7 @@ constexpr std::uint32_t rounds_between_reports = 16;
 }  // namespace
 
 Status ResidentBlocks::run() {
+  if (launch_.schedule() != nullptr) return run_scheduled();
   for (;;) {
     if (running_.empty()) {
       const Result<bool> started = start_cluster();
@@ -43,20 +44,103 @@ Result<bool> ResidentBlocks::start_cluster() {
     idle_.pop_back();
   }
   if (Status started = runner->start(*cluster, worker_); !started) return started.error();
-  running_.insert(running_.begin(), std::move(runner));
+  running_.insert(launch_.schedule() != nullptr ? running_.end() : running_.begin(), std::move(runner));
   return true;
+}
+
+std::size_t ResidentBlocks::most_running() const {
+  return std::max<std::size_t>(1, launch_.resident_blocks / launch_.cluster_blocks());
+}
+
+void ResidentBlocks::finish(std::size_t index) {
+  idle_.push_back(std::move(running_[index]));
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+/// Runs all clusters in turns, as the schedule chooses. They start in order, as on a GPU, but need not run at
+/// once.
+Status ResidentBlocks::run_scheduled() {
+  bool has_more = true;
+  for (;;) {
+    // At least two, so that the first one need not run first.
+    do {
+      if (!has_more || running_.size() >= most_running()) break;
+      const Result<bool> started = start_cluster();
+      if (!started) return started.error();
+      has_more = *started;
+    } while (running_.size() < 2);
+    if (running_.empty()) return success();
+    const std::uint64_t changes = launch_.explored->changes;
+    const std::size_t count = running_.size();
+    for (std::size_t i = 0; i < running_.size();) {
+      const Result<bool> finished = run_turn(i);
+      if (!finished) return finished.error();
+      if (launch_.stops()) return success();
+      i += *finished ? 0 : 1;
+    }
+    const bool starts = has_more && running_.size() < most_running();
+    if (running_.size() < count || starts || launch_.explored->changes != changes) continue;
+    if (has_more && std::ranges::all_of(running_, [](const auto& each) { return each->is_stuck(); })) {
+      launch_.explored->is_abandoned = true;  // on a larger device, waiting blocks may not be alone
+      return success();
+    }
+    if (Status ended = end_turns(); !ended) return ended;
+  }
+}
+
+/// Gives a cluster a turn. Returns true if it has finished and is no longer in `running_`.
+Result<bool> ResidentBlocks::run_turn(std::size_t index) {
+  ClusterRunner& cluster = *running_[index];
+  if (running_.size() > 1 && cluster.is_delayed()) return false;
+  const std::uint32_t rounds = cluster.choose_rounds();
+  cluster.reset_waiting_rounds();
+  for (std::uint32_t round = 1;; ++round) {
+    const ClusterRunner::Turn turn = cluster.run_round();
+    if (turn == ClusterRunner::Turn::failed) return cluster.problem();
+    if (turn == ClusterRunner::Turn::finished) {
+      finish(index);
+      return true;
+    }
+    if (launch_.stops()) {
+      report_abandoned(launch_, cluster.block());
+      return false;
+    }
+    if (++rounds_ % rounds_between_reports == 0) report_running(launch_, cluster.block());
+    const bool waits = cluster.waiting_rounds() > patient_rounds_of_waiting_blocks || cluster.is_stuck();
+    if (round == rounds || waits) return false;
+  }
+}
+
+/// Called when all running clusters have had a turn and nothing has changed.
+Status ResidentBlocks::end_turns() {
+  for (const auto& cluster : running_) cluster->end_delay();
+  if (!std::ranges::all_of(running_, [](const auto& each) { return each->is_stuck(); })) return success();
+  const std::uint64_t changes = launch_.explored->changes;
+  for (const auto& cluster : running_) cluster->perform_overdue();
+  if (launch_.explored->changes != changes) return success();
+  if (launch_.explored->log->synchronizes_with_host()) {  // the host may change memory
+    launch_.explored->is_abandoned = true;
+    return success();
+  }
+  std::string others;
+  for (std::size_t i = 1; i < std::min<std::size_t>(running_.size(), 4); ++i) {
+    const BlockRunner& block = running_[i]->block();
+    others += "; in block (" + std::to_string(block.index()[0]) + ", " + std::to_string(block.index()[1]) +
+              ", " + std::to_string(block.index()[2]) + ") " + block.describe_waits();
+  }
+  running_.front()->fail_stuck(others);
+  return running_.front()->problem();
 }
 
 /// Runs the first cluster until it finishes or yields.
 Status ResidentBlocks::run_first() {
-  const std::size_t most = std::max<std::size_t>(1, launch_.resident_blocks / launch_.cluster_blocks());
+  const std::size_t most = most_running();
   for (;;) {
     ClusterRunner& cluster = *running_.front();
     const ClusterRunner::Turn turn = cluster.run_round();
     if (turn == ClusterRunner::Turn::failed) return cluster.problem();
     if (turn == ClusterRunner::Turn::finished) {
-      idle_.push_back(std::move(running_.front()));
-      running_.erase(running_.begin());
+      finish(0);
       return success();
     }
     if (launch_.stops()) {

@@ -23,9 +23,15 @@ class ResidentBlocks {
   Status run();
 
  private:
-  /// Inserts the launch's next cluster at the front of `running_`. Returns false if none is left.
+  /// Inserts the launch's next cluster at the front of `running_`, with a schedule at the end. Returns false
+  /// if none is left.
   Result<bool> start_cluster();
   Status run_first();
+  std::size_t most_running() const;
+  Status run_scheduled();
+  Result<bool> run_turn(std::size_t index);
+  Status end_turns();
+  void finish(std::size_t index);
 
   LaunchState& launch_;
   const std::uint32_t worker_;

@@ -61,6 +61,7 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       program_(*launch.program),
       counts_(counts),
       ranges_(program_.accesses.size()),
+      products_((launch.threads() + warp_size - 1) / warp_size),
       removals_(launch.memory->removals()),
       promoted_after_(program_.compiler->promoted_after()) {
   if (promoted_after_) load_runs();
@@ -111,14 +112,18 @@ BlockRunner::Turn BlockRunner::run_round() {
   bool progress = false;
   bool unfinished = false;
   bool waits = true;
-  for (const std::unique_ptr<Warp>& warp : warps_) {
-    if (warp->depth == 0 && !warp->is_new) continue;
-    const Turn turn = warp->is_new ? begin_warp(*warp) : run_warp(*warp);
+  const bool is_scheduled = launch_.schedule() != nullptr;
+  const std::uint64_t changes = is_scheduled ? launch_.explored->changes : 0;
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    Warp& warp = *warps_[is_scheduled ? scheduled_index(i) : i];
+    if (warp.depth == 0 && !warp.is_new) continue;
+    const Turn turn = is_scheduled ? take_scheduled_turn(warp) : take_turn(warp);
     if (turn == Turn::failed || in_step_) return turn;
     progress |= turn != Turn::blocked;
     unfinished |= turn != Turn::finished;
-    waits &= turn == Turn::blocked || (turn == Turn::again && warp->spinning_slices > 0);
+    waits &= turn == Turn::blocked || (turn == Turn::again && warp.spinning_slices > 0);
   }
+  if (is_scheduled) end_scheduled_round(changes);
   waiting_rounds_ = waits ? waiting_rounds_ + 1 : 0;
   if (!unfinished) {
     if (check_) check_->finish();
@@ -136,6 +141,13 @@ BlockRunner::Turn BlockRunner::run_round() {
   if (waits_for_cluster()) return Turn::blocked;
   fail_if_deadlocked();
   return Turn::failed;
+}
+
+BlockRunner::Turn BlockRunner::take_turn(Warp& warp) {
+  const Turn turn = warp.is_new ? begin_warp(warp) : run_warp(warp);
+  if (launch_.explored != nullptr)
+    launch_.explored->count(1 + static_cast<std::uint64_t>(warp.slice - warp.context.turn));
+  return turn;
 }
 
 void BlockRunner::Barrier::note_arrival(std::uint32_t warp, std::size_t warps) {
@@ -203,9 +215,17 @@ inline BlockRunner::Turn BlockRunner::step(Warp& warp) {
   return continue_after(warp, frame, pc, taken);
 }
 
+/// Returns the spinning slices after which other lanes of the warp get a turn.
+std::uint32_t BlockRunner::patience_of(std::int32_t slice) const {
+  if (launch_.schedule() != nullptr) return patient_slices_with_locks;
+  const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
+  const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
+  return patience * static_cast<std::uint32_t>(slice_segments / slice);
+}
+
 /// Runs one slice.
 BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
-  const std::int32_t slice = warp.recorder ? timed_slice_segments : slice_segments;
+  const std::int32_t slice = warp.recorder ? timed_slice_segments : warp.slice;
   bool spins = false;
   bool moved = false;
   bool lanes_wait = true;  // true if lanes have waited for others of the warp all the time
@@ -227,8 +247,11 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
     if (warp.recorder && warp.top().function->segments[group.pc].reads_clock && warp.recorder->has_steps())
       return Turn::again;
     moved = true;
+    const bool is_preempted = warp.accesses_left != 0 && warp.top().function->segments[group.pc].may_spin &&
+                              --warp.accesses_left == 0;
     if (step(warp) == Turn::failed) return Turn::failed;
-    if (in_step_) return Turn::again;
+    if (is_preempted) warp.context.yields = 0;
+    if (in_step_ || is_preempted) return Turn::again;
     if (warp.context.yields == 0) {
       if (warp.is_converged() && warp.top().groups.back().wait != LaneGroup::Wait::none) return Turn::again;
       continue;
@@ -240,9 +263,7 @@ BlockRunner::Turn BlockRunner::run_warp(Warp& warp) {
   spins |= warp.context.spun != 0;
   warp.spinning_slices = spins ? warp.spinning_slices + 1 : 0;
   warp.waited_slices = spins && lanes_wait ? warp.waited_slices + 1 : 0;
-  const bool has_locks = launch_.spins.load(std::memory_order_relaxed);
-  const std::uint32_t patience = has_locks ? patient_slices_with_locks : patient_slices;
-  if (warp.waited_slices <= patience * static_cast<std::uint32_t>(slice_segments / slice)) return Turn::again;
+  if (warp.waited_slices <= patience_of(slice)) return Turn::again;
   // Lanes that have just returned move to their caller before others run; otherwise a finished call would
   // look like one in which all lanes wait.
   if (!is_settled(warp) && !settle(warp)) {
@@ -292,6 +313,11 @@ BlockRunner::Turn BlockRunner::continue_after(Warp& warp, Frame& frame, std::uin
   group.pc = context.segment;
   const Segment& segment = function.segments[context.segment];
   if (warp.recorder) warp.recorder->end_segment(segment);
+  const bool waits_again = segment.waits && context.yields != 0;
+  if (waits_again) {
+    group.pc = context.segment;
+    return Turn::again;
+  }
   if (counts_ != nullptr) {
     SegmentCounts& counts = counts_->segments[function.segment_base + pc];
     ++counts.warps;
@@ -311,7 +337,7 @@ bool BlockRunner::apply_control(Warp& warp, Frame& frame, const Segment& segment
   LaneGroup& group = frame.groups.back();
   switch (segment.control) {
     case Control::next: group.pc = segment.next; return true;
-    case Control::branch: branch(frame, segment, taken); return true;
+    case Control::branch: branch(warp, segment, taken); return true;
     case Control::indexed_branch: return indexed_branch(warp, segment, taken);
     case Control::ret:
       warp.exit = &segment;
@@ -333,7 +359,13 @@ bool BlockRunner::apply_control(Warp& warp, Frame& frame, const Segment& segment
   return true;
 }
 
-void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t taken) {
+bool BlockRunner::runs_other_side_first(const Warp& warp) const {
+  return launch_.schedule() != nullptr &&
+         launch_.schedule()->choose(ChoiceKind::side, {number_, warp.context.warpid}, 2) == 1;
+}
+
+void BlockRunner::branch(Warp& warp, const Segment& segment, std::uint32_t taken) {
+  Frame& frame = warp.top();
   LaneGroup& group = frame.groups.back();
   if (taken == group.mask || segment.target == segment.next) {
     group.pc = segment.target;
@@ -343,6 +375,7 @@ void BlockRunner::branch(Frame& frame, const Segment& segment, std::uint32_t tak
     count_divergence(frame, segment);
     LaneGroup sides[2] = {{.pc = segment.next, .mask = group.mask & ~taken},
                           {.pc = segment.target, .mask = taken}};
+    if (runs_other_side_first(warp)) std::swap(sides[0], sides[1]);
     diverge(frame, segment.reconvergence, sides);
   }
 }
@@ -389,6 +422,7 @@ bool BlockRunner::indexed_branch(Warp& warp, const Segment& segment, std::uint32
     frame.groups.back().pc = sides[0].pc;
   } else {
     count_divergence(frame, segment);
+    if (runs_other_side_first(warp)) std::ranges::reverse(sides);
     diverge(frame, segment.reconvergence, sides);
   }
   return true;
@@ -402,7 +436,11 @@ void BlockRunner::return_lanes(Warp& warp, std::uint32_t lanes) {
 
 void BlockRunner::exit_lanes(Warp& warp, std::uint32_t lanes) {
   if (lanes == 0) return;
-  if (warp.live != 0 && (warp.live & ~lanes) == 0) --live_warps_;
+  if (launch_.explored != nullptr) ++launch_.explored->changes;
+  if (warp.live != 0 && (warp.live & ~lanes) == 0) {
+    --live_warps_;
+    if (ProductProgress& own = products_[warp.context.warpid]; own.issued != 0) own.issued = ~0u;
+  }
   warp.live &= ~lanes;
   for_each_group(warp.used_frames(), [lanes](Frame&, LaneGroup& group) { group.mask &= ~lanes; });
   complete_barriers();
@@ -416,6 +454,7 @@ bool BlockRunner::arrive(Warp& warp, const Segment& segment, std::uint32_t lanes
   LaneGroup& group = warp.top().groups.back();
   group.pc = segment.next;
   if (lanes == 0) return true;
+  if (launch_.explored != nullptr) ++launch_.explored->changes;
   if (segment.barrier == BarrierKind::cluster_arrive || segment.barrier == BarrierKind::cluster_wait) {
     meet_cluster(warp, group, segment.barrier, lanes);
     return true;

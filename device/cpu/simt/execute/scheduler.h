@@ -16,6 +16,7 @@
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/found_ranges.h"
 #include "device/cpu/simt/execute/launch_state.h"
+#include "device/cpu/simt/execute/tensor_memory.h"
 #include "device/cpu/simt/execute/warp.h"
 #include "device/cpu/simt/execute/worker_counts.h"
 #include "models/clock/device.h"
@@ -23,8 +24,6 @@
 
 namespace lynxpp::device::cpu {
 
-/// Segments that a warp runs before the next warp gets a turn.
-inline constexpr std::int32_t slice_segments = 4096;
 /// Barriers per block.
 inline constexpr std::uint32_t barrier_count = 16;
 
@@ -69,6 +68,14 @@ class BlockRunner {
   bool waits_idly_at_objects() const;
   /// Fails because the warps wait forever at mbarrier objects.
   bool fail_at_object();
+  /// In launches with a schedule: true if no warp will do anything new unless memory changes.
+  bool is_stuck() const;
+  /// Performs asynchronous operations for which the kernel may wait without any other wait.
+  void perform_overdue();
+  /// Fails because all warps wait forever. `others`: describes other blocks; may be empty.
+  bool fail_stuck(const std::string& others);
+  /// Returns the block's number in the grid.
+  std::uint32_t number() const { return number_; }
   /// Returns the block's three coordinates.
   const std::uint32_t* index() const { return index_; }
   /// Returns the PTX line of an unfinished warp; 0 if all are finished.
@@ -114,7 +121,16 @@ class BlockRunner {
   Turn continue_after_first_slice(Warp& warp, std::uint32_t taken);
   Turn begin_warp(Warp& warp);
   Turn begin_block();
+  std::uint32_t patience_of(std::int32_t slice) const;
   Turn run_warp(Warp& warp);
+  void begin_schedule();
+  std::size_t scheduled_index(std::size_t turn) const;
+  bool is_delayed(Warp& warp);
+  Turn take_scheduled_turn(Warp& warp);
+  Turn take_turn(Warp& warp);
+  void end_scheduled_round(std::uint64_t changes_before);
+  std::uint64_t state_of(const Warp& warp) const;
+  void watch(Warp& warp, bool is_blocked);
   bool warps_are_in_step() const;
   bool reaches_block_barrier(const Warp& warp, std::uint32_t taken) const;
   Turn run_in_step();
@@ -131,7 +147,8 @@ class BlockRunner {
   void load_runs();
   void store_runs() const;
   void count_divergence(const Frame& frame, const Segment& segment);
-  void branch(Frame& frame, const Segment& segment, std::uint32_t taken);
+  void branch(Warp& warp, const Segment& segment, std::uint32_t taken);
+  bool runs_other_side_first(const Warp& warp) const;
   bool indexed_branch(Warp& warp, const Segment& segment, std::uint32_t taken);
   void diverge(Frame& frame, std::uint32_t reconvergence, std::span<LaneGroup> sides);
   void return_lanes(Warp& warp, std::uint32_t lanes);
@@ -213,6 +230,7 @@ class BlockRunner {
   BlockRunner* const self_ = this;
   std::uint32_t rank_ = 0;
   std::uint32_t index_[3] = {};  ///< of the block
+  std::uint32_t number_ = 0;     ///< of the block
   std::uint32_t multiprocessor_ = 0;
   bool is_new_ = false;                         ///< true if no warp of the block has started
   std::uint32_t completed_barriers_ = 0;        ///< of the block
@@ -220,12 +238,14 @@ class BlockRunner {
   bool meets_cluster_ = true;                   ///< true if lanes may be at the cluster's barrier
   std::vector<std::uint32_t> cluster_arrived_;  ///< lanes at the cluster's barrier, per warp
   std::vector<AddressRange> ranges_;            ///< range of the last access of every AccessSite
+  std::vector<ProductProgress> products_;       ///< by warp
   const FoundRanges::Pointer found_ = FoundRanges::take();
   std::uint64_t removals_ = 0;  ///< GlobalMemory::removals() when ranges_ was last cleared
   const std::optional<std::uint32_t> promoted_after_;  ///< runs before promotion of a segment
   std::vector<std::uint32_t> runs_;                    ///< runs of each segment's steps
   AlignedBuffer shared_;
   LocalArena local_;
+  TensorMemory tensor_;
   std::byte* local_memory_ = nullptr;   ///< of the block's threads
   std::byte* shared_memory_ = nullptr;  ///< of the block
   std::uint32_t waiting_rounds_ = 0;
@@ -235,6 +255,8 @@ class BlockRunner {
   std::uint64_t accesses_before_ = 0;  ///< BlockCheck::accesses() one round ago
   std::uint32_t idle_rounds_ = 0;
   std::uint32_t checked_rounds_ = 0;
+  std::uint32_t rotation_ = 0;  ///< launches with a schedule only, like the next member
+  bool has_delays_ = false;
 };
 
 /// True if settle() would do nothing, for a converged warp.

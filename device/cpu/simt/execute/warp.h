@@ -16,6 +16,9 @@ namespace lynxpp::device::cpu {
 
 struct Frame;
 
+/// Segments that a warp runs before the next warp gets a turn.
+inline constexpr std::int32_t slice_segments = 4096;
+
 /// Converged lanes of a warp.
 struct LaneGroup {
   enum class Wait { none, barrier, meeting, cluster };
@@ -44,6 +47,15 @@ struct Frame {
   std::uint64_t targets[warp_size] = {};  ///< of an indirect call from this frame
 };
 
+/// The course of a warp since memory last changed, in launches with a schedule.
+struct Watch {
+  std::uint64_t changes = 0;  ///< ExploredRun::changes at that time
+  std::uint32_t turns = 0;    ///< since then
+  bool is_stuck = false;      ///< true if it will do the same until memory changes
+  bool has_state = false;
+  std::uint64_t state = 0;  ///< hash after an earlier turn
+};
+
 struct Warp {
   WarpContext context;
   /// Frames [0, depth) are in use; the topmost group of each called the next. Interrupted calls of other
@@ -56,6 +68,10 @@ struct Warp {
   std::uint32_t live = 0;                 ///< lanes that have not exited
   std::uint32_t meeting = 0;              ///< lanes that wait at a meeting
   std::uint32_t spinning_slices = 0;
+  std::int32_t slice = slice_segments;   ///< length of its turns
+  std::uint32_t accesses_left = 0;       ///< before it is preempted (schedule.h); 0: no limit
+  std::uint32_t delay = 0;               ///< rounds before its next turn, in launches with a schedule
+  Watch watch;                           ///< likewise
   const Segment* exit = nullptr;         ///< last known exit of lanes
   std::uint32_t waited_slices = 0;       ///< spinning slices during which some lanes waited throughout
   std::optional<StepRecorder> recorder;  ///< in launches with modelled time

@@ -29,6 +29,11 @@ bool BlockRunner::fail_at(const Warp& warp, const Segment& segment, std::uint32_
                           std::string message) {
   const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
   message += "," + name_of_thread(warp.context, lane);
+  if (launch_.schedule() != nullptr && launch_.check->selection().sync) {
+    launch_.check->add_finding(FindingKind::failing_order,
+                               place_at(warp, *warp.top().function, segment, lanes),
+                               "the launch does not fail in order 1: " + message);
+  }
   return fail(message + name_of_source(segment.source_file, segment.source_line), segment.line);
 }
 
@@ -52,6 +57,8 @@ bool BlockRunner::check_fault(Warp& warp) {
   std::string message = fault.kind == FaultKind::misaligned_address ? "misaligned address: "
                         : fault.kind == FaultKind::wrong_space      ? "address of the wrong space: "
                         : fault.kind == FaultKind::invalid_tensor   ? "invalid tensor map or operands: "
+                        : fault.kind == FaultKind::tensor_memory    ? "illegal use of tensor memory: "
+                        : fault.kind == FaultKind::bad_descriptor   ? "invalid descriptor: "
                                                                     : "illegal address: ";
   message += name_of_access(site) + " " + name_of_target(fault) + name_of_thread(warp.context, fault.lane);
   if (site.function != program_.functions[0].name)

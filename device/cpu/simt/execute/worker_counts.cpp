@@ -16,6 +16,7 @@ void add(SiteCounts& sum, const SiteCounts& part) {
   sum.divergent += part.divergent;
   sum.global += part.global;
   sum.shared += part.shared;
+  sum.operations += part.operations;
 }
 
 /// Sums of one function's counters.
@@ -91,6 +92,7 @@ class FunctionCollector {
     site.divergent = own.divergent;
     site.global = own.global;
     site.shared = own.shared;
+    site.operations = own.operations;
     for (const ptx::MemoryAccess& access : ptx::memory_accesses(instruction)) {
       const AccessKind kind = !access.reads    ? AccessKind::store
                               : !access.writes ? AccessKind::load

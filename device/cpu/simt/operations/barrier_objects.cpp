@@ -113,6 +113,7 @@ Result<Operation> make_bytes(OperationRequest& request, int sign) {
       const auto bytes = static_cast<std::int64_t>(call.in[1][lane] & 0xffff'ffff);
       const Changed made = change(place, [&](BarrierObject& object) { object.bytes += sign * bytes; });
       using Kind = ObjectChange::Kind;
+      if (sign > 0) call.count(&OperationCounts::expected_bytes, static_cast<std::uint64_t>(bytes));
       report(call, place, {sign > 0 ? Kind::expect : Kind::complete, lane, 0, bytes, false, made.ends_phase});
     });
   });
@@ -138,6 +139,7 @@ Result<Operation> make_arrive(OperationRequest& request, bool drops) {
         if (drops) object.expected -= count;
       });
       if (has_result) call.out[0][lane] = made.before;
+      call.count(&OperationCounts::expected_bytes, static_cast<std::uint64_t>(bytes));
       report(call, place, {ObjectChange::Kind::arrive, lane, count, bytes, releases, made.ends_phase});
     });
   });
@@ -168,6 +170,7 @@ Result<Operation> make_wait(OperationRequest& request, bool may_suspend) {
         check->test_object(*call.warp, *(*call.sites)[0], place, {lane, parity, ended, acquires});
       }
       call.out[0][lane] = ended ? 1 : 0;
+      call.count(&OperationCounts::completed_waits, ended ? 1 : 0);
       any |= ended;
       awaited = place;
     });

@@ -3,40 +3,69 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
+#include <vector>
 
 #include "device/cpu/simt/operations/formats.h"
+#include "device/cpu/simt/operations/matrix_panels.h"
 #include "device/cpu/simt/operations/matrix_product.h"
 #include "device/cpu/simt/operations/operation.h"
 #include "device/cpu/simt/operations/sparsity.h"
 
 namespace lynxpp::device::cpu {
 
-std::uint64_t multiply_row(const ProductTypes& types, const std::uint64_t* a, const std::uint64_t* b,
-                           unsigned count, std::uint64_t c) {
-  if (types.a == Format::f64) {
-    double sum = std::bit_cast<double>(c);
-    for (unsigned k = 0; k < count; ++k)
-      sum = std::fma(std::bit_cast<double>(a[k]), std::bit_cast<double>(b[k]), sum);
-    return std::bit_cast<std::uint64_t>(sum);
+namespace {
+
+/// Formats that panels cannot hold: one-bit operations are not products, and f64 sums need a fused operation.
+void multiply_elements(const ProductTypes& types, ProductOperands& in) {
+  const unsigned depth = in.depth();
+  for (unsigned row = 0; row < in.m; ++row) {
+    const std::uint64_t* const a = &in.a[std::size_t{row} * depth];
+    for (unsigned column = 0; column < in.n; ++column) {
+      std::uint64_t& c = in.c[std::size_t{row} * in.n + column];
+      const std::uint64_t* const b = &in.b[column];
+      if (types.a == Format::f64) {
+        double sum = std::bit_cast<double>(c);
+        for (unsigned k = 0; k < depth; ++k)
+          sum = std::fma(std::bit_cast<double>(a[k]), std::bit_cast<double>(b[std::size_t{k} * in.n]), sum);
+        c = std::bit_cast<std::uint64_t>(sum);
+      } else {
+        auto sum = static_cast<std::uint32_t>(c);
+        for (unsigned k = 0; k < depth; ++k) {
+          const std::uint64_t y = b[std::size_t{k} * in.n];
+          sum += static_cast<std::uint32_t>((types.exclusive ? a[k] ^ y : a[k] & y) & 1);
+        }
+        c = sum;
+      }
+    }
   }
-  if (is_float(types.a)) {
-    double sum = decode_float(types.c, c);
-    for (unsigned k = 0; k < count; ++k) sum += decode_float(types.a, a[k]) * decode_float(types.b, b[k]);
-    return encode_float(types.d, sum);
-  }
-  std::int64_t sum = static_cast<std::int32_t>(c);
-  for (unsigned k = 0; k < count; ++k) {
-    const std::int64_t x = decode_integer(types.a, a[k]);
-    const std::int64_t y = decode_integer(types.b, b[k]);
-    sum += types.exclusive ? x ^ y : x * y;
-  }
-  if (types.saturates) {
-    using Limits = std::numeric_limits<std::int32_t>;
-    sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
-  }
-  return static_cast<std::uint32_t>(sum);
+}
+
+}  // namespace
+
+void multiply(const ProductTypes& types, ProductOperands& operands) {
+  if (types.a == Format::f64 || types.a == Format::b1) return multiply_elements(types, operands);
+  static thread_local MatrixPanels panels;  // allocating it would take longer than the product
+  const unsigned depth = operands.depth();
+  panels.rows = operands.m;
+  panels.columns = operands.n;
+  panels.depth = depth;
+  const auto decode = [](Format format, const std::vector<std::uint64_t>& from, std::vector<double>& to) {
+    to.resize(from.size());
+    decode_elements(format, from, to);
+  };
+  decode(types.a, operands.a, panels.a);
+  decode(types.b, operands.b, panels.b);
+  panels.lines = operands.lines;
+  for (std::size_t i = panels.lines.size(); i < operands.a.size(); ++i)
+    panels.lines.push_back(static_cast<std::uint16_t>(i % depth));
+  panels.sums.resize(operands.c.size());
+  std::ranges::transform(operands.c, panels.sums.begin(), [&](std::uint64_t bits) {
+    return decode_sum(types.c, static_cast<std::uint32_t>(bits));
+  });
+  panels.multiply();
+  std::ranges::transform(panels.sums, operands.c.begin(),
+                         [&](double sum) { return encode_sum(types.d, types.saturates, sum); });
 }
 
 namespace {
@@ -174,30 +203,33 @@ struct QuadPairs {
     };
     for (unsigned reg = 0; reg < (types.d == Format::f16 ? 4u : 8u); ++reg) call.out[reg].fill(0);
     for (unsigned pair = 0; pair < 4; ++pair) {
-      std::uint64_t rows[8][4];
-      std::uint64_t columns[8][4];
-      std::uint64_t sums[8][8];
+      ProductOperands operands{.m = 8,
+                               .n = 8,
+                               .a = std::vector<std::uint64_t>(8 * 4),
+                               .b = std::vector<std::uint64_t>(4 * 8),
+                               .c = std::vector<std::uint64_t>(8 * 8)};
       for (unsigned index = 0; index < 8; ++index) {
         const unsigned lane = lane_of(pair, index);
         for (unsigned element = 0; element < 4; ++element) {
           const Cell in_a = cell(!a_in_columns, lane, element);
-          rows[in_a.row][in_a.column] = get(a, Format::f16, lane, element);
+          operands.a[in_a.row * 4 + in_a.column] = get(a, Format::f16, lane, element);
           const Cell in_b = cell(b_in_columns, lane, element);
-          columns[in_b.row][in_b.column] = get(b, Format::f16, lane, element);
+          operands.b[in_b.column * 8 + in_b.row] = get(b, Format::f16, lane, element);
         }
         for (unsigned element = 0; element < 8; ++element) {
           const Cell in_c = cell_of_sum(types.c, lane, element);
-          sums[in_c.row][in_c.column] = get(c, types.c, lane, element);
+          operands.c[in_c.row * 8 + in_c.column] = get(c, types.c, lane, element);
         }
       }
+      multiply(types, operands);
+      call.count(&OperationCounts::tensor_core_operations, operands.operations());
       for (unsigned index = 0; index < 8; ++index) {
         const unsigned lane = lane_of(pair, index);
         for (unsigned element = 0; element < 8; ++element) {
           const Cell in_d = cell_of_sum(types.d, lane, element);
-          const std::uint64_t sum =
-              multiply_row(types, rows[in_d.row], columns[in_d.column], 4, sums[in_d.row][in_d.column]);
           const unsigned bits = bits_of(types.d);
-          call.out[element * bits / 32][lane] |= sum << (element * bits % 32);
+          call.out[element * bits / 32][lane] |= operands.c[in_d.row * 8 + in_d.column]
+                                                 << (element * bits % 32);
         }
       }
     }
@@ -213,42 +245,34 @@ struct Product {
   unsigned depth() const { return sparsity ? shape.k / 2 : shape.k; }  ///< elements per row of A
 
   void run(const OperationCall& call) const {
-    std::vector<std::uint64_t> rows(shape.m * depth());
-    std::vector<std::uint64_t> selected(depth());
-    const Lanes* const metadata = call.in + a.registers + b.registers + c.registers;
-    std::vector<std::uint64_t> columns(shape.n * shape.k);
-    std::vector<std::uint64_t> sums(shape.m * shape.n);
-    const auto gather = [](const Fragment& fragment, const Lanes* values, const auto& place) {
+    const auto gather = [](const Fragment& fragment, const Lanes* values, unsigned rows, unsigned columns) {
+      std::vector<std::uint64_t> matrix(std::size_t{rows} * columns);
       for (unsigned lane = 0; lane < warp_size; ++lane) {
         for (unsigned reg = 0; reg < fragment.registers; ++reg) {
-          for (unsigned element = 0; element < fragment.elements; ++element)
-            place(fragment.cell(lane, reg, element, fragment.elements)) =
-                fragment.get(values, lane, reg, element);
+          for (unsigned element = 0; element < fragment.elements; ++element) {
+            const Cell cell = fragment.cell(lane, reg, element, fragment.elements);
+            matrix[cell.row * columns + cell.column] = fragment.get(values, lane, reg, element);
+          }
         }
       }
+      return matrix;
     };
-    gather(
-        a, call.in, [&](Cell cell) -> auto& { return rows[cell.row * depth() + cell.column]; });
-    gather(
-        b,
-        call.in + a.registers, [&](Cell cell) -> auto& { return columns[cell.column * shape.k + cell.row]; });
-    gather(
-        c, call.in + a.registers + b.registers, [&](Cell cell) -> auto& {
-          return sums[cell.row * shape.n + cell.column];
-        });
+    ProductOperands operands{.m = shape.m,
+                             .n = shape.n,
+                             .a = gather(a, call.in, shape.m, depth()),
+                             .b = gather(b, call.in + a.registers, shape.k, shape.n),
+                             .c = gather(c, call.in + a.registers + b.registers, shape.m, shape.n)};
+    const Lanes& metadata = call.in[a.registers + b.registers + c.registers];
+    for (unsigned i = 0; sparsity && i < operands.a.size(); ++i)
+      operands.lines.push_back(
+          static_cast<std::uint16_t>(sparsity->position(metadata, i / depth(), i % depth())));
+    multiply(types, operands);
+    call.count(&OperationCounts::tensor_core_operations, operands.operations());
     for (unsigned lane = 0; lane < warp_size; ++lane) {
       for (unsigned reg = 0; reg < d.registers; ++reg) {
         for (unsigned element = 0; element < d.elements; ++element) {
           const Cell cell = d.cell(lane, reg, element, d.elements);
-          const std::uint64_t* factors = &columns[cell.column * shape.k];
-          if (sparsity) {
-            for (unsigned index = 0; index < depth(); ++index)
-              selected[index] = factors[sparsity->position(*metadata, cell.row, index)];
-            factors = selected.data();
-          }
-          const std::uint64_t sum = multiply_row(types, &rows[cell.row * depth()], factors, depth(),
-                                                 sums[cell.row * shape.n + cell.column]);
-          d.put(call.out, lane, reg, element, sum);
+          d.put(call.out, lane, reg, element, operands.c[cell.row * shape.n + cell.column]);
         }
       }
     }
@@ -345,16 +369,24 @@ struct MatrixMove {
   bool transposes = false;
 };
 
-/// {.sync.aligned}.m8n8.x1{.trans}{.shared}.b16
+/// .sync.aligned.m8n8.x1{.trans}{.shared}.b16, which ptxas accepts in any order.
 bool take_matrix_move(OperationRequest& request, MatrixMove& move, ptx::StateSpace& space) {
   OpcodeWords& words = request.words;
-  if (!words.take("sync") || !words.take("aligned") || !words.take("m8n8")) return false;
-  const std::string_view count = words.take_of({"x1", "x2", "x4"});
-  if (count.empty()) return false;
-  move.count = static_cast<unsigned>(count[1] - '0');
-  move.transposes = words.take("trans");
-  space = take_space(words);
-  return space != ptx::StateSpace::global && words.take("b16");
+  unsigned required = 0;
+  move.count = 0;
+  space = ptx::StateSpace::generic;
+  while (!words.front().empty()) {
+    if (!words.take_of({"sync", "aligned", "m8n8", "b16"}).empty()) {
+      ++required;
+    } else if (const std::string_view count = words.take_of({"x1", "x2", "x4"}); !count.empty()) {
+      move.count = static_cast<unsigned>(count[1] - '0');
+    } else if (words.take("trans")) {
+      move.transposes = true;
+    } else if (space != ptx::StateSpace::generic || (space = take_space(words)) != ptx::StateSpace::shared) {
+      return false;
+    }
+  }
+  return required == 4 && move.count != 0;
 }
 
 /// Returns the matrix cell of a lane's element: row `lane / 4` and two columns, or the transposed cell.

@@ -1,5 +1,5 @@
-// Matrix products of 16 rows as loops over columns that vectorize: operands are decoded once into numbers of
-// double precision, in which all products of elements of at most 19 significant bits are exact.
+// Matrix products as loops over columns that vectorize: operands are decoded once into numbers of double
+// precision, in which all products of elements of at most 19 significant bits are exact.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,8 @@ namespace lynxpp::device::cpu {
 
 /// Decodes consecutive elements to doubles: floats but f64, and 8-bit integers.
 void decode_elements(Format format, const std::byte* from, std::span<double> to);
+/// Decodes elements, one in each word, to doubles: also 4-bit integers.
+void decode_elements(Format format, std::span<const std::uint64_t> from, std::span<double> to);
 
 /// Encodes one sum: rounds floats to nearest even; an s32 wraps, or clamps if `saturates`.
 std::uint32_t encode_sum(Format format, bool saturates, double sum);
@@ -20,8 +22,7 @@ double decode_sum(Format format, std::uint32_t bits);
 
 /// The operands of a warp's share of a product.
 struct MatrixPanels {
-  static constexpr unsigned rows = 16;
-
+  unsigned rows = 0;
   unsigned columns = 0;              ///< multiple of 8
   unsigned depth = 0;                ///< number of factors per row of `a`
   std::vector<double> a;             ///< [row][factor]

@@ -60,6 +60,7 @@ const std::map<std::string_view, Maker>& makers() {
       {"movmatrix", &make_movmatrix},
       {"wmma", &make_wmma},
       {"wgmma", &make_wgmma},
+      {"tcgen05", &make_tensor_core},
       {"mbarrier", &make_mbarrier},
       {"cp", &make_copy},
       {"tensormap", &make_tensor_map},
@@ -107,7 +108,8 @@ Result<Operation> make_operation(OperationRequest request) {
     return failure("a negated operand");
   const auto addresses = std::ranges::count_if(request.sources, [](const SourceSlot& source) {
     using enum SourceSlot::Kind;
-    return source.kind == address || source.kind == object || source.kind == descriptor;
+    return source.kind == address || source.kind == object || source.kind == descriptor ||
+           source.kind == tensor;
   });
   if (static_cast<std::size_t>(addresses) != made->addresses.size()) return failure("malformed operands");
   made->line = line;
@@ -122,12 +124,12 @@ void run_operation(WarpContext* warp, std::uint32_t mask, const Lanes* in, Lanes
       warp->fault = {.kind = FaultKind::partial_warp, .line = operation->line};
     return;
   }
-  if (operation->counted.sides.empty() || warp->sites == nullptr) {
-    operation->run({warp, mask, in, out, &operation->sites});
-    return;
-  }
+  if (warp->sites == nullptr) return operation->run({warp, mask, in, out, &operation->sites});
+  SiteCounts* const counts = &warp->sites[operation->counted.site];
+  if (operation->counted.sides.empty())
+    return operation->run({warp, mask, in, out, &operation->sites, nullptr, counts});
   AccessRecord record;
-  operation->run({warp, mask, in, out, &operation->sites, &record});
+  operation->run({warp, mask, in, out, &operation->sites, &record, counts});
   count_operation(warp, operation->counted, record);
 }
 
@@ -135,7 +137,10 @@ std::byte* OperationCall::place(std::size_t index, std::uint64_t address, std::u
                                 std::uint64_t bytes, std::uint64_t alignment) const {
   const AccessSite* const site = (*sites)[index];
   if (record != nullptr) record->add({index, lane, address, bytes});
-  if (warp->check != nullptr) warp->check->access(*warp, *site, {address, bytes, lane, false}, nullptr);
+  if (warp->check != nullptr) {
+    warp->check->settle_atomics();
+    warp->check->access(*warp, *site, {address, bytes, lane, false}, nullptr);
+  }
   if (address % alignment != 0) {
     raise(warp, FaultKind::misaligned_address, site, address, lane);
     return nullptr;

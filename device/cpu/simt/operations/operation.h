@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/counters.h"
 #include "device/cpu/simt/operations/operation_counts.h"
 #include "support/result.h"
 
@@ -45,8 +46,8 @@ class OpcodeWords {
 /// Source of one input value of an operation.
 struct SourceSlot {
   /// object: the handle of a texture or surface, which precedes the coordinates of an address. descriptor: a
-  /// register with a matrix descriptor.
-  enum class Kind { reg, predicate, address, object, descriptor, constant } kind = Kind::reg;
+  /// register with a matrix descriptor. tensor: an address in tensor memory.
+  enum class Kind { reg, predicate, address, object, descriptor, tensor, constant } kind = Kind::reg;
   unsigned bits = 0;               ///< reg
   bool negated = false;            ///< reg: `-%r1`; the value is passed unnegated
   std::string_view selector = {};  ///< "b3" of `%r1.b3`
@@ -68,6 +69,12 @@ struct OperationCall {
   Lanes* out = nullptr;
   const std::vector<const AccessSite*>* sites = nullptr;  ///< one per address, in order
   AccessRecord* record = nullptr;                         ///< counted launches only
+  SiteCounts* counts = nullptr;                           ///< of the instruction, likewise
+
+  /// Adds to a count of the instruction, in counted launches.
+  void count(std::uint64_t OperationCounts::*what, std::uint64_t amount) const {
+    if (counts != nullptr) counts->operations.*what += amount;
+  }
 
   /// Returns the memory that `lane` accesses. Returns null and raises a fault if the access is illegal.
   std::byte* place(std::size_t site, std::uint64_t address, std::uint32_t lane, std::uint64_t bytes,
@@ -80,7 +87,7 @@ struct Operation {
     unsigned bytes = 0;  ///< per access, for diagnostics
   };
   std::function<void(const OperationCall&)> run;
-  std::vector<Address> addresses = {};  ///< one per source that is an address, an object or a descriptor
+  std::vector<Address> addresses = {};  ///< one per source that refers to memory
   bool needs_converged_warp = false;    ///< `.aligned`: all lanes of the warp must execute it together
   std::uint32_t line = 0;               ///< PTX line
   // Set during code generation:
@@ -102,6 +109,7 @@ Result<Operation> make_stmatrix(OperationRequest& request);
 Result<Operation> make_movmatrix(OperationRequest& request);
 Result<Operation> make_wmma(OperationRequest& request);
 Result<Operation> make_wgmma(OperationRequest& request);
+Result<Operation> make_tensor_core(OperationRequest& request);  ///< tcgen05
 Result<Operation> make_mbarrier(OperationRequest& request);
 Result<Operation> make_copy(OperationRequest& request);
 Result<Operation> make_tensor_map(OperationRequest& request);

@@ -196,6 +196,7 @@ class TensorInstruction {
     const auto made = std::make_shared<TensorPlan>();
     if (!plan(call, lane, shared, *made)) return;
     const std::uint64_t barrier = call.in[next_][lane];
+    call.count(&OperationCounts::tensor_copies, 1);
     if (!form_.is_multicast) return load_into(call, lane, made, shared, barrier);
     // Each of the blocks gets the box at the same offset, and a signal for its barrier at the same offset.
     const auto blocks = static_cast<std::uint32_t>(call.in[next_ + 1 + form_.offsets()][lane] & 0xffff);
@@ -210,6 +211,7 @@ class TensorInstruction {
     if (box == nullptr) return;
     std::byte* const barrier = call.place(2, barrier_address, lane, 8, 8);
     if (barrier == nullptr) return;
+    call.count(&OperationCounts::tensor_bytes, made->bytes);
     const std::vector<AsyncAccess> accesses = accesses_of(call, shared, *made);
     perform_async(call,
                   {lane, AsyncCompletion::object, true, accesses, (*call.sites)[2], barrier,
@@ -220,7 +222,10 @@ class TensorInstruction {
   void store_for(const OperationCall& call, std::uint32_t lane) const {
     const std::uint64_t shared = call.in[next_][lane];
     const auto made = std::make_shared<TensorPlan>();
-    if (!plan(call, lane, shared, *made) || made->runs.empty()) return;
+    if (!plan(call, lane, shared, *made)) return;
+    call.count(&OperationCounts::tensor_copies, 1);
+    call.count(&OperationCounts::tensor_bytes, made->bytes);
+    if (made->runs.empty()) return;
     const std::byte* const box = find_box(call, lane, shared, *made);
     if (box == nullptr) return;
     const std::vector<AsyncAccess> accesses = accesses_of(call, shared, *made);

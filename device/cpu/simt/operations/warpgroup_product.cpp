@@ -4,8 +4,9 @@
 // This is an order that the ISA allows: the operands in shared memory and registers must be complete before
 // the instruction and must not change, and D must not be used, before a wait_group that covers it; within a
 // warp, products that accumulate in the same registers are performed in program order. No element of D
-// depends on registers of another warp. So fences, commits and waits have nothing to do, except in checked
-// launches, in which the reads of shared memory last until a wait_group.
+// depends on registers of another warp. A wait_group waits until the other warps have issued the same
+// products, because they read the operands, too; in checked launches the reads last until then. Fences have
+// nothing to do.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -27,6 +28,7 @@ namespace {
 
 constexpr unsigned registers_of_a = 4;
 constexpr unsigned warps_in_group = 4;
+constexpr unsigned warp_rows = 16;  ///< of A and D, for each warp
 
 /// The matrix, as an instruction names it.
 struct WarpgroupShape {
@@ -161,7 +163,7 @@ class WarpgroupProduct {
         shape_(shape),
         sources_(sources),
         lane_(static_cast<std::uint32_t>(std::countr_zero(call.mask))),
-        first_row_(call.warp->warpid % warps_in_group * MatrixPanels::rows) {}
+        first_row_(call.warp->warpid % warps_in_group * warp_rows) {}
 
   void run() {
     sources_.a_in_registers ? take_a() : read_a();
@@ -175,7 +177,10 @@ class WarpgroupProduct {
       buffers_.panels.multiply();
     }
     store_sums();
+    call_.count(&OperationCounts::tensor_core_operations,
+                std::uint64_t{2} * buffers_.panels.sums.size() * shape_.stored());
     if (call_.warp->check != nullptr) issue_reads();
+    ++call_.warp->products[call_.warp->warpid].issued;
   }
 
  private:
@@ -184,8 +189,8 @@ class WarpgroupProduct {
   /// Kept between executions, because allocating them would take longer than many products.
   struct Buffers {
     MatrixPanels panels;
-    std::byte a[MatrixPanels::rows * row_bytes];  ///< [row][k] or, transposed, [k][row]
-    std::vector<std::byte> b;                     ///< [column][k] or, transposed, [k][column]
+    std::byte a[warp_rows * row_bytes];  ///< [row][k] or, transposed, [k][row]
+    std::vector<std::byte> b;            ///< [column][k] or, transposed, [k][column]
   };
   static Buffers& buffers() {
     static thread_local Buffers made;
@@ -229,7 +234,7 @@ class WarpgroupProduct {
   void read_a() {
     const MatrixDescriptor from = MatrixDescriptor::decode(call_.in[0][lane_]);
     constexpr unsigned pieces = row_bytes / MatrixDescriptor::piece_bytes;
-    const unsigned lines = sources_.transposes_a ? shape_.stored() : MatrixPanels::rows;
+    const unsigned lines = sources_.transposes_a ? shape_.stored() : warp_rows;
     for (unsigned line = 0; line < lines; ++line) {
       for (unsigned piece = 0; piece < pieces; ++piece) {
         const std::uint64_t address = sources_.transposes_a ? from.mn_major(line, first_row_ / 8 + piece)
@@ -261,15 +266,15 @@ class WarpgroupProduct {
   void decode_a() {
     MatrixPanels& panels = buffers_.panels;
     const unsigned depth = panels.depth = shape_.stored();
-    panels.a.resize(MatrixPanels::rows * depth);
-    panels.lines.resize(MatrixPanels::rows * depth);
+    panels.a.resize(warp_rows * depth);
+    panels.lines.resize(warp_rows * depth);
     const Sparsity sparsity = Sparsity::of(shape_.a, shape_.depth, sources_.selector);
     std::vector<double>& decoded = panels.a;
     if (sources_.transposes_a) {
-      double line[MatrixPanels::rows];
+      double line[warp_rows];
       for (unsigned k = 0; k < depth; ++k) {
         decode_elements(shape_.a, &buffers_.a[k * row_bytes], line);
-        for (unsigned row = 0; row < MatrixPanels::rows; ++row) decoded[row * depth + k] = line[row];
+        for (unsigned row = 0; row < warp_rows; ++row) decoded[row * depth + k] = line[row];
       }
     } else {
       decode_elements(shape_.a, buffers_.a, decoded);
@@ -277,7 +282,7 @@ class WarpgroupProduct {
     if (sources_.negates) {
       for (double& each : decoded) each = -each;
     }
-    for (unsigned row = 0; row < MatrixPanels::rows; ++row) {
+    for (unsigned row = 0; row < warp_rows; ++row) {
       for (unsigned index = 0; index < depth; ++index) {
         const unsigned k =
             shape_.is_sparse ? sparsity.position(call_.in[sources_.metadata], row, index) : index;
@@ -300,7 +305,7 @@ class WarpgroupProduct {
   }
 
   void count_common_bits() {
-    for (unsigned row = 0; row < MatrixPanels::rows; ++row) {
+    for (unsigned row = 0; row < warp_rows; ++row) {
       for (unsigned column = 0; column < shape_.columns; ++column) {
         int count = 0;
         for (unsigned at = 0; at < row_bytes; at += sizeof(std::uint64_t)) {
@@ -334,8 +339,9 @@ class WarpgroupProduct {
 
   void load_sums() {
     MatrixPanels& panels = buffers_.panels;
+    panels.rows = warp_rows;
     panels.columns = shape_.columns;
-    panels.sums.assign(std::size_t{MatrixPanels::rows} * shape_.columns, 0.0);
+    panels.sums.assign(std::size_t{warp_rows} * shape_.columns, 0.0);
     if (call_.in[sources_.scale_d][lane_] == 0) return;
     for_each_sum([this](unsigned reg, unsigned lane, unsigned shift, double& sum) {
       sum = decode_sum(shape_.d, static_cast<std::uint32_t>(call_.in[sources_.d + reg][lane]) >> shift);
@@ -376,6 +382,38 @@ Result<Operation> make_warpgroup_product(OperationRequest& request) {
   return made;
 }
 
+/// More attempts than warps need to issue their products, unless they never do.
+constexpr std::uint32_t most_attempts = 1 << 18;
+
+/// Returns false if another warp of the warpgroup has not issued all products that this wait is for.
+bool is_ready(const WarpContext& warp, std::uint32_t pending) {
+  ProductProgress& own = warp.products[warp.warpid];
+  if (pending >= std::min(own.groups, ProductProgress::most_pending)) return true;
+  const std::uint32_t issued = own.at_commit[(own.groups - 1 - pending) % ProductProgress::most_pending];
+  const std::uint32_t first = warp.warpid / warps_in_group * warps_in_group;
+  const std::uint32_t end = std::min(first + warps_in_group, warp.nwarpid);
+  for (std::uint32_t other = first; other < end; ++other) {
+    if (warp.products[other].issued < issued && ++own.attempts < most_attempts) return false;
+  }
+  own.attempts = 0;
+  return true;
+}
+
+void commit(const OperationCall& call) {
+  ProductProgress& own = call.warp->products[call.warp->warpid];
+  own.at_commit[own.groups++ % ProductProgress::most_pending] = own.issued;
+  if (call.warp->check != nullptr)
+    call.warp->check->commit(*call.warp, call.mask, AsyncCompletion::matrix_group);
+}
+
+void wait(const OperationCall& call, std::uint32_t pending) {
+  if (!is_ready(*call.warp, pending)) {
+    call.warp->yields = 1;
+  } else if (call.warp->check != nullptr) {
+    call.warp->check->wait(*call.warp, call.mask, AsyncCompletion::matrix_group, pending, false);
+  }
+}
+
 }  // namespace
 
 Result<Operation> make_wgmma(OperationRequest& request) {
@@ -389,20 +427,14 @@ Result<Operation> make_wgmma(OperationRequest& request) {
     if (!request.sources.empty()) return failure("malformed operands");
     return Operation{.run =
                          [commits](const OperationCall& call) {
-                           if (commits && call.warp->check != nullptr)
-                             call.warp->check->commit(*call.warp, call.mask, AsyncCompletion::matrix_group);
+                           if (commits) commit(call);
                          },
                      .needs_converged_warp = true};
   }
   if (request.sources.size() != 1 || request.sources[0].kind != SourceSlot::Kind::constant)
     return failure("malformed operands");
   const auto pending = static_cast<std::uint32_t>(request.sources[0].constant);
-  return Operation{.run =
-                       [pending](const OperationCall& call) {
-                         if (call.warp->check != nullptr)
-                           call.warp->check->wait(*call.warp, call.mask, AsyncCompletion::matrix_group,
-                                                  pending, false);
-                       },
+  return Operation{.run = [pending](const OperationCall& call) { wait(call, pending); },
                    .needs_converged_warp = true};
 }
 

@@ -182,25 +182,19 @@ Result<Operation> make_product(OperationRequest& request) {
   const Layout d = layout_of(*shape, 'c', types.d);
   if (request.results != d.registers || request.sources.size() != a.registers + b.registers + c.registers)
     return failure("malformed operands");
-  const unsigned depth = shape->k;
   const auto run = [=](const OperationCall& call) {
-    const std::vector<std::uint64_t> rows = gather(a, call.in);
-    const std::vector<std::uint64_t> lines = gather(b, call.in + a.registers);
-    const std::vector<std::uint64_t> sums = gather(c, call.in + a.registers + b.registers);
-    std::vector<std::uint64_t> column(depth);
-    std::vector<std::uint64_t> results(sums.size());
-    for (unsigned n = 0; n < c.columns; ++n) {
-      for (unsigned k = 0; k < depth; ++k) column[k] = lines[k * b.columns + n];
-      for (unsigned m = 0; m < c.rows; ++m) {
-        const std::size_t place = m * c.columns + n;
-        results[place] = multiply_row(types, &rows[m * depth], column.data(), depth, sums[place]);
-      }
-    }
+    ProductOperands operands{.m = c.rows,
+                             .n = c.columns,
+                             .a = gather(a, call.in),
+                             .b = gather(b, call.in + a.registers),
+                             .c = gather(c, call.in + a.registers + b.registers)};
+    multiply(types, operands);
+    call.count(&OperationCounts::tensor_core_operations, operands.operations());
     for (unsigned lane = 0; lane < warp_size; ++lane) {
       for (unsigned reg = 0; reg < d.registers; ++reg) {
         call.out[reg][lane] = 0;
         for (unsigned element = 0; element < d.elements(); ++element)
-          call.out[reg][lane] |= results[d.place(lane, reg, element)] << (element * d.bits());
+          call.out[reg][lane] |= operands.c[d.place(lane, reg, element)] << (element * d.bits());
       }
     }
   };

@@ -10,7 +10,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the layout is little-endian");
 
 constexpr std::uint32_t magic = 0x4d54584c;  // "LXTM"
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr std::size_t checked_bytes = tensor_map_bytes - sizeof(std::uint32_t);
 
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 32;
@@ -32,18 +32,18 @@ void visit_fields(Map& map, const Visit& visit) {
   visit(map.rank, 1);
   visit(map.access, 1);
   visit(map.element, 1);
-  visit(map.address, 8);
-  for (auto& each : map.strides) visit(each, 8);
-  for (auto& each : map.sizes) visit(each, 8);
-  for (auto& each : map.box) visit(each, 2);
-  for (auto& each : map.steps) visit(each, 1);
   visit(map.interleave, 1);
   visit(map.swizzle, 1);
   visit(map.atom, 1);
   visit(map.fill, 1);
   visit(map.l2_promotion, 1);
+  for (auto& each : map.steps) visit(each, 1);
+  for (auto& each : map.box) visit(each, 2);
   for (auto& each : map.lower) visit(each, 2);
   for (auto& each : map.upper) visit(each, 2);
+  visit(map.address, 8);
+  for (auto& each : map.strides) visit(each, 8);
+  for (auto& each : map.sizes) visit(each, 8);
   visit(map.pixels, 2);
 }
 

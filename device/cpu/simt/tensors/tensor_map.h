@@ -4,11 +4,14 @@
 // CUDA leaves the bytes of a map open. Here they are, little-endian:
 //
 //    0  magic (4 bytes), version, rank, access mode, element type
-//    8  global address (8)            16  strides of dimensions 1 to 4, in bytes (4 × 8)
-//   48  sizes in elements (5 × 8)     88  box (5 × 2)           98  element strides (5 × 1)
-//  103  interleave, swizzle, swizzle atom, fill, L2 promotion
-//  108  lower and upper corner of an im2col box, W first (6 × 2)
-//  120  pixels of an im2col box (2)  122  zero (2)             124  checksum of the other bytes (4)
+//    8  interleave, swizzle, swizzle atom, fill, L2 promotion
+//   13  element strides (5 × 1)       18  box (5 × 2)
+//   28  lower and upper corner of an im2col box, W first (6 × 2)
+//   40  global address (8)            48  strides of dimensions 1 to 4, in bytes (4 × 8)
+//   80  sizes in elements (5 × 8)    120  pixels of an im2col box (2)
+//  122  zero (2)                     124  checksum of the other bytes (4)
+//
+// CUTLASS clears bit 21 of the second word of eight bytes if the tensor is small; it is 0 in every map.
 //
 // 128 zero bytes are a map without any field: kernels may begin with them and replace every field. All other
 // bytes must have magic, version and checksum, so a map that was not encoded here, or only partly copied, is

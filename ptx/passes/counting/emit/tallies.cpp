@@ -45,20 +45,38 @@ void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStora
   code.emit("or.b32", {word, word, bit});
 }
 
-void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally, bool by_lane) {
+void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
+                  Amounts amounts) {
   const VirtualRegister number = register_of(context, tally);
+  const auto slot = [&] { return at_slot(slots_of_warp(code, context), tally.counter->slot); };
+  if (amounts == Amounts::small && context.plan.sums_lanes) {
+    const VirtualRegister mask = code.active_mask();
+    const VirtualRegister sum = code.b64("cvt.u64.u32", {code.b32("redux.sync.add.u32", {number, mask})});
+    const CodePredicate leads = code.elect_leader(mask);
+    code.emit_if(leads, "red.global.add.u64", {slot(), sum});
+    return code.mov(number, 0);
+  }
   const Label done = code.fresh_label();
   const VirtualRegister is_none =
       code.pred(context.plan.is_wide ? "setp.eq.u64" : "setp.eq.u32", {number, 0});
   code.branch_if(CodePredicate(is_none), done);
-  const CodeAddress slot = at_slot(slots_of_warp(code, context), tally.counter->slot);
-  if (by_lane) {
-    append_flush_by_lane(code, number, slot, {});
+  if (amounts == Amounts::in_few_lanes) {
+    append_flush_by_lane(code, number, slot(), {});
   } else {
-    append_flush_of_sum(code, context, number, slot);
+    append_flush_of_sum(code, context, number, slot());
   }
   code.mov(number, 0);
   code.place(done);
+}
+
+void add_lanes_to_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
+                         VirtualRegister predicate) {
+  const VirtualRegister mask = code.active_mask();
+  const VirtualRegister lanes = code.b32("vote.sync.ballot.b32", {predicate, mask});
+  const VirtualRegister sum = code.b64("cvt.u64.u32", {code.b32("popc.b32", {lanes})});
+  const CodePredicate leads = code.elect_leader(mask);
+  const CodeAddress slot = at_slot(slots_of_warp(code, context), tally.counter->slot);
+  code.emit_if(leads, "red.global.add.u64", {slot, sum});
 }
 
 }  // namespace lynxpp::ptx

@@ -31,8 +31,18 @@ CodeInstruction bit_setter(const CountContext& context, const TallyStorage& tall
 void set_bit_by(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
                 VirtualRegister value);
 
-/// If any lane's shared register is non-zero, adds it to memory and zeroes it. `by_lane`: each lane adds its
-/// own, for registers that few lanes have set.
-void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally, bool by_lane);
+/// The values that a shared register may have in the lanes that flush it.
+enum class Amounts : std::uint8_t {
+  any,
+  in_few_lanes,  ///< usually zero in most lanes: each lane adds its own
+  small,         ///< below 2^16, and rarely zero in all lanes
+};
+
+/// Adds the lanes' shared registers to memory and zeroes them.
+void flush_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally, Amounts amounts);
+
+/// Adds the number of lanes in which the predicate holds to a shared tally, without its register.
+void add_lanes_to_shared(CodeBuilder& code, const CountContext& context, const TallyStorage& tally,
+                         VirtualRegister predicate);
 
 }  // namespace lynxpp::ptx

@@ -1,0 +1,483 @@
+// tcgen05: tensor memory, its transfers, and products in every kind and layout, compared with what the host
+// computes from the ISA's tables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tensor_core_fixture.h"
+
+namespace lynxpp::device::cpu::test::tensor_core_tests {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// ---------------------------------------------------------------- ld, st
+
+/// A shape: registers per repetition, and the word of a register as the figures show it.
+struct Shape {
+  const char* name;
+  unsigned registers;
+  unsigned rows;
+  unsigned most;  ///< repetitions
+};
+const Shape shapes[] = {{"32x32b", 1, 32, 128},
+                        {"16x64b", 1, 16, 128},
+                        {"16x128b", 2, 16, 64},
+                        {"16x256b", 4, 16, 32},
+                        {"16x32bx2", 1, 16, 128}};
+constexpr unsigned half_distance = 136;  ///< columns between the halves of .16x32bx2
+
+struct Word {
+  unsigned row, column;  ///< the column counts registers
+};
+/// The figures of matrix fragments: which word register `r` of a thread holds.
+Word word_of(const std::string& shape, unsigned thread, unsigned r) {
+  if (shape == "32x32b") return {thread, r};
+  if (shape == "16x32bx2") return {thread % 16, r};
+  if (shape == "16x64b") {
+    // Rows 0 to 7 belong to even threads, two columns to threads 0 and 2 of four.
+    return {thread / 4 + (thread % 2 == 0 ? 0u : 8u), 2 * r + (thread % 4 < 2 ? 0 : 1)};
+  }
+  // Blocks of 8 × 4 columns, or 8 × 8: four threads hold a row; registers alternate between the halves.
+  const unsigned per_thread = shape == "16x128b" ? 1 : 2;
+  const unsigned half = r / per_thread % 2;
+  return {thread / 4 + 8 * half,
+          r / (2 * per_thread) * 4 * per_thread + thread % 4 * per_thread + r % per_thread};
+}
+
+/// Returns the columns that register `r` of a thread covers: one, or two whose lower halves it packs.
+unsigned first_column(const Shape& shape, unsigned thread, unsigned r, bool packs) {
+  const unsigned column = word_of(shape.name, thread, r).column * (packs ? 2 : 1);
+  const bool is_second = std::string(shape.name) == "16x32bx2" && thread >= 16;
+  return column + (is_second ? half_distance : 0);
+}
+
+std::string registers(unsigned count) {
+  std::string text = "{";
+  for (unsigned i = 0; i < count; ++i) text += (i == 0 ? "%v" : ", %v") + std::to_string(i);
+  return text + "}";
+}
+
+struct TransferCase {
+  Shape shape;
+  unsigned times;
+  bool packs;
+  unsigned count() const { return shape.registers * times; }
+};
+
+std::vector<TransferCase> transfers() {
+  std::vector<TransferCase> made;
+  for (const Shape& shape : shapes) {
+    for (unsigned times = 1; times <= shape.most; times *= times < 8 ? 2 : 4) {
+      for (const bool packs : {false, true}) {
+        if (times <= 32) made.push_back({shape, times, packs});
+      }
+    }
+    made.push_back({shape, shape.most, false});
+  }
+  return made;
+}
+
+/// The address that each warp uses: its lanes, from the lower or upper half.
+std::string address(const TransferCase& each, bool upper) {
+  return "  add.u32 %at, %taddr, %lanes;\n" +
+         std::string(upper && each.shape.rows == 16 ? "  add.u32 %at, %at, 0x100000;\n" : "");
+}
+std::string distance(const TransferCase& each) {
+  return std::string(each.shape.name) == "16x32bx2" ? ", " + std::to_string(half_distance) : "";
+}
+
+TEST(TensorMemory, LoadsEveryShape) {
+  for (const TransferCase& each : transfers()) {
+    for (const bool upper : {false, true}) {
+      TensorProgram program;
+      program.columns = 512;
+      program.tensor[0] = numbered_image(program.columns);
+      program.code = address(each, upper) + "  tcgen05.ld.sync.aligned." + each.shape.name + ".x" +
+                     std::to_string(each.times) + (each.packs ? ".pack::16b" : "") + ".b32 " +
+                     registers(each.count()) + ", [%at]" + distance(each) +
+                     ";\n  tcgen05.wait::ld.sync.aligned;\n  mul.wide.u32 %offset, %t, 4;\n"
+                     "  add.u64 %scratch, %scratch, %offset;\n";
+      for (unsigned r = 0; r < each.count(); ++r)
+        program.code +=
+            "  st.global.b32 [%scratch+" + std::to_string(r * 512) + "], %v" + std::to_string(r) + ";\n";
+      const TensorImage before = program.tensor[0];
+      ASSERT_EQ(program.run(), "") << each.shape.name << " x" << each.times;
+      EXPECT_EQ(program.tensor[0], before);
+      for (unsigned t = 0; t < 128; ++t) {
+        for (unsigned r = 0; r < each.count(); ++r) {
+          const unsigned lane = t / 32 * 32 + (upper && each.shape.rows == 16 ? 16 : 0) +
+                                word_of(each.shape.name, t % 32, r).row;
+          const unsigned column = first_column(each.shape, t % 32, r, each.packs);
+          const std::uint32_t expected =
+              each.packs ? (before[column][lane] & 0xffff) | before[column + 1][lane] << 16
+                         : before[column][lane];
+          ASSERT_EQ(program.scratch[r * 128 + t], expected)
+              << each.shape.name << " x" << each.times << " of thread " << t << ", register " << r;
+        }
+      }
+    }
+  }
+}
+
+TEST(TensorMemory, StoresEveryShape) {
+  for (const TransferCase& each : transfers()) {
+    for (const bool upper : {false, true}) {
+      TensorProgram program;
+      program.columns = 512;
+      program.tensor[0] = numbered_image(program.columns);
+      program.code = address(each, upper);
+      for (unsigned r = 0; r < each.count(); ++r)
+        program.code +=
+            "  mad.lo.u32 %v" + std::to_string(r) + ", %t, 40503, " + std::to_string(r * 77777777) + ";\n";
+      program.code += std::string("  tcgen05.st.sync.aligned.") + each.shape.name + ".x" +
+                      std::to_string(each.times) + (each.packs ? ".unpack::16b" : "") + ".b32 [%at]" +
+                      distance(each) + ", " + registers(each.count()) +
+                      ";\n  tcgen05.wait::st.sync.aligned;\n";
+      TensorImage expected = program.tensor[0];
+      for (unsigned t = 0; t < 128; ++t) {
+        for (unsigned r = 0; r < each.count(); ++r) {
+          const unsigned lane = t / 32 * 32 + (upper && each.shape.rows == 16 ? 16 : 0) +
+                                word_of(each.shape.name, t % 32, r).row;
+          const unsigned column = first_column(each.shape, t % 32, r, each.packs);
+          const std::uint32_t value = t * 40503 + r * 77777777;
+          expected[column][lane] = each.packs ? value & 0xffff : value;
+          if (each.packs) expected[column + 1][lane] = value >> 16;
+        }
+      }
+      ASSERT_EQ(program.run(), "") << each.shape.name << " x" << each.times;
+      ASSERT_EQ(program.tensor[0], expected) << each.shape.name << " x" << each.times;
+    }
+  }
+}
+
+// ---------------------------------------------------------------- cp
+
+TEST(TensorMemory, IsFilledFromSharedMemory) {
+  struct Fill {
+    const char* shape;
+    unsigned rows, bytes;
+    unsigned first_row[4];  ///< that lanes 32 q to 32 q + 31 receive
+  };
+  const Fill fills[] = {{"128x256b", 128, 32, {0, 32, 64, 96}},
+                        {"128x128b", 128, 16, {0, 32, 64, 96}},
+                        {"64x128b.warpx2::02_13", 64, 16, {0, 32, 0, 32}},
+                        {"64x128b.warpx2::01_23", 64, 16, {0, 0, 32, 32}},
+                        {"32x128b.warpx4", 32, 16, {0, 0, 0, 0}}};
+  for (const Fill& each : fills) {
+    for (const unsigned pieces : {1u, 2u, 4u, 8u}) {
+      TensorProgram program;
+      program.columns = 32;
+      program.tensor[0] = numbered_image(program.columns);
+      const OperandLayout layout{pieces, false, 0, 1};
+      const auto byte = [](unsigned row, unsigned k) { return (row * 37 + k * 101 + row * k) & 0xff; };
+      const PlacedMatrix placed = place_matrix(program.image[0], layout, 8, each.rows, each.bytes, byte);
+      program.a = tensor_core_descriptor(layout, placed);
+      program.code = std::string("  add.u32 %v1, %taddr, 5;\n  @%first tcgen05.cp.cta_group::1.") +
+                     each.shape + " [%v1], %da;\n" + commit_and_wait();
+      TensorImage expected = program.tensor[0];
+      for (unsigned lane = 0; lane < 128; ++lane) {
+        const unsigned row = each.first_row[lane / 32] + lane % 32;
+        for (unsigned k = 0; k < each.bytes; ++k) {
+          std::uint32_t& word = expected[5 + k / 4][lane];
+          word = (word & ~(0xffu << k % 4 * 8)) | byte(row, k) << k % 4 * 8;
+        }
+      }
+      ASSERT_EQ(program.run(), "") << each.shape;
+      ASSERT_EQ(program.tensor[0], expected) << each.shape << " of " << pieces << " pieces";
+    }
+  }
+}
+
+// ---------------------------------------------------------------- mma
+
+struct Types {
+  const char *kind, *d, *a, *b;
+};
+
+std::vector<Types> all_types() {
+  std::vector<Types> made = {
+      {"f16", "f16", "f16", "f16"},      {"f16", "f32", "f16", "f16"},     {"f16", "f32", "bf16", "bf16"},
+      {"f16", "f32", "f16", "bf16"},     {"tf32", "f32", "tf32", "tf32"},  {"i8", "s32", "s8", "s8"},
+      {"i8", "s32", "u8", "s8"},         {"i8", "s32", "s8", "u8"},        {"i8", "s32", "u8", "u8"},
+      {"f8f6f4", "f16", "e4m3", "e5m2"}, {"f8f6f4", "f32", "e2m1", "e2m1"}};
+  for (const char* a : {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1"}) {
+    for (const char* b : {"e4m3", "e3m2"}) made.push_back({"f8f6f4", "f32", a, b});
+  }
+  return made;
+}
+
+TEST(TensorCore, MultipliesEveryType) {
+  for (const Types& types : all_types()) check_tensor_product({types.kind, types.d, types.a, types.b});
+}
+
+TEST(TensorCore, MultipliesEveryTypeWithHalfOfTheLanes) {
+  for (const Types& types : all_types()) {
+    TensorProduct form{types.kind, types.d, types.a, types.b, 64, 24};
+    check_tensor_product(form);
+    form.first_lane = 16;
+    check_tensor_product(form, 2);
+  }
+}
+
+TEST(TensorCore, IgnoresTheAccumulatorIfItsInputIsDisabled) {
+  for (const Types& types : all_types()) {
+    TensorProduct form{types.kind, types.d, types.a, types.b};
+    form.adds = false;
+    check_tensor_product(form);
+  }
+}
+
+TEST(TensorCore, HasEveryWidth) {
+  for (unsigned n = 8; n <= 256; n += 8) check_tensor_product({"f16", "f32", "f16", "f16", 64, n});
+  for (unsigned n = 16; n <= 256; n += 48) check_tensor_product({"f16", "f32", "bf16", "bf16", 128, n});
+}
+
+TEST(TensorCore, ReadsEverySharedLayout) {
+  for (const unsigned pieces : {1u, 2u, 4u, 8u}) {
+    for (const bool transposes : {false, true}) {
+      for (const Types& types : all_types()) {
+        const bool is_byte_or_half = std::string(types.kind) == "f16" || std::string(types.kind) == "i8";
+        if (transposes && !is_byte_or_half) continue;
+        TensorProduct form{types.kind, types.d, types.a, types.b, 128, 64};
+        form.layout_a = {pieces, transposes, transposes ? 0 : pieces / 4, 1};
+        form.layout_b = {pieces, transposes, transposes ? 0 : pieces / 4 * 2, pieces == 8 ? 0u : 2u};
+        check_tensor_product(form);
+        if (pieces != 8) continue;
+        form.layout_a.shift = 3;
+        form.layout_b.shift = 5;
+        check_tensor_product(form, 2);
+      }
+    }
+  }
+}
+
+TEST(TensorCore, TransposesTf32InAtomsOf32Bytes) {
+  TensorProduct form{"tf32", "f32", "tf32", "tf32", 128, 64};
+  const OperandLayout pairs{8, true, 0, 1, 0, true};
+  form.layout_a = pairs;
+  check_tensor_product(form);
+  form.layout_b = pairs;
+  check_tensor_product(form, 2);
+  form.layout_a = {8};
+  check_tensor_product(form, 3);
+}
+
+TEST(TensorCore, TakesAFromTensorMemory) {
+  for (const Types& types : all_types()) {
+    if (std::string(types.a).starts_with("e2") || std::string(types.a).starts_with("e3")) continue;
+    TensorProduct form{types.kind, types.d, types.a, types.b};
+    form.a_in_tensor = true;
+    check_tensor_product(form);
+    form.m = 64;
+    form.first_lane = 16;
+    check_tensor_product(form, 2);
+  }
+}
+
+TEST(TensorCore, NegatesShiftsSaturatesAndKeepsLanes) {
+  TensorProduct form{"f16", "f32", "f16", "f16"};
+  form.negates_a = true;
+  check_tensor_product(form);
+  form.negates_b = true;
+  check_tensor_product(form);
+  form.negates_a = false;
+  form.scale_shift = 3;
+  check_tensor_product(form);
+  form.disabled = {0x8000'0001, 0, ~0u, 0xff};
+  check_tensor_product(form);
+  TensorProduct integers{"i8", "s32", "s8", "u8"};
+  integers.saturates = true;
+  check_tensor_product(integers);
+}
+
+TEST(TensorCore, KeepsTheOtherMatrixStationary) {
+  for (const Types& types : all_types()) {
+    for (const unsigned m : {32u, 64u, 128u}) {
+      TensorProduct form{types.kind, types.d, types.a, types.b, m, m == 32 ? 128u : 64u};
+      form.is_stationary = true;
+      check_tensor_product(form);
+    }
+  }
+}
+
+TEST(TensorCore, MultipliesWithTwoBlocks) {
+  for (const Types& types : all_types()) {
+    for (const unsigned m : {128u, 256u}) {
+      TensorProduct form{types.kind, types.d, types.a, types.b, m, 64};
+      form.blocks = 2;
+      check_tensor_product(form);
+    }
+  }
+  TensorProduct form{"f16", "f32", "f16", "f16", 256, 128};
+  form.blocks = 2;
+  form.layout_a = form.layout_b = {8, false, 2};
+  form.disabled = {1, 2, 3, 4, 5, 6, 7, 0xf000'0000};
+  check_tensor_product(form);
+  form.disabled.clear();
+  form.a_in_tensor = true;
+  form.layout_a = {};
+  form.layout_b = {8, true};
+  check_tensor_product(form);
+}
+
+TEST(TensorCore, ScalesBlocks) {
+  for (const char* a : {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1"}) {
+    for (unsigned number = 0; number < 4; ++number) {
+      TensorProduct form{"mxf8f6f4", "f32", a, "e4m3"};
+      form.scales = number % 2 == 0 ? "block_scale.scale_vec::1X" : "block_scale";
+      form.scale_block = 32;
+      form.scale_number = number;
+      check_tensor_product(form);
+    }
+  }
+  for (const unsigned number : {0u, 2u}) {
+    TensorProduct form{"mxf4", "f32", "e2m1", "e2m1", 128, 64};
+    form.scales = "block_scale.scale_vec::2X";
+    form.scale_block = 32;
+    form.scale_number = number;
+    check_tensor_product(form);
+  }
+  for (const bool small : {false, true}) {
+    TensorProduct form{"mxf4nvf4", "f32", "e2m1", "e2m1", 128, 64};
+    form.scales = "block_scale.scale_vec::4X";
+    form.scale_block = 16;
+    form.has_small_scales = small;
+    check_tensor_product(form);
+  }
+}
+
+TEST(TensorCore, WarpsThatWaitForEveryPhaseMissNone) {
+  // Thread 0 needs no other warp; the others wait for four phases, one after the other.
+  TensorProduct form{"f16", "f32", "f16", "f16"};
+  TensorProgram program;
+  program.idesc = form.idesc();
+  program.tensor[0] = numbered_image(program.columns);
+  program.a = program.b = std::uint64_t{1} << 46 | std::uint64_t{16} << 32 | std::uint64_t{8} << 16;
+  for (unsigned phase = 0; phase < 4; ++phase) {
+    const std::string name = "again" + std::to_string(phase);
+    program.code +=
+        "  @%first tcgen05.mma.cta_group::1.kind::f16 [%taddr], %da, %db, %idesc, %p;\n"
+        "  @%first tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];\n" +
+        name + ":\n  mbarrier.try_wait.parity.shared.b64 %q, [%bar], " + std::to_string(phase % 2) +
+        ";\n  @!%q bra " + name + ";\n";
+  }
+  program.code += "  setp.ge.u32 %q, %t, 32;\n";
+  EXPECT_EQ(program.run(), "");
+}
+
+// ---------------------------------------------------------------- what is refused
+
+/// Runs code in thread 0 or in all threads.
+std::string failure_of(const std::string& code, std::uint32_t idesc = 0, std::uint64_t a = 0,
+                       std::uint64_t b = 0) {
+  TensorProgram program;
+  program.tensor[0] = numbered_image(program.columns);
+  program.allocated = 64;
+  program.idesc = idesc;
+  program.a = a;
+  program.b = b;
+  program.code = code;
+  return program.run();
+}
+
+const std::string product = "  @%first tcgen05.mma.cta_group::1.kind::f16 [%taddr], %da, %db, %idesc, %p;\n";
+constexpr std::uint64_t plain = std::uint64_t{1} << 46 | std::uint64_t{16} << 32 | std::uint64_t{8} << 16;
+
+TEST(TensorCore, RefusesInvalidDescriptors) {
+  TensorProduct form{"f16", "f32", "f16", "f16"};
+  const auto of = [&](std::uint32_t idesc) { return failure_of(product, idesc, plain, plain); };
+  EXPECT_EQ(failure_of(product + commit_and_wait(), form.idesc(), plain, plain), "");
+  EXPECT_THAT(of(form.idesc() | 4), HasSubstr("sparse"));
+  EXPECT_THAT(of(form.idesc() | 8), HasSubstr("only integers saturate"));
+  EXPECT_THAT(of(form.idesc() | 2 << 4), HasSubstr("the type of D"));
+  EXPECT_THAT(of(form.idesc() | 2 << 7), HasSubstr("the type of A or B"));
+  EXPECT_THAT(of(form.idesc() | 1 << 6), HasSubstr("a reserved bit"));
+  EXPECT_THAT(of((form.idesc() & ~(31u << 24)) | 5 << 24), HasSubstr("M is not defined"));
+  EXPECT_THAT(of(form.idesc() & ~(63u << 17)), HasSubstr("N is not defined"));
+  const std::uint32_t idesc = form.idesc();
+  EXPECT_THAT(failure_of(product, idesc, 0, plain),
+              AllOf(HasSubstr("bits 46 to 48"), HasSubstr("test.ptx:")));
+  EXPECT_THAT(failure_of(product, idesc, plain | std::uint64_t{3} << 61, plain), HasSubstr("swizzling mode"));
+  EXPECT_THAT(failure_of(product, idesc, plain | std::uint64_t{1} << 61, plain), HasSubstr("no K-major"));
+  EXPECT_THAT(failure_of(product, idesc | 1 << 15, plain | std::uint64_t{1} << 61, plain),
+              HasSubstr("atoms of 32"));
+  EXPECT_THAT(failure_of(product, idesc, plain, plain | std::uint64_t{1} << 52), HasSubstr("absolute"));
+  form.kind = "tf32";
+  EXPECT_THAT(failure_of("  @%first tcgen05.mma.cta_group::1.kind::tf32 [%taddr], %da, %db, %idesc, %p;\n",
+                         TensorProduct{"tf32", "f32", "tf32", "tf32"}.idesc() | 1 << 15, plain, plain),
+              HasSubstr("atoms of 32"));
+  EXPECT_THAT(failure_of("  @%first tcgen05.mma.cta_group::2.kind::f16 [%taddr], %da, %db, %idesc, %p;\n",
+                         TensorProduct{"f16", "f32", "f16", "f16", 256, 32}.idesc(), plain, plain),
+              HasSubstr("needs a cluster"));
+}
+
+TEST(TensorMemory, RefusesForeignLanesAndColumns) {
+  const auto load = [](const std::string& address) {
+    return failure_of(address + "  tcgen05.ld.sync.aligned.32x32b.x2.b32 {%v1, %v2}, [%at];\n");
+  };
+  EXPECT_EQ(load("  add.u32 %at, %taddr, %lanes;\n"), "");
+  EXPECT_THAT(load("  mov.u32 %at, %taddr;\n"),
+              AllOf(HasSubstr("32 lanes from 32 times its index"), HasSubstr("lane 0, column 0"),
+                    HasSubstr("tcgen05.ld")));
+  EXPECT_THAT(load("  add.u32 %at, %taddr, %lanes;\n  add.u32 %at, %at, 0x100000;\n"), HasSubstr("32 lanes"));
+  EXPECT_THAT(load("  add.u32 %at, %taddr, %lanes;\n  add.u32 %at, %at, 63;\n"),
+              HasSubstr("has not allocated all columns"));
+  EXPECT_THAT(load("  add.u32 %at, %taddr, %lanes;\n  add.u32 %at, %at, %t;\n"),
+              HasSubstr("different addresses"));
+  const std::uint32_t idesc = TensorProduct{"f16", "f32", "f16", "f16"}.idesc();
+  const std::string moved = "  @%first tcgen05.mma.cta_group::1.kind::f16 [%v1], %da, %db, %idesc, %p;\n";
+  EXPECT_THAT(failure_of("  add.u32 %v1, %taddr, 40;\n" + moved, idesc, plain, plain),
+              HasSubstr("has not allocated all columns"));
+  EXPECT_THAT(failure_of("  add.u32 %v1, %taddr, 0x100000;\n" + moved, idesc, plain, plain),
+              HasSubstr("must begin at lane 0"));
+}
+
+TEST(TensorMemory, IsAllocatedInColumns) {
+  // One warp allocates while another holds 64 columns.
+  const auto in_second_warp = [](const std::string& code) {
+    return failure_of("  setp.ne.u32 %p, %lanes, 0x200000;\n  @%p bra others;\n" + code + "others:\n");
+  };
+  const std::string take = "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tile], ";
+  const std::string give =
+      "  ld.shared.b32 %v1, [tile];\n  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %v1, ";
+  EXPECT_EQ(in_second_warp(take + "256;\n" + give + "256;\n"), "");
+  EXPECT_THAT(in_second_warp(take + "512;\n"), HasSubstr("would wait for a tcgen05.dealloc"));
+  EXPECT_THAT(in_second_warp(take + "48;\n"), HasSubstr("not 32, 64, 128, 256 or 512"));
+  EXPECT_THAT(in_second_warp(take + "64;\n" + give + "32;\n"), HasSubstr("has returned this address"));
+  EXPECT_THAT(
+      in_second_warp("  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n" + take + "64;\n"),
+      HasSubstr("relinquish_alloc_permit"));
+}
+
+TEST(TensorCore, FormsThatTheIsaDoesNotDecideAreRefusedByName) {
+  const auto refusal = [](const std::string& code) {
+    TensorProgram program;
+    program.code = code;
+    Result<std::shared_ptr<LoadedModule>> module =
+        load_module(".version 9.0\n.target sm_100a\n.address_size 64\n" + program.kernel(), "test.ptx");
+    if (!module) return render(module.error().diagnostics);
+    std::uint64_t nothing[16] = {};
+    return text_of((*module)->launch(
+        "test", {{1, 1, 1}, {128, 1, 1}, 0},
+        Arguments(nothing[0], nothing[0], 0u, 0u, nothing[0], nothing[0], 0u, nothing[0]).bytes(), nullptr,
+        nullptr, nullptr));
+  };
+  EXPECT_THAT(refusal("  tcgen05.mma.sp.cta_group::1.kind::f16 [%taddr], %da, %db, [%at], %idesc, %p;\n"),
+              AllOf(HasSubstr("tcgen05.mma.sp"), HasSubstr("'.sp'"), HasSubstr("test.ptx:")));
+  EXPECT_THAT(
+      refusal("  tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::lastuse [%taddr], [%at], %db, "
+              "%idesc, %p;\n"),
+      HasSubstr("'.ashift'"));
+  EXPECT_THAT(refusal("  tcgen05.shift.cta_group::1.down [%taddr];\n"), HasSubstr("'.shift'"));
+  EXPECT_THAT(refusal("  tcgen05.cp.cta_group::1.4x256b [%taddr], %da;\n"), HasSubstr("'.4x256b'"));
+  EXPECT_THAT(refusal("  tcgen05.cp.cta_group::2.128x256b [%taddr], %da;\n"), HasSubstr("'.cta_group::2'"));
+  EXPECT_THAT(refusal("  tcgen05.cp.cta_group::1.128x256b.b8x16.b4x16_p64 [%taddr], %da;\n"),
+              HasSubstr("'.b8x16'"));
+}
+
+}  // namespace
+}  // namespace lynxpp::device::cpu::test::tensor_core_tests
