@@ -51,9 +51,8 @@ std::string text_of(const std::vector<report::KernelLimits>& kernels, std::size_
   return text +
          report::wrapped(
              "\"Gain at most\" is what repeating the operations costs, \"by another pattern\" what it costs "
-             "more than harmless ones, \"by reuse\" what repeated loads of one address cost more than loads "
-             "of "
-             "shared memory; each up to the time that other operations and the kernel's bytes do not need. "
+             "more than harmless ones, \"by reuse\" what repeating loads of the same addresses costs; each "
+             "up to the time that other operations and the kernel's bytes do not need. "
              "\"Waiting\" is time that no class explains. Removing one limit reveals the next, so less is "
              "gained (docs/limits.md).",
              0, width) +

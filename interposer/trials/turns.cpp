@@ -28,7 +28,7 @@ std::vector<limits::ClassOfOperations> described(const std::vector<ClassSites>& 
   std::vector<limits::ClassOfOperations> all;
   for (const ClassSites& each : classes) {
     all.push_back({.groups = groups_of(each.sites),
-                   .has_harmless = ptx::is_class(each.operation),
+                   .has_harmless = ptx::has_harmless(each.operation),
                    .has_pattern = ptx::has_pattern(each.operation),
                    .is_timed = !ptx::counts(each.operation),
                    .is_baseline = each.operation == ptx::Operation::copy});

@@ -76,6 +76,8 @@ bool is_class(Operation operation) {
   }
 }
 
+bool has_harmless(Operation operation) { return is_class(operation) && operation != Operation::reuse; }
+
 std::string to_text(const Perturbation& perturbation) {
   std::string text(operations[static_cast<std::size_t>(perturbation.operation)].name);
   text += perturbation.form == Form::again ? ":again" : ":harmless";
@@ -110,7 +112,7 @@ Result<Perturbation> parse_perturbation(std::string_view text) {
   std::ranges::sort(perturbation.lines);
   const auto repeated = std::ranges::unique(perturbation.lines);
   perturbation.lines.erase(repeated.begin(), repeated.end());
-  if (!is_class(*operation) && (*form == Form::harmless || !perturbation.lines.empty()))
+  if (!has_harmless(*operation) && (*form == Form::harmless || !perturbation.lines.empty()))
     return refuse("it has only the form 'again', for the entire kernel");
   return perturbation;
 }

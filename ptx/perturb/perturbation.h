@@ -51,6 +51,8 @@ std::span<const OperationDescription> operation_table();
 
 /// True if the operation is a class whose instructions can be repeated.
 bool is_class(Operation operation);
+/// True for classes with the form `harmless`.
+bool has_harmless(Operation operation);
 /// True for classes whose cost depends on the addresses that they access: their `harmless` form is an access.
 bool has_pattern(Operation operation);
 /// True if a variant for the operation differs from the kernel's text.

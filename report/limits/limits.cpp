@@ -184,9 +184,9 @@ class Computation {
                                    noise_);
   }
 
-  /// Redundant loads cost at most what repeating all does from the same addresses. A kernel that may write
-  /// what it reads needs neither the stores nor the loads of values that it keeps elsewhere. Without the
-  /// variant: the cost of harmless loads.
+  /// Redundant loads cost at most what repeating all from the same addresses does. A kernel that may write
+  /// what it reads may keep its values elsewhere, so that stores go, too. Without the variant: the cost of
+  /// harmless loads.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
     if (operation != "global-access") return std::nullopt;
     if (native_.note.ends_with("it may write what it reads")) return gain_of(operation, pair);
@@ -315,18 +315,15 @@ class Computation {
     return costs;
   }
 
-  /// Limits the gain of each class to the time that the others leave, and that of another pattern also to the
-  /// time that harmless operations of full warps leave. Barriers, waits for copies and branches order other
-  /// operations, and each instruction is fetched.
+  /// Limits the gain of each class to the time that the others leave. Barriers, waits for copies and branches
+  /// order other operations, and each instruction is fetched.
   void bound_by_others(KernelLimits& kernel) const {
     for (Limit& limit : kernel.limits) {
       constexpr std::string_view others[] = {"barrier", "async-copy", "branch", "fetch"};
       if (!is_class(limit) || std::ranges::count(others, limit.operation) != 0) continue;
       const std::vector<Gain> costs = needed(kernel, std::span(&limit.operation, 1));
-      const auto whole = classes_.at(limit.operation).find({});
-      const bool is_whole = has_pattern(limit.operation) && whole != classes_.at(limit.operation).end();
-      bound(limit, costs, is_whole ? harmless_need(limit.operation, whole->second) : std::nullopt);
-      for (LineLimit& line : limit.lines) bound(line, costs, {});
+      bound(limit, costs);
+      for (LineLimit& line : limit.lines) bound(line, costs);
     }
   }
 
@@ -382,21 +379,10 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.harmless->ms, baseline()}, noise_);
   }
 
-  /// Returns what harmless accesses need at least. If lanes are idle, another pattern may need fewer
-  /// requests, with more lanes each: the lanes of a warp may share what one of them accesses now.
-  std::optional<Gain> harmless_need(const std::string& operation, const Pair& pair) const {
-    std::optional<Gain> need = harmless_cost(pair);
-    const TrialRecord::Count* const lanes = find(lanes_, operation);
-    if (!need || lanes == nullptr) return need;
-    const double active = std::min(1.0, static_cast<double>(lanes->count) / static_cast<double>(lanes->of));
-    return Gain{need->at_most * active, need->low * active, need->high * active};
-  }
-
-  static void bound(Gains& gains, std::vector<Gain> costs, const std::optional<Gain>& harmless) {
+  static void bound(Gains& gains, std::span<const Gain> costs) {
     using models::limits::without;
     gains.gain = without(gains.gain, costs);
     if (gains.reuse) gains.reuse = without(*gains.reuse, costs);
-    if (harmless) costs.push_back(*harmless);
     if (gains.pattern) gains.pattern = without(*gains.pattern, costs);
   }
 

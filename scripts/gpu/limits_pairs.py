@@ -11,8 +11,7 @@ script to FOLDER; it needs the targets lynxpp_cli, lynxpp_preload, lynxpp_engine
 `python3 FOLDER/limits_pairs.py measure FOLDER/package.tar.gz` runs on a machine with a driver and Python, without a
 compiler. `measure` also takes a build folder. For each pair it measures
 
-- the true gain, 1 - mended / slow: launches of both kernels in turn, native, between events, before and after
-  everything else; medians;
+- the true gain, 1 - mended / slow: launches of both kernels in turn, native, between events; medians;
 - the prediction of `lynxpp limits` for the slow kernel: the figure for the kind of mending that the table of pairs
   declares (MENDINGS), of the pair's classes of operations; its most expensive line, and the class with the greatest gain;
 - the estimate of `lynxpp record`: the greatest one among the findings about the same class.
@@ -76,7 +75,7 @@ CLASS_OF_RULE = {"uncoalesced access": "global-access", "scattered access": "glo
                  "divergent branch": "divergence", "uneven loop": "divergence", "idle lanes": "divergence", "uneven warps": "divergence",
                  "partial warps": "launch", "small blocks": "launch", "small grid": "launch", "tail of the grid": "launch",
                  "uneven blocks": "launch", "uneven multiprocessors": "launch", "local memory": "local-memory", "low occupancy": "occupancy"}
-TIMED = {"cuda": 40, "cpu": 1}       # launches of each kernel of a pair, before and after the trials
+TIMED = {"cuda": 40, "cpu": 1}       # native launches of each kernel of a pair
 TRIALS = {"cuda": 140, "cpu": 40}    # launches for `lynxpp limits`: its usual 60 for classes and 60 for lines
 RECORDED = 3                         # launches for `lynxpp record`
 MOST_SECONDS = 150                   # of one command
@@ -369,20 +368,17 @@ def measure_pair(runner, pair, failures):
             lines = str(failure).splitlines() or [""]
             print(f"FAIL: {pair.program}, {what}: {next((line for line in lines if 'rror' in line), lines[0])[:300]}", flush=True)
             return None
-    times = [attempt("native times", lambda: runner.times(pair))]
+    times = attempt("native times", lambda: runner.times(pair))
     answer = attempt("limits", lambda: prediction_of(pair, runner.limits(pair)))
     row.update(answer or {})
     if pair.program in runner.estimates:
         row.update(runner.estimates[pair.program])
     else:
         row.update(attempt("record", lambda: estimate_of(pair, runner.record(pair))) or {})
-    if runner.device == "cuda":
-        times.append(attempt("native times", lambda: runner.times(pair)))
-    times = [each for each in times if each]
     if times:
-        gains = [1 - each["mended"][0] / each["slow"][0] for each in times]
-        row.update(slow_us=1000 * min(each["slow"][0] for each in times), mended_us=1000 * min(each["mended"][0] for each in times),
-                   true=sum(gains) / len(gains), spread=(max(gains) - min(gains)) / 2)
+        slow, mended = times["slow"], times["mended"]
+        row.update(slow_us=1000 * slow[0], mended_us=1000 * mended[0], true=1 - mended[0] / slow[0],
+                   spread=(mended[2] / slow[1] - mended[1] / slow[2]) / 2)
     row["seconds"] = time.monotonic() - began
     return row
 
@@ -438,8 +434,11 @@ def measure(arguments):
             runners.put(runner)
     began, failures = time.monotonic(), []
     selected = [pair for pair in pairs if not only or pair.program in only]
+    if only:  # in the order in which they are named, for a budget
+        order = list(filter(None, arguments.only.split(",")))
+        selected.sort(key=lambda pair: order.index(pair.program))
     rows = {row["program"]: row for row in earlier_rows(out)} if arguments.resume else {}
-    selected = [pair for pair in selected if pair.program not in rows]
+    selected = [pair for pair in selected if pair.program in only or pair.program not in rows]
 
     def one(pair):
         if time.monotonic() - began > arguments.budget:
@@ -531,11 +530,11 @@ def main():
     one.add_argument("--out", type=pathlib.Path, required=True)
     two = commands.add_parser("measure")
     two.add_argument("source", type=pathlib.Path, metavar="FOLDER_OR_ARCHIVE")
-    two.add_argument("--only", metavar="PAIR,PAIR…", default="", help="default: all pairs")
+    two.add_argument("--only", metavar="PAIR,PAIR…", default="", help="these, in this order; default: all pairs")
     two.add_argument("--out", type=pathlib.Path, default=pathlib.Path("limits-pairs"))
     two.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     two.add_argument("--gpus", type=int, default=1, help="measure this many pairs at a time, each on a GPU of its own")
-    two.add_argument("--resume", action="store_true", help="keep the pairs of an earlier measurement in OUT and measure the others")
+    two.add_argument("--resume", action="store_true", help="keep the pairs of an earlier measurement in OUT and measure the others, or again those of --only")
     two.add_argument("--estimates", type=pathlib.Path, metavar="FILE", help="take the estimates of record from an earlier limits_pairs.csv")
     two.add_argument("--budget", type=float, default=math.inf, help="seconds after which no further pair starts")
     three = commands.add_parser("summary")

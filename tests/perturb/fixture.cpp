@@ -19,7 +19,7 @@ std::vector<Perturbation> all_perturbations() {
   std::vector<Perturbation> all;
   for (const OperationDescription& each : operation_table()) {
     if (adds_code(each.operation)) all.push_back({each.operation, Form::again, {}});
-    if (is_class(each.operation)) all.push_back({each.operation, Form::harmless, {}});
+    if (has_harmless(each.operation)) all.push_back({each.operation, Form::harmless, {}});
   }
   return all;
 }

@@ -32,6 +32,7 @@ TEST(Perturbation, RefusesWhatIsNotOne) {
   EXPECT_THAT(message_of("fp32:again@0"), ::testing::HasSubstr("'0' is not a line number"));
   EXPECT_THAT(message_of("fp32:again@3x"), ::testing::HasSubstr("'3x' is not a line number"));
   EXPECT_THAT(message_of("occupancy:harmless"), ::testing::HasSubstr("only the form 'again'"));
+  EXPECT_THAT(message_of("reuse:harmless"), ::testing::HasSubstr("only the form 'again'"));
 }
 
 // The address that an added access computes; see MemoryRegion.

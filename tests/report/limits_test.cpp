@@ -100,11 +100,10 @@ std::vector<TrialRecord> misaligned() {
                                   trial("global-access:harmless", {1.2, 1.2, 1.2}),
                                   trial("fp32:again", {1.1, 1.1}),
                                   trial("fp32:harmless", {1, 1}),
-                                  trial("reuse:again", {1.6, 1.6, 1.6}),
-                                  trial("reuse:harmless", {1.1, 1.1, 1.1}),
+                                  trial("reuse:again", {1.5, 1.5, 1.5}),
                                   trial("bytes:again", {2}),
                                   trial("moving:again", {1.3, 0.8, 0.9})};
-  trials[8].counts = {{"bytes", 134000000, 67000000}};
+  trials[7].counts = {{"bytes", 134000000, 67000000}};
   return trials;
 }
 
@@ -113,16 +112,16 @@ TEST(Limits, KeepTheBytesThatTheKernelNeeds) {
   ASSERT_TRUE(kernel.moving);
   EXPECT_EQ(kernel.moving->read_bytes, 134000000u);
   EXPECT_DOUBLE_EQ(kernel.moving->ms, 0.8) << "the least";
-  EXPECT_DOUBLE_EQ(kernel.moving->at_most, 1 - 0.97 * 0.8);
+  EXPECT_DOUBLE_EQ(kernel.moving->at_most, 1 - 0.9 * 0.8);
   ASSERT_EQ(kernel.limits[0].operation, "global-access");
   EXPECT_NEAR(kernel.limits[0].gain.at_most, 0.8, 1e-9) << "accesses that go take their bytes with them";
-  EXPECT_DOUBLE_EQ(kernel.limits[0].pattern->at_most, 1 - 0.97 * 0.8);
-  EXPECT_DOUBLE_EQ(kernel.limits[0].reuse->at_most, 1 - 0.97 * 0.8);
+  EXPECT_DOUBLE_EQ(kernel.limits[0].pattern->at_most, 1 - 0.9 * 0.8);
+  EXPECT_DOUBLE_EQ(kernel.limits[0].reuse->at_most, 1 - 0.9 * 0.8);
   EXPECT_THAT(
       limits_text(kernel, 300),
       HasSubstr(
           "Memory: changes that keep the bytes that the kernel reads (134 MB) and writes (67 MB) gain at "
-          "most 22 %: only moving them takes 0.8000 ms (measured)."));
+          "most 28 %: only moving them takes 0.8000 ms (measured)."));
 }
 
 TEST(Limits, PromiseMoreWhereFewBytesAreNeeded) {
@@ -130,7 +129,9 @@ TEST(Limits, PromiseMoreWhereFewBytesAreNeeded) {
   trials.back().ms = {0.2, 0.1};
   const Limit limit = limits_of(trials, {})[0].limits[0];
   EXPECT_NEAR(limit.pattern->at_most, 0.6, 1e-9);
-  EXPECT_NEAR(limit.reuse->at_most, 0.5, 1e-9) << "against loads of shared memory";
+  EXPECT_NEAR(limit.reuse->at_most, 0.5, 1e-9) << "what repeating the loads costs";
+  trials.front().note = "its launches are not repeated: it may write what it reads";
+  EXPECT_NEAR(limits_of(trials, {})[0].limits[0].reuse->at_most, 0.8, 1e-9) << "stores may go, too";
   trials.pop_back();
   EXPECT_FALSE(limits_of(trials, {})[0].moving) << "not measured";
 }
@@ -300,18 +301,6 @@ TEST(Limits, LeaveTheTimeThatOtherClassesNeed) {
   trials[3].blocks_per_sm = 7;
   EXPECT_DOUBLE_EQ(find(limits_of(trials, {})[0], "global-access")->gain.at_most, 0.5)
       << "fewer blocks may be why the variant is slow";
-}
-
-TEST(Limits, LeaveTheTimeThatHarmlessAccessesNeed) {
-  std::vector<TrialRecord> trials = all_classes();
-  trials[1].ms = {3, 3, 3};
-  trials[2].ms = {2, 2, 2};
-  const Limit access = *find(limits_of(trials, {})[0], "global-access");
-  EXPECT_DOUBLE_EQ(access.gain.at_most, 0.875) << "fp32 needs the rest";
-  EXPECT_DOUBLE_EQ(access.pattern->at_most, 0.25);
-  trials[9].counts = {{"global-access", 32, 64}};
-  EXPECT_DOUBLE_EQ(find(limits_of(trials, {})[0], "global-access")->pattern->at_most, 1 - 0.75 / 2)
-      << "full warps need half of the accesses";
 }
 
 TEST(Limits, DoNotBoundBarriersByOperationsThatTheyOrder) {
