@@ -82,7 +82,9 @@ TEST(Warpgroup, EightRowsOfSixteenBytesAreInAllBanks) {
           mn_major.insert(layout.mn_major(row, piece) / 16 % 8);
         }
         EXPECT_EQ(mn_major.size(), 8u) << width << ", base " << base << ", piece " << piece;
-        if (piece < width) EXPECT_EQ(k_major.size(), 8u) << width << ", base " << base << ", piece " << piece;
+        if (piece < width) {
+          EXPECT_EQ(k_major.size(), 8u) << width << ", base " << base << ", piece " << piece;
+        }
       }
     }
   }
