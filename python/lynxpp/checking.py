@@ -114,5 +114,5 @@ def check_ptx(
         if each["type"] == "finding"
     ]
     if reply.stage is not None and not findings:
-        raise request.problem(reply)
+        raise request.problem(reply, "cpu")
     return findings

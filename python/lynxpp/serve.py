@@ -243,10 +243,11 @@ def run(driver, request, arrays):
     return reply
 
 
-def end_with_client():
-    """Ends this process, whatever it is doing, when the other one closes the socket or ends."""
+def end_with_client(connection):
+    """Ends this process, whatever it is doing, when the other one closes the socket or ends. `connection`: it
+    must stay open until this process ends."""
     poll = select.poll()
-    poll.register(0, 0)
+    poll.register(connection, 0)
     poll.poll()
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -254,14 +255,17 @@ def end_with_client():
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
     arrays = Arrays(int(sys.argv[1]))
-    threading.Thread(target=end_with_client, daemon=True).start()
+    connection = socket.socket(fileno=0)
+    threading.Thread(target=end_with_client, args=[connection.fileno()], daemon=True).start()
     try:
         driver = Driver()
     except (Refused, OSError, AttributeError) as problem:
         sys.exit(f"the device does not start: {problem}")
-    with socket.socket(fileno=0) as connection, connection.makefile("rb") as requests:
-        for line in requests:
-            connection.sendall(json.dumps(run(driver, json.loads(line), arrays)).encode() + b"\n")
+    # A closed descriptor would end this process before it has reported what checks found.
+    requests = connection.makefile("rb")
+    for line in requests:
+        connection.sendall(json.dumps(run(driver, json.loads(line), arrays)).encode() + b"\n")
+    connection.detach()
 
 
 if __name__ == "__main__":

@@ -91,11 +91,11 @@ def device_counts(cases):
     plain = worker._environment
     with tempfile.TemporaryDirectory() as folder:
         counters = pathlib.Path(folder, "counters.jsonl")
-        worker._environment = lambda home: {**plain(home), "LYNXPP_CPU_COUNTERS": str(counters)}
+        worker._environment = lambda home, device: {**plain(home, device), "LYNXPP_CPU_COUNTERS": str(counters)}
         for case in cases:
             Launch(case).run()
-        worker._worker._process.kill()  # the next launch starts another one
-        worker._worker, worker._environment = None, plain
+        worker._workers.pop("cpu").kill()  # the next launch starts another one
+        worker._environment = plain
         return read_json_lines(counters)
 
 

@@ -355,7 +355,7 @@ class Processes(unittest.TestCase):
 
     @unittest.skipIf(pathlib.Path("/dev/nvidiactl").exists(), "there is a GPU")
     def test_without_a_gpu_the_device_cuda_is_an_error(self):
-        with self.assertRaisesRegex(lynxpp.Error, "the process of the GPU ended with exit status 1.*libcuda"):
+        with self.assertRaisesRegex(lynxpp.Error, r"(?s)the process of the GPU ended with exit status 1.*libcuda"):
             lynxpp.run_ptx(EMPTY, 1, 32, device="cuda")
         lynxpp.run_ptx(EMPTY, 1, 32)
 
