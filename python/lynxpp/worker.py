@@ -144,6 +144,8 @@ class Worker:
         return Reply(members, *texts)
 
     def _fail(self):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)  # it closes its socket before it ends
         self.kill()
         status = self._process.returncode
         text = os.pread(self._log, 1 << 16, 0).decode(errors="replace").strip()
