@@ -152,8 +152,8 @@ CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
       ->type_name("TEXT");
   perturb->footer("The operations are " + operation_names() +
                   ".\n\nExample: lynxpp ptx perturb app.ptx -k matmul -p shared-access:again");
-  CLI::App* const run = add_ptx_command(*ptx, "run", "Run a kernel of the file, with given arguments",
-                                        arguments, Command::run);
+  CLI::App* const run =
+      add_ptx_command(*ptx, "run", "Run a kernel of the file, with given arguments", arguments, Command::run);
   add_launch(*run, arguments.launch);
   add_specifications(*run, arguments.specifications, false);
   ptx->footer(
