@@ -252,20 +252,25 @@ def end_with_client(connection):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
-    arrays = Arrays(int(sys.argv[1]))
-    connection = socket.socket(fileno=0)
-    threading.Thread(target=end_with_client, args=[connection.fileno()], daemon=True).start()
+def serve(connection, arrays):
+    """Answers requests until the client sends no more."""
     try:
         driver = Driver()
     except (Refused, OSError, AttributeError) as problem:
         sys.exit(f"the device does not start: {problem}")
-    # A closed descriptor would end this process before it has reported what checks found.
-    requests = connection.makefile("rb")
-    for line in requests:
+    for line in connection.makefile("rb"):
         connection.sendall(json.dumps(run(driver, json.loads(line), arrays)).encode() + b"\n")
-    connection.detach()
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
+    connection = socket.socket(fileno=0)
+    threading.Thread(target=end_with_client, args=[connection.fileno()], daemon=True).start()
+    try:
+        serve(connection, Arrays(int(sys.argv[1])))
+    finally:
+        # A closed descriptor would end this process before it has reported why, or what checks found.
+        connection.detach()
 
 
 if __name__ == "__main__":
