@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/counters.h"
@@ -492,7 +493,9 @@ Device& cpu_device(int number) {
 }
 
 void save_findings() {
-  if (wanted_checks() != nullptr) finish_work(std::chrono::milliseconds(0));
+  if (wanted_checks() == nullptr) return;
+  hold_program();
+  finish_work(std::chrono::milliseconds(0));
 }
 
 void finish_work(std::chrono::milliseconds patience) {

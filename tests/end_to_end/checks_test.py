@@ -121,6 +121,7 @@ def check_waits(build):
         ended, objects = check_run(build, sync, case)
         demand_equal(f"status of {case}", ended.returncode, 128 + number)
         demand_equal(f"findings of {case}", objects[-1]["findings"], 1)
+        expect(b"the program continued" not in ended.stdout, describe(ended))
         expect("launched no kernel" not in ended.stderr.decode(), describe(ended))
         expect("was interrupted; in block (0, 0, 0) warp 0 is at " in ended.stderr.decode(), describe(ended))
 

@@ -18,32 +18,43 @@ namespace {
 /// Converts a driver call's result to the runtime's error, for add_graph_node().
 cudaError_t error_of_call(CUresult result) { return static_cast<cudaError_t>(result); }
 
-cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node, bool cooperative = false) {
+/// `changed`: the node whose launch attributes remain, or null.
+cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node, CUgraphNode changed = nullptr) {
   if (node == nullptr) return cudaErrorInvalidValue;
   CUfunction const function = node->func != nullptr ? node->func : reinterpret_cast<CUfunction>(node->kern);
   // Nodes of one graph may run on several devices.
   const Kernel* const kernel = registry().find_kernel(function);
   const DeviceScope scope(kernel != nullptr ? kernel->device.value_or(current_device()) : current_device());
-  if (cooperative) {
-    return error_of_call(driver_api::cuLaunchCooperativeKernel(
-        function, node->gridDimX, node->gridDimY, node->gridDimZ, node->blockDimX, node->blockDimY,
-        node->blockDimZ, node->sharedMemBytes, nullptr, node->kernelParams));
-  }
-  return error_of_call(driver_api::cuLaunchKernel(
-      function, node->gridDimX, node->gridDimY, node->gridDimZ, node->blockDimX, node->blockDimY,
-      node->blockDimZ, node->sharedMemBytes, nullptr, node->kernelParams, node->extra));
+  const KeptAttributes kept = changed != nullptr ? kept_attributes(changed, kernel) : KeptAttributes{};
+  CUlaunchAttribute attributes[2] = {};
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attributes[0].value.cooperative = kept.cooperative ? 1 : 0;
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attributes[1].value.clusterDim = {kept.cluster[0], kept.cluster[1], kept.cluster[2]};
+  CUlaunchConfig config{};
+  config.gridDimX = node->gridDimX;
+  config.gridDimY = node->gridDimY;
+  config.gridDimZ = node->gridDimZ;
+  config.blockDimX = node->blockDimX;
+  config.blockDimY = node->blockDimY;
+  config.blockDimZ = node->blockDimZ;
+  config.sharedMemBytes = node->sharedMemBytes;
+  config.attrs = attributes;
+  config.numAttrs = kept.cluster[0] != 0 ? 2 : 1;
+  return error_of_call(driver_api::cuLaunchKernelEx(&config, function, node->kernelParams, node->extra));
 }
 
-/// True if the node launches cooperatively, which remains when its parameters change.
-bool is_cooperative(CUgraphNode node) {
-  const auto call = graphs().kernel_of(node);
-  return call != nullptr && call->cooperative;
+cudaMemsetParams same_fill(const CUDA_MEMSET_NODE_PARAMS& fill) {
+  return {reinterpret_cast<void*>(fill.dst), fill.pitch, fill.value, fill.elementSize, fill.width,
+          fill.height};
 }
 
 cudaError_t fill_of_node(const CUDA_MEMSET_NODE_PARAMS* fill) {
-  if (fill == nullptr) return cudaErrorInvalidValue;
-  return fill_elements_of({reinterpret_cast<void*>(fill->dst), fill->pitch, fill->value, fill->elementSize,
-                           fill->width, fill->height});
+  return fill != nullptr ? fill_elements_of(same_fill(*fill)) : cudaErrorInvalidValue;
+}
+
+NodeParameters parameters_of(const CUDA_MEMSET_NODE_PARAMS* fill) {
+  return fill != nullptr ? NodeParameters(same_fill(*fill)) : NodeParameters();
 }
 
 cudaError_t copy_of_node(const CUDA_MEMCPY3D* copy) {
@@ -101,8 +112,9 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context) {
   if (contexts().find(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return result_of(add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemset,
-                                  [&] { return fill_of_node(fill); }));
+  return result_of(add_graph_node(
+      node, graph, dependencies, count, cudaGraphNodeTypeMemset, [&] { return fill_of_node(fill); },
+      parameters_of(fill)));
 }
 
 CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
@@ -226,25 +238,99 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {
   return result_of(set_graph_node(node, cudaGraphNodeTypeKernel,
-                                  [&] { return launch_of_node(parameters, is_cooperative(node)); }));
+                                  [&] { return launch_of_node(parameters, node); }));
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* copy) {
   return result_of(set_graph_node(node, cudaGraphNodeTypeMemcpy, [&] { return copy_of_node(copy); }));
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* fill) {
-  return result_of(set_graph_node(node, cudaGraphNodeTypeMemset, [&] { return fill_of_node(fill); }));
+  return result_of(set_graph_node(
+      node, cudaGraphNodeTypeMemset, [&] { return fill_of_node(fill); }, parameters_of(fill)));
 }
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* call) {
   return result_of(set_graph_node(node, cudaGraphNodeTypeHost, [&] { return call_of_node(call); }));
 }
 
-/// Cooperative launch is the only attribute that kernel nodes keep.
+/// Kernel nodes keep cooperative launch and the cluster's dimensions.
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        CUkernelNodeAttrValue* value) {
-  if (value == nullptr || graphs().kernel_of(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto call = graphs().kernel_of(node);
+  if (value == nullptr || call == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *value = {};
-  if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) value->cooperative = is_cooperative(node) ? 1 : 0;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) value->cooperative = call->cooperative ? 1 : 0;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+    value->clusterDim = {call->cluster[0], call->cluster[1], call->cluster[2]};
   return CUDA_SUCCESS;
+}
+
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* parameters) {
+  cudaMemsetParams same{};
+  const cudaError_t error =
+      api::cudaGraphMemsetNodeGetParams(node, parameters != nullptr ? &same : nullptr);
+  if (error != cudaSuccess) return result_of(error);
+  *parameters = {};
+  parameters->dst = reinterpret_cast<CUdeviceptr>(same.dst);
+  parameters->pitch = same.pitch;
+  parameters->value = same.value;
+  parameters->elementSize = same.elementSize;
+  parameters->width = same.width;
+  parameters->height = same.height;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* parameters) {
+  cudaHostNodeParams same{};
+  const cudaError_t error = api::cudaGraphHostNodeGetParams(node, parameters != nullptr ? &same : nullptr);
+  if (error != cudaSuccess) return result_of(error);
+  *parameters = {};
+  parameters->fn = same.fn;
+  parameters->userData = same.userData;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                   size_t count, CUevent event) {
+  return result_of(api::cudaGraphAddEventRecordNode(node, graph, dependencies, count, event));
+}
+CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                 size_t count, CUevent event) {
+  return result_of(api::cudaGraphAddEventWaitNode(node, graph, dependencies, count, event));
+}
+CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return result_of(api::cudaGraphEventRecordNodeGetEvent(node, event));
+}
+CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return result_of(api::cudaGraphEventWaitNodeGetEvent(node, event));
+}
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
+  return result_of(api::cudaGraphEventRecordNodeSetEvent(node, event));
+}
+CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
+  return result_of(api::cudaGraphEventWaitNodeSetEvent(node, event));
+}
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec executable, CUgraphNode node, CUevent event) {
+  return result_of(api::cudaGraphExecEventRecordNodeSetEvent(executable, node, event));
+}
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec executable, CUgraphNode node, CUevent event) {
+  return result_of(api::cudaGraphExecEventWaitNodeSetEvent(executable, node, event));
+}
+
+CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count) {
+  return result_of(graphs().edges(graph, from, to, count));
+}
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edges,
+                            size_t* count) {
+  return result_of(
+      api::cudaGraphGetEdges(graph, from, to, reinterpret_cast<cudaGraphEdgeData*>(edges), count));
+}
+CUresult cuGraphExecGetFlags(CUgraphExec executable, cuuint64_t* flags) {
+  unsigned long long found = 0;
+  const cudaError_t error =
+      executable_graphs().flags_of(executable, flags != nullptr ? &found : nullptr);
+  if (error == cudaSuccess) *flags = found;
+  return result_of(error);
+}
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned int flags) {
+  return result_of(api::cudaGraphDebugDotPrint(graph, path, flags));
 }
 
 CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode node, CUgraph clone) {
@@ -280,7 +366,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec executable, CUgraph graph, CUgraphExec
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec executable, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS* parameters) {
   return result_of(set_graph_node(executable, node, cudaGraphNodeTypeKernel,
-                                  [&] { return launch_of_node(parameters, is_cooperative(node)); }));
+                                  [&] { return launch_of_node(parameters, node); }));
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node, const CUDA_MEMCPY3D* copy,
                                         CUcontext) {

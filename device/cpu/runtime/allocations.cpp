@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/device_limits.h"
 #include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/check/written_memory.h"
@@ -85,7 +86,10 @@ AllocationKind live_kind(const Allocation& allocation) {
 }  // namespace
 
 ProgramCall::ProgramCall(const void* caller) : outer_(std::exchange(program_caller, caller)) {}
-ProgramCall::~ProgramCall() { program_caller = outer_; }
+ProgramCall::~ProgramCall() {
+  const bool returns_to_program = std::exchange(program_caller, outer_) != nullptr && outer_ == nullptr;
+  if (returns_to_program) wait_if_held();
+}
 
 Allocations& allocations() {
   static auto* const map = [] {

@@ -1,5 +1,7 @@
 #include "device/cpu/runtime/call_scopes.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <utility>
 
@@ -9,6 +11,7 @@ namespace lynxpp::device::cpu {
 namespace {
 
 std::atomic<WaitObserver> wait_observer{nullptr};
+std::atomic<bool> is_held{false};
 
 thread_local bool null_is_per_thread = false;
 thread_local bool in_callback = false;
@@ -21,6 +24,12 @@ void set_wait_observer(WaitObserver observer) { wait_observer = observer; }
 DriverCall::DriverCall() : before_(std::exchange(in_driver_call, true)) {}
 DriverCall::~DriverCall() { in_driver_call = before_; }
 bool DriverCall::active() { return in_driver_call; }
+
+void hold_program() { is_held = true; }
+
+void wait_if_held() {
+  while (is_held.load(std::memory_order_relaxed)) pause();
+}
 
 void program_has_waited() {
   if (in_driver_call) return;

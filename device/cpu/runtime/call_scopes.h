@@ -44,4 +44,10 @@ class DriverCall {
 /// Called by API functions after the program has waited for the device.
 void program_has_waited();
 
+/// From now on no API call returns to the program: a signal is about to end the process, and the program must
+/// not continue with results of abandoned kernels.
+void hold_program();
+/// Called when an API call is about to return.
+void wait_if_held();
+
 }  // namespace lynxpp::device::cpu

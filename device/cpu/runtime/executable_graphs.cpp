@@ -55,7 +55,15 @@ cudaError_t enqueue_steps(std::vector<GraphStep> steps, cudaStream_t stream, boo
       if (error != cudaSuccess) return error;
       continue;
     }
-    if ((!step.work.run && step.work.memory == nullptr) || !step.is_enabled) continue;
+    if (step.work.event != nullptr && !is_captured) {
+      const cudaError_t error = step.work.type == cudaGraphNodeTypeEventRecord
+                                    ? streams().record(*step.work.event, stream)
+                                    : streams().wait_event(stream, *step.work.event);
+      if (error != cudaSuccess) return error;
+      continue;
+    }
+    const bool is_empty = !step.work.run && step.work.memory == nullptr && step.work.event == nullptr;
+    if (is_empty || !step.is_enabled) continue;
     const bool is_launch = step.work.kernel != nullptr && !is_captured;
     const bool is_here = !is_launch || step.work.kernel->device == current_device();
     const cudaError_t error =
@@ -101,6 +109,7 @@ cudaError_t ExecutableGraphs::instantiate(cudaGraph_t handle, cudaGraphExec_t* m
   auto executable = std::make_shared<ExecutableGraph>();
   executable->steps = std::move(*steps);
   executable->device = current_device();
+  executable->flags = flags;
   executable->frees_before = (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
   const std::lock_guard lock(mutex_);
   *made = reinterpret_cast<cudaGraphExec_t>(executable.get());
@@ -120,6 +129,13 @@ std::shared_ptr<ExecutableGraph> ExecutableGraphs::find(cudaGraphExec_t handle) 
 }
 
 bool ExecutableGraphs::is_executable(cudaGraphExec_t handle) { return find(handle) != nullptr; }
+
+cudaError_t ExecutableGraphs::flags_of(cudaGraphExec_t handle, unsigned long long* flags) {
+  const auto executable = find(handle);
+  if (executable == nullptr || flags == nullptr) return cudaErrorInvalidValue;
+  *flags = executable->flags;
+  return cudaSuccess;
+}
 
 cudaError_t ExecutableGraphs::launch(cudaGraphExec_t handle, cudaStream_t stream) {
   const auto executable = find(handle);

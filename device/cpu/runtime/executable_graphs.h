@@ -17,6 +17,7 @@ namespace lynxpp::device::cpu {
 /// The work of a graph's nodes at instantiation, in order of execution.
 struct ExecutableGraph {
   int device = 0;                ///< current at instantiation
+  unsigned long long flags = 0;  ///< of the instantiation
   std::vector<GraphStep> steps;  ///< guarded by ExecutableGraphs
   std::mutex launching;          ///< held while a launch is enqueued; guards the member below
   OperationPtr last;             ///< last operation of the previous launch; null if that is over
@@ -33,6 +34,7 @@ class ExecutableGraphs {
   /// cudaErrorInvalidValue if memory that an earlier launch allocated was not freed.
   cudaError_t launch(cudaGraphExec_t handle, cudaStream_t stream);
   bool is_executable(cudaGraphExec_t handle);
+  cudaError_t flags_of(cudaGraphExec_t handle, unsigned long long* flags);
   /// Replaces all work by that of a graph of the same shape. Errors: cudaErrorGraphExecUpdateFailure.
   cudaError_t update(cudaGraphExec_t handle, cudaGraph_t graph);
   /// Changes one node. Errors: cudaErrorInvalidValue if the node is not part of the graph or has another

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <variant>
 #include <vector>
 
 namespace lynxpp::device::cpu {
 
+struct Event;
 struct Graph;
 struct GraphMemory;
 struct Kernel;
@@ -33,12 +35,18 @@ struct KernelCall {
   std::vector<void*> parameters;         ///< pointers into `buffer`
 };
 
+/// What a node was given, in the form in which the program can query it.
+using NodeParameters =
+    std::variant<std::monostate, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams, cudaEvent_t>;
+
 /// Work that becomes a node if its stream is being captured; it may then run any number of times.
 struct Work {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   std::function<void()> run;                       ///< null if there is nothing to do
   std::shared_ptr<const KernelCall> kernel;        ///< the captured launch; null for other work
   std::shared_ptr<const GraphMemory> memory = {};  ///< allocated or freed by the node; null for other work
+  std::shared_ptr<Event> event = {};               ///< recorded or waited for; null for other work
+  NodeParameters parameters = {};                  ///< empty for kernels, and for captured copies and fills
 };
 
 struct GraphNode {

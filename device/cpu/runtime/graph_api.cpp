@@ -11,14 +11,18 @@
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/streams.h"
 
-namespace lynxpp::device::cpu::api {
-namespace {
+namespace lynxpp::device::cpu {
 
-cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
+cudaError_t launch_of_node(const cudaKernelNodeParams* parameters, cudaGraphNode_t changed) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
   Kernel* const kernel = registry().find_kernel(parameters->func);
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
   Launch launch;
+  if (changed != nullptr) {
+    const KeptAttributes kept = kept_attributes(changed, kernel);
+    launch.cooperative = kept.cooperative;
+    std::ranges::copy(kept.cluster, launch.cluster);
+  }
   const dim3& grid = parameters->gridDim;
   const dim3& block = parameters->blockDim;
   launch.grid[0] = grid.x;
@@ -32,6 +36,9 @@ cudaError_t launch_of(const cudaKernelNodeParams* parameters) {
   launch.extra = parameters->extra;
   return launch_kernel(*kernel, launch, Interception::none);
 }
+
+namespace api {
+namespace {
 
 /// Fills in default edge data: the device has no other edges.
 cudaError_t store_plain_edges(cudaError_t error, cudaGraphEdgeData* edges, const size_t* count) {
@@ -55,29 +62,34 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* dependencies, size_t count,
                                    const struct cudaKernelNodeParams* parameters) {
   return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeKernel,
-                        [&] { return launch_of(parameters); });
+                        [&] { return launch_of_node(parameters, nullptr); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* dependencies, size_t count,
                                    const struct cudaMemcpy3DParms* parameters) {
-  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
-                        [&] { return api::cudaMemcpy3DAsync(parameters, nullptr); });
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  return add_graph_node(
+      node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+      [&] { return api::cudaMemcpy3DAsync(parameters, nullptr); }, *parameters);
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
                                      const cudaGraphNode_t* dependencies, size_t count, void* to,
                                      const void* from, size_t bytes, enum cudaMemcpyKind kind) {
-  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
-                        [&] { return api::cudaMemcpyAsync(to, from, bytes, kind, nullptr); });
+  return add_graph_node(
+      node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+      [&] { return api::cudaMemcpyAsync(to, from, bytes, kind, nullptr); },
+      linear_copy(to, from, bytes, kind));
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* dependencies, size_t count,
                                    const struct cudaMemsetParams* parameters) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  return add_graph_node(node, graph, dependencies, count, cudaGraphNodeTypeMemset,
-                        [&] { return fill_elements_of(*parameters); });
+  return add_graph_node(
+      node, graph, dependencies, count, cudaGraphNodeTypeMemset,
+      [&] { return fill_elements_of(*parameters); }, *parameters);
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -183,11 +195,6 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
   return error;
 }
 
-cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const struct cudaKernelNodeParams* parameters) {
-  return set_graph_node(executable, node, cudaGraphNodeTypeKernel, [&] { return launch_of(parameters); });
-}
-
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   return executable_graphs().launch(executable, stream);
 }
@@ -198,4 +205,5 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
   return streams().admit(stream);
 }
 
-}  // namespace lynxpp::device::cpu::api
+}  // namespace api
+}  // namespace lynxpp::device::cpu

@@ -246,6 +246,32 @@ cudaError_t Graphs::type_of(cudaGraphNode_t handle, cudaGraphNodeType* type) {
   return cudaSuccess;
 }
 
+cudaError_t Graphs::edges(cudaGraph_t handle, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                          std::size_t* count) {
+  const auto graph = find(handle);
+  if (graph == nullptr || count == nullptr || (from == nullptr) != (to == nullptr))
+    return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex_);
+  std::vector<cudaGraphNode_t> before, after;
+  for (const auto& node : graph->nodes) {
+    for (GraphNode* const each : node->dependencies) {
+      before.push_back(handle_of(each));
+      after.push_back(handle_of(node.get()));
+    }
+  }
+  std::size_t same = *count;
+  store(before, from, same);
+  store(after, to, *count);
+  return cudaSuccess;
+}
+
+std::optional<Work> Graphs::work_of(cudaGraphNode_t handle, cudaGraphNodeType type) {
+  const std::lock_guard lock(mutex_);
+  const GraphNode* const node = find_node(handle);
+  if (node == nullptr || node->work.type != type) return std::nullopt;
+  return node->work;
+}
+
 std::shared_ptr<const KernelCall> Graphs::kernel_of(cudaGraphNode_t handle) {
   const std::lock_guard lock(mutex_);
   const GraphNode* const node = find_node(handle);

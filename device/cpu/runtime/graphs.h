@@ -48,6 +48,10 @@ class Graphs {
   /// *count to the number stored; without `nodes`, sets it to the total.
   cudaError_t list(cudaGraph_t graph, bool roots_only, cudaGraphNode_t* nodes, std::size_t* count);
   cudaError_t type_of(cudaGraphNode_t node, cudaGraphNodeType* type);
+  /// Lists the dependencies, as list() does.
+  cudaError_t edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, std::size_t* count);
+  /// Returns a node's work; nullopt for an invalid handle or a node of another type.
+  std::optional<Work> work_of(cudaGraphNode_t node, cudaGraphNodeType type);
   /// Returns the launch of a kernel node; null for other nodes and invalid handles.
   std::shared_ptr<const KernelCall> kernel_of(cudaGraphNode_t node);
   /// Finds the node of `clone` that is a copy of the node. Errors: cudaErrorInvalidValue if there is no such

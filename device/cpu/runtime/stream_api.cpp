@@ -3,6 +3,7 @@
 #include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/graph_nodes.h"
 #include "device/cpu/runtime/graphs.h"
 #include "device/cpu/runtime/streams.h"
 
@@ -52,10 +53,10 @@ cudaStreamCaptureStatus capture_status(Stream& stream) {
   return capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
 }
 
-/// Rejects external events in a capture, which would require event nodes.
-cudaError_t refuse_event_node(cudaStream_t stream, unsigned flags) {
+/// True if an external event becomes a node of the graph that captures the stream.
+bool becomes_node(cudaStream_t stream, unsigned flags) {
   static_assert(unsigned{cudaEventRecordExternal} == unsigned{cudaEventWaitExternal});
-  return flags == cudaEventWaitExternal ? streams().refuse_in_capture(stream) : cudaSuccess;
+  return flags == cudaEventWaitExternal && streams().capturing(stream);
 }
 
 }  // namespace
@@ -109,7 +110,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigne
   if (flags != cudaEventWaitDefault && flags != cudaEventWaitExternal) return cudaErrorInvalidValue;
   const auto event = streams().find_event(handle);
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
-  if (const cudaError_t error = refuse_event_node(stream, flags); error != cudaSuccess) return error;
+  if (becomes_node(stream, flags))
+    return streams().enqueue(stream, event_work(event, handle, cudaGraphNodeTypeWaitEvent));
   return streams().wait_event(stream, *event);
 }
 
@@ -129,7 +131,10 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
                                       const CallbackScope scope;
                                       function(data);
                                     },
-                                    nullptr});
+                                    nullptr,
+                                    {},
+                                    {},
+                                    cudaHostNodeParams{function, data}});
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
@@ -202,7 +207,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return rec
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
   if (flags != cudaEventRecordDefault && flags != cudaEventRecordExternal) return cudaErrorInvalidValue;
-  if (const cudaError_t error = refuse_event_node(stream, flags); error != cudaSuccess) return error;
+  const auto found = streams().find_event(event);
+  if (found != nullptr && becomes_node(stream, flags))
+    return streams().enqueue(stream, event_work(found, event, cudaGraphNodeTypeEventRecord));
   return record(event, stream);
 }
 
