@@ -14,6 +14,7 @@
 #include "interposer/process_engine.h"
 #include "interposer/this_process.h"
 #include "support/log.h"
+#include "support/no_cancellation.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -43,6 +44,7 @@ Known& known_place(void* function) {
 /// Runs `body`; a failure inside lynxpp must not reach the host program.
 template <typename Body>
 auto contained(const char* what, decltype(std::declval<Body>()()) otherwise, Body body) noexcept {
+  const NoCancellation uncancelled;
   try {
     return body();
   } catch (const std::exception& error) {

@@ -29,7 +29,7 @@ std::string text_of(const auto& record, const std::string& process = {}) {
 
 class JsonLinesSink final : public Sink {
  public:
-  JsonLinesSink(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  JsonLinesSink(Descriptor file, std::string path) : file_(std::move(file), path), path_(std::move(path)) {}
 
   void process(const ProcessRecord& record) override {
     ProcessRecord header = record;
@@ -63,13 +63,13 @@ class JsonLinesSink final : public Sink {
   /// several processes do not mix.
   void write(const std::string& line) {
     if (has_failed_) return;
-    const int error = append_line(file_, line);
+    const int error = append_line(file_.descriptor(), line);
     if (error == 0) return;
     has_failed_ = true;
     log().error("cannot write {}: {}; later records will be missing", path_, std::strerror(error));
   }
 
-  Descriptor file_;
+  KeptOutput file_;
   std::string path_;
   std::string header_;
   std::string process_;

@@ -26,6 +26,8 @@ class Descriptor {
 
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
+  /// Returns the number, which the object no longer closes.
+  int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;

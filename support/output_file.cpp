@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "support/write_signals.h"
 
@@ -79,6 +82,36 @@ Written write_output(const Descriptor& file, std::string_view text, std::chrono:
     }
   }
   return written;
+}
+
+KeptOutput::KeptOutput(Descriptor file, const std::string& path) : file_(std::move(file)) {
+  std::error_code error;
+  path_ = std::filesystem::absolute(path, error).string();
+  if (error) path_ = path;
+  struct stat status {};
+  if (!file_ || ::fstat(file_.number(), &status) != 0) return;
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+}
+
+KeptOutput::KeptOutput(KeptOutput&& other) noexcept = default;
+KeptOutput& KeptOutput::operator=(KeptOutput&& other) noexcept = default;
+
+KeptOutput::~KeptOutput() {
+  if (file_ && !is_ours()) file_.release();
+}
+
+bool KeptOutput::is_ours() const {
+  struct stat status {};
+  return ::fstat(file_.number(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+const Descriptor& KeptOutput::descriptor() {
+  if (!is_ours()) {
+    file_.release();
+    if (Result<Descriptor> again = open_output(path_, O_APPEND)) *this = KeptOutput(std::move(*again), path_);
+  }
+  return file_;
 }
 
 Status append_to_output(const std::string& path, std::string_view text) {

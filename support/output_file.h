@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,30 @@ struct Written {
 /// grow EFBIG.
 [[nodiscard]] Written write_output(const Descriptor& file, std::string_view text,
                                    std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+/// An output file that stays open while the program runs. The program may close the descriptor, and its own
+/// next file may get the same number: then the file is opened again, and the program's is neither written to
+/// nor closed.
+class KeptOutput {
+ public:
+  KeptOutput() = default;
+  /// `file` is open at `path`, which remains valid if the program changes its folder.
+  KeptOutput(Descriptor file, const std::string& path);
+  KeptOutput(KeptOutput&& other) noexcept;
+  KeptOutput& operator=(KeptOutput&& other) noexcept;
+  ~KeptOutput();
+
+  explicit operator bool() const { return static_cast<bool>(file_); }
+  /// Returns the descriptor to write to, opened again if necessary; invalid if that fails.
+  const Descriptor& descriptor();
+
+ private:
+  bool is_ours() const;
+
+  Descriptor file_;
+  std::string path_;  ///< absolute
+  std::uint64_t device_ = 0, inode_ = 0;
+};
 
 /// Opens the file, appends the text and closes it.
 Status append_to_output(const std::string& path, std::string_view text);

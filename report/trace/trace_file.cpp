@@ -68,10 +68,12 @@ Status TraceFile::open() {
   for (int number = 1; number < most_files; ++number) {
     if (number > 1) path_ = stem + "." + std::to_string(number) + std::string(trace_suffix);
     constexpr int new_file = O_CREAT | O_EXCL | O_NOFOLLOW;
-    file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | new_file, 0666));
-    if (file_ || errno != EEXIST) break;
+    Descriptor made(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | new_file, 0666));
+    const int error_of_open = errno;
+    if (made) file_ = KeptOutput(std::move(made), path_);
+    if (file_ || error_of_open != EEXIST) return file_ ? success() : fail(error_of_open);
   }
-  return file_ ? success() : fail(errno);
+  return fail(EEXIST);
 }
 
 Status TraceFile::append(const char* kind, std::uint32_t stream, std::string_view payload) {
@@ -80,7 +82,7 @@ Status TraceFile::append(const char* kind, std::uint32_t stream, std::string_vie
   append_integer(frame, stream, 4);
   append_integer(frame, payload.size(), 4);
   frame.append(payload);
-  const int error = append_line(file_, frame);
+  const int error = append_line(file_.descriptor(), frame);
   return error == 0 ? success() : fail(error);
 }
 

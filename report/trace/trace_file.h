@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/descriptor.h"
+#include "support/output_file.h"
 #include "support/result.h"
 
 namespace lynxpp::report {
@@ -79,7 +79,7 @@ class TraceFile {
 
   std::mutex mutex_;  // guards the members below
   std::string path_;
-  Descriptor file_;
+  KeptOutput file_;
   std::uint32_t streams_ = 0;
   Status problem_ = success();
 };

@@ -1,5 +1,6 @@
 // Launches and copies that are pending after the call returns, and their order.
 #include <gmock/gmock.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -271,6 +272,25 @@ TEST_F(OrderDeathTest, ProcessEndsDespiteAnEndlessKernel) {
         std::exit(0);
       },
       testing::ExitedWithCode(0), "the program ends while the cpu device is still running");
+}
+
+TEST_F(OrderTest, CancelledThreadsLeaveCallsFirst) {
+  static std::atomic<bool> may_end{false};
+  may_end = false;
+  ASSERT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, [](void*) { while (!may_end) std::this_thread::yield(); }, nullptr),
+            cudaSuccess);
+  pthread_t waiting{};
+  const auto wait = [](void*) -> void* {
+    static_cast<void>(CUDA(cudaDeviceSynchronize)());
+    for (;;) pthread_testcancel();
+  };
+  ASSERT_EQ(pthread_create(&waiting, nullptr, wait, nullptr), 0);
+  ASSERT_EQ(pthread_cancel(waiting), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // most likely, it waits inside the call now
+  may_end = true;
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(waiting, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
 }
 
 }  // namespace

@@ -99,5 +99,35 @@ TEST_F(OutputFile, WaitsForAPipeThatIsRead) {
   EXPECT_TRUE(arrived == text);
 }
 
+TEST_F(OutputFile, IsOpenedAgainIfTheProgramClosesIt) {
+  const std::string path = folder_.file("records"), own = folder_.file("own");
+  int number = -1;
+  {
+    Result<Descriptor> file = open_output(path, O_APPEND);
+    ASSERT_TRUE(file);
+    number = file->number();
+    KeptOutput output(std::move(*file), path);
+    EXPECT_EQ(write_output(output.descriptor(), "one ").error, 0);
+    ::close(number);
+    ASSERT_EQ(::open(own.c_str(), O_RDWR | O_CREAT, 0600), number) << "the program's own file";
+    EXPECT_EQ(write_output(output.descriptor(), "two").error, 0);
+  }
+  EXPECT_EQ(content(path), "one two");
+  EXPECT_EQ(::write(number, "text", 4), 4) << "still open";
+  ::close(number);
+  EXPECT_EQ(content(own), "text");
+
+  Result<Descriptor> file = open_output(path, O_APPEND);
+  ASSERT_TRUE(file);
+  number = file->number();
+  {
+    const KeptOutput output(std::move(*file), path);
+    ::close(number);
+    ASSERT_EQ(::open(own.c_str(), O_RDONLY), number);
+  }
+  EXPECT_EQ(::fcntl(number, F_GETFD), 0) << "not closed";
+  ::close(number);
+}
+
 }  // namespace
 }  // namespace lynxpp

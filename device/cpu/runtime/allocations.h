@@ -22,6 +22,7 @@
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/simt/execute/global_memory.h"
 #include "support/call_stack.h"
+#include "support/no_cancellation.h"
 
 namespace lynxpp::device::cpu {
 
@@ -164,6 +165,7 @@ class ProgramCall {
   ProgramCall& operator=(const ProgramCall&) = delete;
 
  private:
+  const NoCancellation uncancelled_;
   const void* const outer_;
 };
 
