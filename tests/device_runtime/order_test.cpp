@@ -255,8 +255,25 @@ TEST_F(OrderTest, EndlessKernelIsNamed) {
   open();
   EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream_), cudaSuccess);
   first_running_report() = std::chrono::seconds(10);
-  EXPECT_THAT(said, HasSubstr("kernel await has been running for "));
-  EXPECT_THAT(said, HasSubstr(" s; block (0, 0, 0) is at <module of await>:"));
+  EXPECT_THAT(said, testing::HasSubstr("kernel await has been running for "));
+  EXPECT_THAT(said, testing::HasSubstr(" s; block (0, 0, 0) is at <module of await>:"));
+}
+
+TEST_F(OrderTest, StreamAttributesAreKept) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreateWithPriority)(&stream, cudaStreamNonBlocking, -3), cudaSuccess);
+  cudaLaunchAttributeValue value{};
+  ASSERT_EQ(CUDA(cudaStreamGetAttribute)(stream, cudaLaunchAttributePriority, &value), cudaSuccess);
+  EXPECT_EQ(value.priority, -3);
+  value = {};
+  value.accessPolicyWindow.num_bytes = 4096;
+  ASSERT_EQ(CUDA(cudaStreamSetAttribute)(stream, cudaLaunchAttributeAccessPolicyWindow, &value), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamCopyAttributes)(stream_, stream), cudaSuccess);
+  value = {};
+  ASSERT_EQ(CUDA(cudaStreamGetAttribute)(stream_, cudaLaunchAttributeAccessPolicyWindow, &value), cudaSuccess);
+  EXPECT_EQ(value.accessPolicyWindow.num_bytes, 4096u);
+  EXPECT_EQ(CUDA(cudaStreamGetAttribute)(stream, cudaLaunchAttributeCooperative, &value),
+            cudaErrorInvalidValue);
 }
 
 using OrderDeathTest = OrderTest;

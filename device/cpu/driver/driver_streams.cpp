@@ -49,6 +49,19 @@ CUresult cuStreamDestroy_v2(CUstream stream) { return remove_stream(stream); }
 CUresult cuStreamGetPriority(CUstream stream, int* priority) {
   return result_of(api::cudaStreamGetPriority(stream, priority));
 }
+// The driver's attributes have the runtime's numbers and layout.
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value) {
+  static_assert(sizeof(CUstreamAttrValue) == sizeof(cudaLaunchAttributeValue));
+  return result_of(api::cudaStreamGetAttribute(stream, static_cast<cudaLaunchAttributeID>(attribute),
+                                               reinterpret_cast<cudaLaunchAttributeValue*>(value)));
+}
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
+  return result_of(api::cudaStreamSetAttribute(stream, static_cast<cudaLaunchAttributeID>(attribute),
+                                               reinterpret_cast<const cudaLaunchAttributeValue*>(value)));
+}
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  return result_of(api::cudaStreamCopyAttributes(to, from));
+}
 CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
   return result_of(api::cudaStreamGetId(stream, id));
 }

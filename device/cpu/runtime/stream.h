@@ -36,6 +36,8 @@ struct Stream {
   int priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
+  /// Hints that the program set; guarded by Streams.
+  std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes;
   std::size_t unfinished = 0;        ///< number of operations; guarded by Streams
   std::shared_ptr<Capture> capture;  ///< guarded by Streams
 

@@ -53,6 +53,13 @@ cudaStreamCaptureStatus capture_status(Stream& stream) {
   return capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
 }
 
+bool is_stream_attribute(cudaLaunchAttributeID attribute) {
+  return attribute == cudaLaunchAttributeAccessPolicyWindow ||
+         attribute == cudaLaunchAttributeSynchronizationPolicy ||
+         attribute == cudaLaunchAttributePriority || attribute == cudaLaunchAttributeMemSyncDomain ||
+         attribute == cudaLaunchAttributeMemSyncDomainMap;
+}
+
 /// True if an external event becomes a node of the graph that captures the stream.
 bool becomes_node(cudaStream_t stream, unsigned flags) {
   static_assert(unsigned{cudaEventRecordExternal} == unsigned{cudaEventWaitExternal});
@@ -87,6 +94,24 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
 
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return inspect(handle, device, [&](const Stream& stream) { *device = stream.device; });
+}
+
+cudaError_t cudaStreamGetAttribute(cudaStream_t handle, cudaLaunchAttributeID attribute,
+                                   cudaLaunchAttributeValue* value) {
+  if (!is_stream_attribute(attribute)) return cudaErrorInvalidValue;
+  return inspect(handle, value, [&](Stream& stream) { *value = streams().attribute_of(stream, attribute); });
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaLaunchAttributeID attribute,
+                                   const cudaLaunchAttributeValue* value) {
+  if (!is_stream_attribute(attribute)) return cudaErrorInvalidValue;
+  return inspect(handle, value, [&](Stream& stream) { streams().set_attribute(stream, attribute, *value); });
+}
+
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  const auto source = streams().find(from);
+  if (source == nullptr) return cudaErrorInvalidResourceHandle;
+  return inspect(to, source.get(), [&](Stream& stream) { streams().copy_attributes(stream, *source); });
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {

@@ -255,6 +255,26 @@ bool Streams::all_idle() {
   return last_.empty();
 }
 
+cudaLaunchAttributeValue Streams::attribute_of(Stream& stream, cudaLaunchAttributeID attribute) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = stream.attributes.find(attribute); found != stream.attributes.end())
+    return found->second;
+  cudaLaunchAttributeValue value{};
+  if (attribute == cudaLaunchAttributePriority) value.priority = stream.priority;
+  return value;
+}
+
+void Streams::set_attribute(Stream& stream, cudaLaunchAttributeID attribute,
+                            const cudaLaunchAttributeValue& value) {
+  const std::lock_guard lock(mutex_);
+  stream.attributes[attribute] = value;
+}
+
+void Streams::copy_attributes(Stream& to, const Stream& from) {
+  const std::lock_guard lock(mutex_);
+  to.attributes = from.attributes;
+}
+
 bool Streams::is_done(const OperationPtr& operation) {
   const std::lock_guard lock(mutex_);
   return operation->done;

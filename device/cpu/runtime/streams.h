@@ -68,6 +68,11 @@ class Streams {
   /// Same, for work that takes almost no time and does not use Streams.
   cudaError_t enqueue_brief(cudaStream_t handle, std::function<void()> work);
 
+  /// Hints, without effect. An attribute that the program did not set is 0, or the stream's priority.
+  cudaLaunchAttributeValue attribute_of(Stream& stream, cudaLaunchAttributeID attribute);
+  void set_attribute(Stream& stream, cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue& value);
+  void copy_attributes(Stream& to, const Stream& from);
+
   /// True if everything in the stream is over.
   bool idle(Stream& stream);
   bool is_done(const OperationPtr& operation);
