@@ -249,5 +249,25 @@ TEST_F(GraphChangesTest, EdgesClonesAndFlagsCanBeQueried) {
   EXPECT_THAT(text.str(), HasSubstr(" -> "));
 }
 
+TEST_F(GraphChangesTest, MemoryOfTheGraphIsFilledAndCopied) {
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  int* own = nullptr;
+  ASSERT_EQ(CUDA(cudaMallocAsync)(reinterpret_cast<void**>(&own), 128, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemsetAsync)(own + 1, 1, 124, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemsetAsync)(own + 1, 1, 128, stream_), cudaErrorInvalidValue) << "too many bytes";
+  EXPECT_EQ(CUDA(cudaMemcpyAsync)(first_, own + 1, 124, cudaMemcpyDeviceToHost, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemcpyAsync)(own, data_, 128, cudaMemcpyDeviceToDevice, stream_), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemcpyAsync)(second_, own, 128, cudaMemcpyDefault, stream_), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaFreeAsync)(own, stream_), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(stream_, &graph), cudaSuccess);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&executable, graph, 0), cudaSuccess);
+  run(executable);
+  EXPECT_EQ(first_[30], 0x01010101);
+  EXPECT_EQ(first_[31], 0);
+  EXPECT_THAT(second_, Each(5));
+}
+
 }  // namespace
 }  // namespace lynxpp::device::cpu::test

@@ -14,6 +14,7 @@
 #include "device/cpu/runtime/copies.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/graph_memory.h"
 #include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
@@ -34,11 +35,16 @@ namespace {
 
 enum class Side { device, host, any };
 
+/// When the work runs: now, or in launches of a graph, which may allocate the memory.
+enum class Runs { now, in_graph };
+
 /// Checks that `bytes` at `pointer` may be one side of a copy: `device` requires memory known to the device,
 /// `host` excludes device-only memory.
-cudaError_t check_side(const void* pointer, size_t bytes, Side side) {
+cudaError_t check_side(const void* pointer, size_t bytes, Side side, Runs runs = Runs::now) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   const auto found = allocations().find(pointer);
+  if (!found && side != Side::host && runs == Runs::in_graph && is_graph_memory(pointer, bytes))
+    return cudaSuccess;
   if (!found) return side == Side::device ? cudaErrorInvalidValue : cudaSuccess;
   if (side == Side::host && found->is_device_only()) return cudaErrorInvalidValue;
   if (found->kind == MemoryKind::mapped && !allocations().is_accessible(*found, current_device()))
@@ -166,11 +172,12 @@ cudaError_t make_copy(const Location& to, const Location& from, const Box& box, 
     const auto to_span = span_of(box, to);
     const auto from_span = span_of(box, from);
     if (!to_span || !from_span) return cudaErrorInvalidValue;
-    const auto check_sides = [=] {
-      const cudaError_t error = check_side(to.first, *to_span, destination);
-      return error != cudaSuccess ? error : check_side(from.first, *from_span, source);
+    const auto check_sides = [=](Runs runs) {
+      const cudaError_t error = check_side(to.first, *to_span, destination, runs);
+      return error != cudaSuccess ? error : check_side(from.first, *from_span, source, runs);
     };
-    if (const cudaError_t error = check_sides(); error != cudaSuccess) return error;
+    const Runs runs = streams().capturing(stream) ? Runs::in_graph : Runs::now;
+    if (const cudaError_t error = check_sides(runs); error != cudaSuccess) return error;
     if (std::set<int> others = devices_to_wait_for(to, from, stream); !others.empty()) {
       const Turns turns(std::move(others), streams().find(stream)->device);
       if (turns.status() == cudaSuccess) move_box(to, from, box);
@@ -179,10 +186,10 @@ cudaError_t make_copy(const Location& to, const Location& from, const Box& box, 
     const bool within_device = is_device_only(to.first) && is_device_only(from.first);
     is_asynchronous =
         within_device || (returns == Returns::at_once && !is_pageable(to.first) && !is_pageable(from.first));
-    if ((within_device || returns == Returns::at_once) && streams().capturing(stream)) {
+    if ((within_device || returns == Returns::at_once) && runs == Runs::in_graph) {
       // The source is read at each launch of the graph; memory freed by then is not accessed.
       const auto copy = [=] {
-        if (check_sides() != cudaSuccess) return set_sticky_error(cudaErrorIllegalAddress);
+        if (check_sides(Runs::now) != cudaSuccess) return set_sticky_error(cudaErrorIllegalAddress);
         move_box(to, from, box);
       };
       return streams().enqueue(stream, {cudaGraphNodeTypeMemcpy, copy, nullptr});
@@ -236,9 +243,11 @@ cudaError_t fill_box(const Location& to, const Box& box, const FillValue& value,
   if (admitted != cudaSuccess || box.empty()) return admitted;
   const auto span = span_of(box, to);
   if (!span) return cudaErrorInvalidValue;
-  if (const cudaError_t error = check_side(to.first, *span, Side::device); error != cudaSuccess) return error;
-  OperationPtr filled;
   const bool is_captured = streams().capturing(stream);
+  const Runs runs = is_captured ? Runs::in_graph : Runs::now;
+  if (const cudaError_t error = check_side(to.first, *span, Side::device, runs); error != cudaSuccess)
+    return error;
+  OperationPtr filled;
   const auto fill = [=, bytes = *span] {
     // A graph may outlive its memory.
     if (is_captured && check_side(to.first, bytes, Side::device) != cudaSuccess)

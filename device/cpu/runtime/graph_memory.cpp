@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -77,6 +78,17 @@ std::shared_ptr<const GraphMemory> find_graph_memory(const void* pointer) {
   const std::lock_guard lock(all().mutex);
   const auto found = all().by_address.find(reinterpret_cast<std::uintptr_t>(pointer));
   return found != all().by_address.end() ? found->second.lock() : nullptr;
+}
+
+bool is_graph_memory(const void* pointer, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  std::shared_ptr<const GraphMemory> memory;  // outlives the lock: its destruction needs it
+  const std::lock_guard lock(all().mutex);
+  const auto after = all().by_address.upper_bound(address);
+  if (after == all().by_address.begin()) return false;
+  memory = std::prev(after)->second.lock();
+  return memory != nullptr && address - memory->address() <= memory->bytes &&
+         bytes <= memory->bytes - (address - memory->address());
 }
 
 cudaError_t allocate_graph_memory(const std::shared_ptr<const GraphMemory>& memory, cudaStream_t stream) {

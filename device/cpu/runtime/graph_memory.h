@@ -28,6 +28,8 @@ struct GraphMemory {
 std::shared_ptr<const GraphMemory> make_graph_memory(std::size_t bytes, cudaMemPool_t pool);
 /// Returns the graph memory that starts at the address, or null.
 std::shared_ptr<const GraphMemory> find_graph_memory(const void* pointer);
+/// True if the bytes are within memory of a graph, whether or not a launch has allocated it.
+bool is_graph_memory(const void* pointer, std::size_t bytes);
 
 /// Executes an allocating node of a launch, or a freeing node. Errors: cudaErrorMemoryAllocation;
 /// cudaErrorInvalidValue if the memory is not allocated.
