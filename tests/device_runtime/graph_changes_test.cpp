@@ -57,6 +57,7 @@ class GraphChangesTest : public RuntimeTest {
   }
 
   Program program_{test_ptx};
+  const void* const total_ = program_.variable("total", 4);
   int* data_ = nullptr;
   int n_ = 32;
   void* arguments_[3] = {&data_, &data_, &n_};
@@ -151,14 +152,13 @@ TEST_F(GraphChangesTest, CooperativeLaunchRemainsWhenParametersChange) {
 }
 
 TEST_F(GraphChangesTest, SymbolsCanBeCopied) {
-  const void* const total = program_.variable("total", 4);
   int from = 40, to = 0;
   cudaGraphNode_t write = nullptr, read = nullptr;
-  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNodeToSymbol)(&write, graph_, nullptr, 0, total, &from, 4, 0,
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNodeToSymbol)(&write, graph_, nullptr, 0, total_, &from, 4, 0,
                                                  cudaMemcpyHostToDevice),
             cudaSuccess);
   ASSERT_EQ(CUDA(cudaGraphAddDependencies)(graph_, &write, &fill_node_, nullptr, 1), cudaSuccess);
-  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNodeFromSymbol)(&read, graph_, &kernel_node_, 1, &to, total, 4, 0,
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNodeFromSymbol)(&read, graph_, &kernel_node_, 1, &to, total_, 4, 0,
                                                    cudaMemcpyDeviceToHost),
             cudaSuccess);
   run(instantiate());

@@ -270,7 +270,8 @@ TEST_F(OrderTest, StreamAttributesAreKept) {
   ASSERT_EQ(CUDA(cudaStreamSetAttribute)(stream, cudaLaunchAttributeAccessPolicyWindow, &value), cudaSuccess);
   ASSERT_EQ(CUDA(cudaStreamCopyAttributes)(stream_, stream), cudaSuccess);
   value = {};
-  ASSERT_EQ(CUDA(cudaStreamGetAttribute)(stream_, cudaLaunchAttributeAccessPolicyWindow, &value), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamGetAttribute)(stream_, cudaLaunchAttributeAccessPolicyWindow, &value),
+            cudaSuccess);
   EXPECT_EQ(value.accessPolicyWindow.num_bytes, 4096u);
   EXPECT_EQ(CUDA(cudaStreamGetAttribute)(stream, cudaLaunchAttributeCooperative, &value),
             cudaErrorInvalidValue);
@@ -294,7 +295,12 @@ TEST_F(OrderDeathTest, ProcessEndsDespiteAnEndlessKernel) {
 TEST_F(OrderTest, CancelledThreadsLeaveCallsFirst) {
   static std::atomic<bool> may_end{false};
   may_end = false;
-  ASSERT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, [](void*) { while (!may_end) std::this_thread::yield(); }, nullptr),
+  ASSERT_EQ(CUDA(cudaLaunchHostFunc)(
+                nullptr,
+                [](void*) {
+                  while (!may_end) std::this_thread::yield();
+                },
+                nullptr),
             cudaSuccess);
   pthread_t waiting{};
   const auto wait = [](void*) -> void* {

@@ -45,8 +45,8 @@ cudaError_t launch_of_node(const CUDA_KERNEL_NODE_PARAMS* node, CUgraphNode chan
 }
 
 cudaMemsetParams same_fill(const CUDA_MEMSET_NODE_PARAMS& fill) {
-  return {reinterpret_cast<void*>(fill.dst), fill.pitch, fill.value, fill.elementSize, fill.width,
-          fill.height};
+  return {
+      reinterpret_cast<void*>(fill.dst), fill.pitch, fill.value, fill.elementSize, fill.width, fill.height};
 }
 
 cudaError_t fill_of_node(const CUDA_MEMSET_NODE_PARAMS* fill) {
@@ -237,8 +237,8 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  return result_of(set_graph_node(node, cudaGraphNodeTypeKernel,
-                                  [&] { return launch_of_node(parameters, node); }));
+  return result_of(
+      set_graph_node(node, cudaGraphNodeTypeKernel, [&] { return launch_of_node(parameters, node); }));
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* copy) {
   return result_of(set_graph_node(node, cudaGraphNodeTypeMemcpy, [&] { return copy_of_node(copy); }));
@@ -265,8 +265,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* parameters) {
   cudaMemsetParams same{};
-  const cudaError_t error =
-      api::cudaGraphMemsetNodeGetParams(node, parameters != nullptr ? &same : nullptr);
+  const cudaError_t error = api::cudaGraphMemsetNodeGetParams(node, parameters != nullptr ? &same : nullptr);
   if (error != cudaSuccess) return result_of(error);
   *parameters = {};
   parameters->dst = reinterpret_cast<CUdeviceptr>(same.dst);
@@ -324,8 +323,7 @@ CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, C
 }
 CUresult cuGraphExecGetFlags(CUgraphExec executable, cuuint64_t* flags) {
   unsigned long long found = 0;
-  const cudaError_t error =
-      executable_graphs().flags_of(executable, flags != nullptr ? &found : nullptr);
+  const cudaError_t error = executable_graphs().flags_of(executable, flags != nullptr ? &found : nullptr);
   if (error == cudaSuccess) *flags = found;
   return result_of(error);
 }

@@ -12,7 +12,7 @@ namespace lynxpp::device::cpu {
 namespace {
 
 cudaError_t work_made_by(const std::function<cudaError_t()>& call, cudaGraphNodeType type,
-                          const NodeParameters& parameters, Work& work) {
+                         const NodeParameters& parameters, Work& work) {
   RecordedWork recorded;
   if (const cudaError_t error = call(); error != cudaSuccess) return error;
   work = recorded.take();
@@ -37,8 +37,7 @@ cudaError_t add_graph_node(cudaGraphNode_t* added, cudaGraph_t graph, const cuda
                            std::size_t count, cudaGraphNodeType type,
                            const std::function<cudaError_t()>& call, const NodeParameters& parameters) {
   GraphNode node;
-  if (const cudaError_t error = work_made_by(call, type, parameters, node.work);
-      error != cudaSuccess)
+  if (const cudaError_t error = work_made_by(call, type, parameters, node.work); error != cudaSuccess)
     return error;
   return graphs().add(graph, dependencies, count, std::move(node), added);
 }

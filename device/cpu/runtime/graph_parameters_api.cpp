@@ -23,7 +23,8 @@ namespace {
 /// Stores what the node was given. Errors: cudaErrorInvalidValue for a node of another type,
 /// cudaErrorNotSupported for a captured copy or fill, whose parameters the device does not keep.
 template <typename Parameters>
-cudaError_t query_node(cudaGraphNode_t node, cudaGraphNodeType type, Parameters* result, const char* function) {
+cudaError_t query_node(cudaGraphNode_t node, cudaGraphNodeType type, Parameters* result,
+                       const char* function) {
   const auto work = graphs().work_of(node, type);
   if (!work || result == nullptr) return cudaErrorInvalidValue;
   const auto* const found = std::get_if<Parameters>(&work->parameters);
@@ -38,7 +39,7 @@ cudaError_t query_node(cudaGraphNode_t node, cudaGraphNodeType type, Parameters*
 
 /// Changes the event of a node, of an executable graph if there is one.
 cudaError_t set_node_event(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
-                      cudaEvent_t handle) {
+                           cudaEvent_t handle) {
   auto event = streams().find_event(handle);
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
   Work work = event_work(std::move(event), handle, type);
@@ -47,7 +48,7 @@ cudaError_t set_node_event(cudaGraphExec_t executable, cudaGraphNode_t node, cud
 }
 
 cudaError_t add_event_node(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                      size_t count, cudaGraphNodeType type, cudaEvent_t handle) {
+                           size_t count, cudaGraphNodeType type, cudaEvent_t handle) {
   auto event = streams().find_event(handle);
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
   GraphNode node;
@@ -118,8 +119,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGra
 cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const void* from, size_t bytes,
                                            enum cudaMemcpyKind kind) {
   return set_graph_node(
-      node, cudaGraphNodeTypeMemcpy,
-      [&] { return api::cudaMemcpyAsync(to, from, bytes, kind, nullptr); },
+      node, cudaGraphNodeTypeMemcpy, [&] { return api::cudaMemcpyAsync(to, from, bytes, kind, nullptr); },
       linear_copy(to, from, bytes, kind));
 }
 
@@ -318,8 +318,7 @@ cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned
                  call != nullptr ? ": " : "", call != nullptr ? call->kernel->name.c_str() : "");
   }
   for (std::size_t i = 0; i < edges; ++i) {
-    std::fprintf(file.get(), "  \"%p\" -> \"%p\";\n", static_cast<void*>(from[i]),
-                 static_cast<void*>(to[i]));
+    std::fprintf(file.get(), "  \"%p\" -> \"%p\";\n", static_cast<void*>(from[i]), static_cast<void*>(to[i]));
   }
   std::fputs("}\n", file.get());
   return cudaSuccess;

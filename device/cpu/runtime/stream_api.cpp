@@ -55,9 +55,8 @@ cudaStreamCaptureStatus capture_status(Stream& stream) {
 
 bool is_stream_attribute(cudaLaunchAttributeID attribute) {
   return attribute == cudaLaunchAttributeAccessPolicyWindow ||
-         attribute == cudaLaunchAttributeSynchronizationPolicy ||
-         attribute == cudaLaunchAttributePriority || attribute == cudaLaunchAttributeMemSyncDomain ||
-         attribute == cudaLaunchAttributeMemSyncDomainMap;
+         attribute == cudaLaunchAttributeSynchronizationPolicy || attribute == cudaLaunchAttributePriority ||
+         attribute == cudaLaunchAttributeMemSyncDomain || attribute == cudaLaunchAttributeMemSyncDomainMap;
 }
 
 /// True if an external event becomes a node of the graph that captures the stream.
