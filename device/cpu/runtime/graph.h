@@ -35,7 +35,7 @@ struct KernelCall {
   std::vector<void*> parameters;         ///< pointers into `buffer`
 };
 
-/// What a node was given, in the form in which the program can query it.
+/// The parameters of a node, in the form in which the program can query it.
 using NodeParameters =
     std::variant<std::monostate, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams, cudaEvent_t>;
 

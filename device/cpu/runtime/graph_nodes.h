@@ -12,8 +12,9 @@
 
 namespace lynxpp::device::cpu {
 
-/// Adds a node for the work that `call` would enqueue, or sets an executable node's work to it. The program can query `parameters`. Errors: those of `call`, which rejects
-/// invalid work, of Graphs and of ExecutableGraphs.
+/// Adds a node for the work that `call` would enqueue, or sets an executable node's work to it. The program
+/// can query `parameters`. Errors: those of `call`, which rejects invalid work, of Graphs and of
+/// ExecutableGraphs.
 cudaError_t add_graph_node(cudaGraphNode_t* added, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                            std::size_t count, cudaGraphNodeType type,
                            const std::function<cudaError_t()>& call, const NodeParameters& parameters = {});
