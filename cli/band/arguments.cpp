@@ -54,7 +54,7 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
       "Micro-benchmarks of reads and writes of 32, 64 and 128 bytes, spread over all partitions of memory\n"
       "or confined to one, give the equations that `lynxpp band` needs. Times of --machine are modelled.\n"
       "The exit code is 1 if the device does not exist or the benchmarks fail.\n\n"
-      "Example: lynxpp calibrate --machine compute_1_3");
+      "Example: lynxpp band calibrate --machine compute_1_3");
   return calibrate;
 }
 
@@ -98,7 +98,7 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
       "all transactions camped; its predicted times; its degree of camping, unless the device hashes\n"
       "addresses, as GPUs of today do. PROGRAM runs twice, for counts and for times, and twice more with\n"
       "--arithmetic; without PROGRAM, the options describe a kernel.\n"
-      "Run `lynxpp calibrate` first.\n"
+      "Run `lynxpp band calibrate` first.\n"
       "The exit code is 1 if there is no calibration or no kernel has a band, 3 if no kernel was "
       "launched.\n\n"
       "Example: lynxpp band --gld-64 65536 --gst-64 65536 --warps 16 --time 0.35\n"

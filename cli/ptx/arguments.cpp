@@ -124,7 +124,7 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
   instrument->footer(
       "Each kernel becomes a module with the functions that it can reach. A summary goes to standard error.\n"
       "The exit code is 1 if the PTX or a specification has errors.\n\n"
-      "Example: lynxpp instrument app.ptx -s instruction_count -o out.ptx");
+      "Example: lynxpp ptx instrument app.ptx -s instruction_count -o out.ptx");
   return instrument;
 }
 

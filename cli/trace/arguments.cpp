@@ -25,7 +25,7 @@ CLI::App* add_trace(CLI::App& app, TraceArguments& arguments) {
       "Traces with the same name are printed one after the other, their entries in the order of their\n"
       "numbers. Missing numbers are lost entries; the launch's record counts them, too.\n"
       "The exit code is 1 if a file cannot be read.\n\n"
-      "Example: lynxpp run -s memory_trace --trace seen -- ./app && lynxpp trace seen -t accesses");
+      "Example: lynxpp run -s memory_trace --trace seen -- ./app && lynxpp report trace seen -t accesses");
   return trace;
 }
 
