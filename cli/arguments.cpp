@@ -53,14 +53,14 @@ Finished usage_error(const std::string& message, const std::string& command = {}
 }
 
 /// The command that the first words name, for example "ptx run".
-struct Command {
+struct NamedCommand {
   const CLI::App* app = nullptr;  ///< that of lynxpp if the words name none
   std::string name;
   std::size_t words = 0;  ///< of the name
 };
 
-Command command_in(const CLI::App& app, const std::vector<std::string>& words) {
-  Command command{&app, "", 0};
+NamedCommand command_in(const CLI::App& app, const std::vector<std::string>& words) {
+  NamedCommand command{&app, "", 0};
   for (const std::string& word : words) {
     const CLI::App* const inner = subcommand_named(*command.app, word);
     if (inner == nullptr) break;
@@ -117,10 +117,10 @@ Subcommands add_subcommands(CLI::App& app, ControlArguments& control) {
   in_group("Measure a program", {add(app, all, add_run), add(app, all, add_record), add(app, all, add_bench),
                                  add(app, all, add_limits)});
   CLI::App* const report = add(app, all, add_report);
-  in_group("Look at records", {report});
   add(*report, all, add_diff);
   add(*report, all, add_merge);
   add(*report, all, add_trace);
+  in_group("Look at records", {report});  // later, as inner commands would inherit the group
   in_group("Check a program without a GPU", {add(app, all, add_check_run), add(app, all, add_triton)});
   in_group("Control a running program", add_control(app, control));
   CLI::App* const advise = add(app, all, add_advise);
@@ -164,7 +164,7 @@ struct ProgramAfterDashes {
 };
 
 /// Moves a program's command line from the end of `words` to the arguments of the subcommand.
-void take_program(const Command& command, Subcommands& subcommands, std::vector<std::string>& words) {
+void take_program(const NamedCommand& command, Subcommands& subcommands, std::vector<std::string>& words) {
   for (Subcommand& each : subcommands) {
     if (each.app != command.app) continue;
     if (auto* const program = std::visit(ProgramOf{}, each.arguments))
@@ -178,7 +178,7 @@ void take_program(const Command& command, Subcommands& subcommands, std::vector<
 }
 
 /// If an unknown word is where a command must be, prints an error and returns its exit code.
-std::optional<Finished> refuse_unknown(const Command& command, const std::vector<std::string>& words) {
+std::optional<Finished> refuse_unknown(const NamedCommand& command, const std::vector<std::string>& words) {
   if (command.app->get_require_subcommand_min() == 0 || command.words == words.size()) return std::nullopt;
   const std::string& word = words[command.words];
   if (word.starts_with('-')) return std::nullopt;
@@ -242,7 +242,7 @@ struct MistakeIn {
 };
 
 /// Returns the arguments of the parsed command.
-Arguments& parsed_arguments(const Command& command, Subcommands& subcommands, Arguments& control) {
+Arguments& parsed_arguments(const NamedCommand& command, Subcommands& subcommands, Arguments& control) {
   // The commands of ptx share its arguments, except `ptx instrument`, which has its own.
   const auto found =
       std::ranges::find_if(subcommands.rbegin(), subcommands.rend(), [&](const Subcommand& each) {
@@ -270,7 +270,7 @@ Arguments parse_arguments(int count, char** values) {
     words.emplace_back("--help");
   }
   replace_old_name(words);
-  const Command command = command_in(app, words);
+  const NamedCommand command = command_in(app, words);
   if (const std::optional<Finished> refused = refuse_unknown(command, words)) return *refused;
   take_program(command, subcommands, words);
   try {

@@ -23,7 +23,7 @@ void add_kernels(CLI::App& command, std::string& kernels);
 /// Adds -k and -l.
 void add_filters(CLI::App& command, std::string& kernels, std::string& launches);
 
-/// Returns a validator that rejects a name of a page, which a user may expect in a record file's place.
+/// Returns a validator that rejects names of HTML files: the command writes records there, not a page.
 CLI::Validator record_file();
 
 /// Adds -d.

@@ -60,7 +60,7 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
 
 CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   CLI::App* band =
-      app.add_subcommand("band", "Show how much memory-bound kernels suffer from partition camping");
+      app.add_subcommand("band", "Show what kernels lose to partition camping; calibrate its costs");
   band->add_option("-c,--calibration", arguments.calibration,
                    "Device name or .json file (default: the only stored calibration)")
       ->type_name("DEVICE");

@@ -8,7 +8,7 @@
 
 namespace lynxpp::cli {
 
-/// Returns the subcommand of `app` with this name; nullptr if there is none.
+/// Returns the subcommand of `app` with this name, or nullptr.
 const CLI::App* subcommand_named(const CLI::App& app, const std::string& name);
 
 /// Returns a validator that accepts only these values; complete() offers them.

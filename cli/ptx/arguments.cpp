@@ -130,7 +130,7 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
 
 CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
   using Command = PtxArguments::Command;
-  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file, or run one of its kernels");
+  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file, instrument it, or run one of its kernels");
   ptx->require_subcommand(1);
   add_ptx_command(*ptx, "stat", "Print blocks, instructions, registers, loops, accesses of each kernel",
                   arguments, Command::stat);

@@ -107,7 +107,8 @@ CLI::App* add_triton(CLI::App& app, TritonArguments& arguments) {
 }
 
 CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
-  CLI::App* report = app.add_subcommand("report", "Show records as findings, a table, CSV, a page or plots");
+  CLI::App* report =
+      app.add_subcommand("report", "Show records, compare them (diff), merge them, or print traces");
   report->add_option("FILE", arguments.files, "JSON Lines that a run wrote (-o, LYNXPP_OUTPUT)")
       ->type_name("");
   report

@@ -22,7 +22,8 @@ TEST(DebugSettings, AreKeysWithValues) {
   EXPECT_EQ(parsed(""), Pairs());
   EXPECT_EQ(parsed("timing=1"), Pairs({{"timing", "1"}}));
   EXPECT_EQ(parsed("cpu_tier=forms,outline=all"), Pairs({{"cpu_tier", "forms"}, {"outline", "all"}}));
-  EXPECT_EQ(parsed("cpu_check=memory,race,timing=1,"), Pairs({{"cpu_check", "memory,race"}, {"timing", "1"}}));
+  EXPECT_EQ(parsed("cpu_check=memory,race,timing=1,"),
+            Pairs({{"cpu_check", "memory,race"}, {"timing", "1"}}));
   EXPECT_EQ(parsed("trials=x=y"), Pairs({{"trials", "x=y"}}));
   EXPECT_EQ(parsed("timing"), Pairs({{"timing", ""}}));
 }
