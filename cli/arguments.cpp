@@ -229,7 +229,7 @@ Arguments& parsed_arguments(const CLI::App& app, Subcommands& subcommands, Argum
 }  // namespace
 
 Arguments parse_arguments(int count, char** values) {
-  CLI::App app{"Instruments the CUDA kernels of unmodified programs while they run.", "lynxpp"};
+  CLI::App app{"Instruments the CUDA kernels of unmodified programs at run time.", "lynxpp"};
   set_up(app);
   Subcommands subcommands = add_subcommands(app);
   Arguments control = ControlArguments{};
