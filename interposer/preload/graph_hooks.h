@@ -48,7 +48,7 @@ constexpr int memory_free_node = 11;
 constexpr int conditional_node = 13;
 constexpr std::uint64_t instantiated_for_device_launch = 4;
 constexpr int device_updatable = 13;  // CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE
-constexpr char not_followed[] = "by graphs that were changed in a way that is not followed";
+constexpr char not_followed[] = "by graphs that were changed in a way that lynxpp does not track";
 
 KernelPtr known_kernel(void* function) {
   KernelPtr kernel = registry().find_function(function).kernel;

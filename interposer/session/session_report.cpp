@@ -206,7 +206,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
     if (!plan.words->may_wrap(specification, i, milliseconds, plan.device.clock_khz)) continue;
     may_wrap = true;
     pending.words.notes[i].emplace_back(
-        "counts of words have 32 bits and one may have wrapped around in this long launch; counts of the "
+        "word counts have 32 bits, and one may have wrapped around in this long launch; counts of the "
         "kernel's next launches stop at 4294967295");
   }
   return may_wrap;

@@ -35,7 +35,7 @@ TEST_P(GraphDoor, CountsEveryReplayByKernel) {
                           "second 1" + way,  // one node disabled
                           "second 2" + way,  // another kernel in the other node
                           "second 4" + way,  // another child graph
-                          "second 1 by graphs that were changed in a way that is not followed",  // an update
+                          "second 1 by graphs that were changed in a way that lynxpp does not track",  // an update
                           "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 
@@ -57,7 +57,7 @@ struct Change {
   std::vector<std::string> told;
 };
 
-const std::string lost = " by graphs that were changed in a way that is not followed";
+const std::string lost = " by graphs that were changed in a way that lynxpp does not track";
 const std::string loops = " by graphs with conditional nodes";
 const std::string at_first = "graph first second second";
 const std::string none = "graph without a copy";
