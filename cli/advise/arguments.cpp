@@ -30,15 +30,22 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
   advise->add_flag("--by-estimate", arguments.by_estimate,
                    "Rank by CuMAPz's estimate even if the machine has a modelled time");
   advise->add_flag("--json", arguments.json, "Print one JSON object per variant or launch");
-  advise->add_option("--html", arguments.html, "Write a page with the estimate's terms and the arrays' accesses to FILE")
+  advise
+      ->add_option("--html", arguments.html,
+                   "Write a page with the estimate's terms and the arrays' accesses to FILE")
       ->type_name("FILE");
   Observed& observed = arguments.observed;
-  advise->add_option("-k,--kernels", observed.kernels, "With PROGRAM: only kernels whose name contains a match")
+  advise
+      ->add_option("-k,--kernels", observed.kernels, "With PROGRAM: only kernels whose name contains a match")
       ->type_name("REGEX");
-  advise->add_option("-l,--launches", observed.launches, "With PROGRAM: launches of each kernel (default: 0, the first)")
+  advise
+      ->add_option("-l,--launches", observed.launches,
+                   "With PROGRAM: launches of each kernel (default: 0, the first)")
       ->type_name("LIST");
   advise->add_option("-d,--device", observed.device, "With PROGRAM: cuda or cpu")->type_name("DEVICE");
-  advise->add_option("--blocks", observed.blocks, "With PROGRAM: number of thread blocks to observe (default: 64)")
+  advise
+      ->add_option("--blocks", observed.blocks,
+                   "With PROGRAM: number of thread blocks to observe (default: 64)")
       ->type_name("N")
       ->check(CLI::Validator(CLI::PositiveNumber).description(""));
   advise->add_option("--seed", observed.seed, "With PROGRAM: seed for the choice of thread blocks")

@@ -45,10 +45,10 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
       ->add_flag("--scattered", arguments.scatters, "One transaction per lane; stored as DEVICE-scattered")
       ->excludes(printed);
   calibrate
-      ->add_option("-o,--output", arguments.output, "Where to store the result (default: the user's data folder)")
+      ->add_option("-o,--output", arguments.output,
+                   "Where to store the result (default: the user's data folder)")
       ->type_name("FILE");
-  calibrate
-      ->add_option("--benchmarks", arguments.benchmarks, "Benchmark program (default: lynxpp's own)")
+  calibrate->add_option("--benchmarks", arguments.benchmarks, "Benchmark program (default: lynxpp's own)")
       ->type_name("FILE");
   calibrate->footer(
       "Micro-benchmarks of reads and writes of 32, 64 and 128 bytes, spread over all partitions of memory\n"
@@ -83,7 +83,8 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   band->add_option("--grid", arguments.blocks, "Blocks of the grid")->type_name("NUMBER");
   band->add_option("--block", arguments.block_threads, "Threads per block")->type_name("NUMBER");
   band->add_option("--warps", arguments.warps, "Active warps per multiprocessor")->type_name("NUMBER");
-  band->add_option("--most-warps", arguments.most_warps, "Most warps that fit on a multiprocessor (default: the device's)")
+  band->add_option("--most-warps", arguments.most_warps,
+                   "Most warps that fit on a multiprocessor (default: the device's)")
       ->type_name("NUMBER");
   band->add_option("--time", arguments.milliseconds, "Time of the launch in milliseconds")
       ->type_name("MS")

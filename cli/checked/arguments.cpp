@@ -7,8 +7,8 @@
 namespace lynxpp::cli {
 
 CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
-  CLI::App* const command =
-      app.add_subcommand("check-run", "Check a program's kernels for races and illegal accesses, without a GPU");
+  CLI::App* const command = app.add_subcommand(
+      "check-run", "Check a program's kernels for races and illegal accesses, without a GPU");
   command
       ->add_option("-c,--checks", arguments.checks,
                    "Comma-separated: memory,race,init,sync,leak (default: all but leak)")
@@ -23,7 +23,8 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
                        "Try N schedules of warps, blocks and asynchronous copies (default: 1)")
           ->type_name("N")
           ->check(CLI::Range(1, 1'000'000).description(""));
-  command->add_option("--seed", arguments.seed, "Try only schedule SEED, which a finding of --schedules names")
+  command
+      ->add_option("--seed", arguments.seed, "Try only schedule SEED, which a finding of --schedules names")
       ->type_name("SEED")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->excludes(schedules);

@@ -8,9 +8,7 @@ namespace lynxpp::cli {
 
 CLI::App* add_merge(CLI::App& app, MergeArguments& arguments) {
   CLI::App* const merge = app.add_subcommand("merge", "Merge the records of many processes into one file");
-  merge
-      ->add_option("FILE", arguments.files,
-                   "Record files, plain or gzip-compressed; - for standard input")
+  merge->add_option("FILE", arguments.files, "Record files, plain or gzip-compressed; - for standard input")
       ->required()
       ->type_name("");
   merge->add_option("-o,--output", arguments.output, "Output file (default: standard output)")

@@ -80,7 +80,8 @@ void add_launch(CLI::App& run, PtxLaunch& launch) {
   run.add_option("--timeout", launch.timeout, "Stop the kernel after this time")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber.description(""));
-  run.add_option("--python", launch.python, "The Python interpreter to use (default: python3)")->type_name("PROGRAM");
+  run.add_option("--python", launch.python, "The Python interpreter to use (default: python3)")
+      ->type_name("PROGRAM");
   run.footer(
       "ARG is null, TYPE=NUMBER, or TYPE[COUNT]=FILL for an array. TYPE: u8 to u64, s8 to s64, f16, bf16,\n"
       "f32, f64. COUNT: a number, or a shape such as 64,32. FILL: zero, iota, const:NUMBER,\n"

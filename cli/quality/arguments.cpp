@@ -17,10 +17,11 @@ CLI::App* add_quality(CLI::App& app, QualityArguments& arguments) {
       ->add_option("-w,--weights", arguments.weights,
                    "JSON file of weights, or paper (default: the device's, else paper)")
       ->type_name("FILE");
-  CLI::Option* const fit = quality->add_flag("--fit", arguments.fit,
-                                             "Fit weights to the device, from ranges named PRIMITIVE/IMPLEMENTATION");
+  CLI::Option* const fit = quality->add_flag(
+      "--fit", arguments.fit, "Fit weights to the device, from ranges named PRIMITIVE/IMPLEMENTATION");
   quality
-      ->add_option("-o,--output", arguments.output, "Where to store the weights (default: the user's data folder)")
+      ->add_option("-o,--output", arguments.output,
+                   "Where to store the weights (default: the user's data folder)")
       ->type_name("FILE")
       ->needs(fit);
   quality

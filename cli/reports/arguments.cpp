@@ -42,14 +42,16 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   add_specifications(*record, run.specifications, false,
                      "Used instead of the default specifications; comma-separated or repeated");
   add_filters(*record, run.kernels, run.launches);
-  record->add_option("-o,--output", run.output, "The record file, overwritten (default: lynxpp-PROGRAM.jsonl)")
+  record
+      ->add_option("-o,--output", run.output, "The record file, overwritten (default: lynxpp-PROGRAM.jsonl)")
       ->type_name("FILE");
   add_device(*record, run.device);
   record->add_option("-f,--format", arguments.format, "text (default), or json: one document for tools")
       ->type_name("FORMAT")
       ->check(one_of({"text", "json"}));
   record
-      ->add_option("--checks", arguments.checks, "For json: run again with these checks: memory,race,init,sync")
+      ->add_option("--checks", arguments.checks,
+                   "For json: run again with these checks: memory,race,init,sync")
       ->type_name("LIST");
   record->callback([&arguments] {
     const bool is_json = arguments.format == "json";
@@ -79,7 +81,9 @@ CLI::App* add_triton(CLI::App& app, TritonArguments& arguments) {
       ->add_option("-o,--output", arguments.output,
                    "The record file, overwritten (default: lynxpp-PROGRAM.jsonl)")
       ->type_name("FILE");
-  triton->add_option("-c,--checks", arguments.checks, "Comma-separated: memory,race,init,sync; or none (default: all)")
+  triton
+      ->add_option("-c,--checks", arguments.checks,
+                   "Comma-separated: memory,race,init,sync; or none (default: all)")
       ->type_name("LIST");
   triton
       ->add_option("--error-exit", arguments.error_exit,
@@ -87,7 +91,8 @@ CLI::App* add_triton(CLI::App& app, TritonArguments& arguments) {
       ->type_name("CODE")
       ->check(CLI::Range(1, 255).description(""));
   add_compute_capability(*triton, arguments.sm, "Compute capability to compile for (default: 89)");
-  triton->add_option("--python", arguments.python, "The Python interpreter that has Triton (default: python3)")
+  triton
+      ->add_option("--python", arguments.python, "The Python interpreter that has Triton (default: python3)")
       ->type_name("PROGRAM");
   triton->footer(
       "Triton compiles the kernels, which needs no GPU. The cpu device runs each launch on tensors in host\n"

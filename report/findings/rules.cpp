@@ -269,7 +269,8 @@ const std::vector<FindingRule> rule_table = {
       {"lane_trips",
        [](const View& v) { return ratio(v("flow.thread_iterations"), v("flow.thread_entries")); }},
       {"active", lanes_in_iteration}},
-     "the lanes of a warp iterate this loop different numbers of times: a warp enters it with {entering} lanes and "
+     "the lanes of a warp iterate this loop different numbers of times: a warp enters it with {entering} "
+     "lanes and "
      "iterates "
      "{warp_trips} times on average, a lane {lane_trips} times; {active} lanes are active per iteration",
      "a warp iterates until its last lane leaves the loop, while lanes that have left it idle; iterations "

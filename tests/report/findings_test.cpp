@@ -245,7 +245,8 @@ const std::vector<Case>& cases() {
         blocks({12800, 12800, 25600, 12800}, {400, 400, 3200, 400})},
        {instructions(12800 * 8, 4000), divergence(400, 0, 0),
         blocks({12800, 12800, 25600, 12800}, {400, 400, 3200, 400})},
-       "the lanes of a warp iterate this loop different numbers of times: a warp enters it with 32 lanes and iterates 8 "
+       "the lanes of a warp iterate this loop different numbers of times: a warp enters it with 32 lanes and "
+       "iterates 8 "
        "times on "
        "average, a lane 2 times; 8 lanes are active per iteration",
        0.6},

@@ -262,8 +262,7 @@ TEST_F(Launches, RunWithoutRingsIfMemoryIsFull) {
   std::vector<std::byte> left = buffer(130);
   launch->finish(layout, left);
   EXPECT_EQ(counted(left), 130u);
-  EXPECT_THAT(launch->notes(0),
-              ElementsAre("this launch's traces were not streamed: there is no memory"));
+  EXPECT_THAT(launch->notes(0), ElementsAre("this launch's traces were not streamed: there is no memory"));
   EXPECT_FALSE(std::filesystem::exists(folder.file("new")));
 }
 
