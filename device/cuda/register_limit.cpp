@@ -57,7 +57,7 @@ KernelResources filled_by(std::uint64_t blocks, std::uint32_t multiprocessors,
 }
 
 std::uint32_t raised_register_limit(const KernelResources& filled, const KernelResources& variant,
-                            std::uint32_t kept_registers) {
+                                    std::uint32_t kept_registers) {
   if (kept_registers == 0 || filled.warps_per_sm == 0 || variant.warps_per_sm <= filled.warps_per_sm)
     return 0;
   const std::uint32_t wanted = (filled.registers + kept_registers + unit - 1) / unit * unit;

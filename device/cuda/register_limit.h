@@ -29,7 +29,7 @@ KernelResources filled_by(std::uint64_t blocks, std::uint32_t multiprocessors,
 /// addition to the original's registers, and ptxas used fewer registers than that; 0 otherwise. `filled` is
 /// the result of filled_by().
 std::uint32_t raised_register_limit(const KernelResources& filled, const KernelResources& variant,
-                            std::uint32_t kept_registers);
+                                    std::uint32_t kept_registers);
 
 /// Returns the text with `.maxnreg` in the kernel's directives; an existing one is lowered. ptxas ignores
 /// external limits for kernels with `.maxntid` (`__launch_bounds__`).

@@ -62,7 +62,8 @@ std::atomic<void*> originals[static_cast<unsigned>(Binding::count)][slot_count] 
 
 void* find_original(Slot slot, Binding binding) {
   const auto index = static_cast<unsigned>(slot);
-  void* address = binding == Binding::linked ? real_dlsym(RTLD_NEXT, function_names[index].exported) : nullptr;
+  void* address =
+      binding == Binding::linked ? real_dlsym(RTLD_NEXT, function_names[index].exported) : nullptr;
   if (address == nullptr) {
     // The driver may be loaded outside the global scope.
     if (void* const library = driver_library()) address = real_dlsym(library, function_names[index].exported);

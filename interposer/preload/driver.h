@@ -22,7 +22,8 @@ enum class Slot : unsigned {
 enum class Binding : unsigned { linked, looked_up, count };
 
 /// Originals by binding and slot; null until known.
-extern std::atomic<void*> originals[static_cast<unsigned>(Binding::count)][static_cast<unsigned>(Slot::count)];
+extern std::atomic<void*> originals[static_cast<unsigned>(Binding::count)]
+                                   [static_cast<unsigned>(Slot::count)];
 
 /// Finds and caches an unknown original. Returns a function that returns CUDA_ERROR_STUB_LIBRARY if the
 /// process has no driver.

@@ -401,7 +401,7 @@ template <Slot slot, Binding binding>
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
   return original<slot, binding, LaunchKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                              shared_bytes, stream, parameters, extra);
+                                                 shared_bytes, stream, parameters, extra);
 }
 
 template <Slot slot, Binding binding>
@@ -459,8 +459,8 @@ template <Slot slot, Binding binding>
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
-  return original<slot, binding, LaunchCooperativeKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y,
-                                                         block_z, shared_bytes, stream, parameters);
+  return original<slot, binding, LaunchCooperativeKernel>()(
+      function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
 template <Slot slot, Binding binding>

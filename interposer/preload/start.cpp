@@ -111,7 +111,8 @@ void keep_program_name(int count, char** arguments) {
 void* find_unhooked(void* handle, const char* name) {
   if (is_our_handle(handle)) return driver_export(name);
   void* const found = real_dlsym(handle == RTLD_NEXT ? RTLD_DEFAULT : handle, name);
-  const bool is_ours_alone = found != nullptr && belongs_to_this_library(found) && !is_provided_elsewhere(name);
+  const bool is_ours_alone =
+      found != nullptr && belongs_to_this_library(found) && !is_provided_elsewhere(name);
   return is_ours_alone ? lynxpp_no_symbol : nullptr;
 }
 

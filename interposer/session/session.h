@@ -125,9 +125,9 @@ class Session {
   /// when it returns.
   void collect();
 
-  /// Called when the program has waited for the device. Its thread goes on at once: the thread of the session
-  /// writes the records within milliseconds. Same as collect() if very many launches are outstanding, or
-  /// without that thread (Results::on_demand).
+  /// Called when the program has waited for the device. Returns immediately: the session's thread writes the
+  /// records within milliseconds. If very many launches are outstanding, or the session has no thread
+  /// (Results::on_demand), this is collect().
   void waited();
 
   /// Sets the reader of the range names that launches record. Call it before the first launch.
@@ -238,7 +238,7 @@ class Session {
   static void note_refusal(Seen& seen, const Status& launched);
   /// Begins collecting the results of a variant that was launched.
   void begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
-                 const device::Launch& launch, Outstanding& outstanding);
+                        const device::Launch& launch, Outstanding& outstanding);
   void note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
                        const device::Launch& launch);
   bool launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
@@ -277,7 +277,8 @@ class Session {
   /// Calls `take` to allocate, and again after results of other launches were collected.
   Status take_memory(const std::function<Status()>& take);
   /// Continues after an allocation failed with `taken`, when `settled_` was `settled`.
-  Status take_memory_after_collecting(Status taken, std::uint64_t settled, const std::function<Status()>& take);
+  Status take_memory_after_collecting(Status taken, std::uint64_t settled,
+                                      const std::function<Status()>& take);
   /// Precondition: `state_` is held.
   bool is_crowded() const;
   /// Waits until few enough launches are outstanding. Returns false if there are still too many.

@@ -264,8 +264,9 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   return success();
 }
 
-void Session::begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
-                        const device::Launch& launch, Outstanding& outstanding) {
+void Session::begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffer> buffer,
+                               device::Device& device, const device::Launch& launch,
+                               Outstanding& outstanding) {
   const auto read_back = [&]() -> Result<std::unique_ptr<device::Readback>> {
     try {
       return device.read_back(std::move(buffer), launch);

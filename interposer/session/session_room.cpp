@@ -120,7 +120,7 @@ Status Session::take_memory(const std::function<Status()>& take) {
 }
 
 Status Session::take_memory_after_collecting(Status taken, std::uint64_t settled,
-                                      const std::function<Status()>& take) {
+                                             const std::function<Status()>& take) {
   close_shared([](const Shared&) { return true; });
   take_results_until([&] {
     if (std::exchange(settled, settled_.load()) != settled_) taken = take();

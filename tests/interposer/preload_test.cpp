@@ -128,8 +128,8 @@ TEST_P(Binding, KnowsImagesOfFiles) {
 TEST_P(Binding, ProgramAttachesAndDetachesByItsEnvironment) {
   const Outcome result =
       run_driver(with_binding("launch setenv=a launch setenv=a launch putenv=b,c launch unsetenv launch "
-                      "setenv=unknown launch setenv=d clearenv "
-                      "launch"));
+                              "setenv=unknown launch setenv=d clearenv "
+                              "launch"));
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(
       result.events,
