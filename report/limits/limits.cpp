@@ -239,7 +239,7 @@ class Computation {
   }
 
   /// Limits a barrier's gain to the time that warps wait at it by their clocks, minus what the traffic of
-  /// global memory explains. Repeating a barrier does not show that time. All warps share the traffic, whereas
+  /// global memory explains. Repeating a barrier does not show that time. All warps share the traffic, but
   /// other classes may be expensive only in the warps that the others wait for.
   void bound_by_waits(Limit& limit, const Gain& traffic) const {
     const TrialRecord::Count* const waits =
@@ -292,8 +292,8 @@ class Computation {
     kernel.limits.push_back(std::move(limit));
   }
 
-  /// True if the kernel cannot be faster than the class's cost unless the class is removed. False for variants
-  /// with fewer resources, and for classes whose operations disappear together with those of another class.
+  /// True if the kernel cannot be faster than the class's cost unless the class is removed. False for
+  /// variants with fewer resources, and for classes whose operations disappear with those of another class.
   bool is_needed(const Limit& limit) const {
     if (!is_class(limit) || limit.operation == "fetch" || limit.operation == "branch") return false;
     const Pairs& pairs = classes_.at(limit.operation);
