@@ -113,7 +113,7 @@ function overview(show) {
       } },
     { title: `share of ${unit}`, field: "share", ...bars, formatter: drawn((row) => row.share, ({ each }) =>
       [percent(each.share), time(each.milliseconds)].filter(Boolean).join(" · ")) },
-    rows.some(({ traffic }) => traffic) && { title: "requested of traffic at L1", field: "traffic", ...bars,
+    rows.some(({ traffic }) => traffic) && { title: "requested share of traffic at L1", field: "traffic", ...bars,
       formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred).replace(/\D?$/, " $&B")}`,
         ({ each }) => `Global loads, stores and asynchronous copies request ${format(each.requested)} bytes in ${format(each.transferred)} bytes of sectors at L1`) },
     rows.some(({ lanes }) => lanes) && { title: "active lanes", field: "lanes", ...bars, formatter: drawn((row) => row.lanes, (row) => percent(row.lanes)) },
