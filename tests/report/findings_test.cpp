@@ -558,9 +558,9 @@ TEST_F(Findings, TextHasFindingReasonAndAdvice) {
 == lynxpp: findings ==
 Ordered by the maximum share of the run's estimated work that could be saved.
 1.  uncoalesced access, saves at most 88 % (estimated): k, a.cu:10 (ld.global.f32)
-    Loads take 32 sectors per warp request where 4 would suffice: 102,400
-    bytes of sectors at L1 for 12,800 bytes of data (88 % unused by the request);
-    neighbouring lanes are 64 bytes apart.
+    Loads take 32 sectors per warp request where 4 would suffice: 102,400 bytes of sectors
+    at L1 for 12,800 bytes of data (88 % unused by the request); neighbouring lanes are 64
+    bytes apart.
     Why: L1 serves a warp's request in sectors of 32 bytes, and each sector that a lane
     touches is requested whole.
     Try: let neighbouring lanes access neighbouring addresses: swap the roles of the
