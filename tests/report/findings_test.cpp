@@ -365,7 +365,7 @@ TEST_F(Findings, CopiesAreNeitherLoadsNorStores) {
   std::vector<Record> records{copies, memory({100, 0, 0, 0}, {3200, 0, 0, 0}, {12800, 0, 0, 0})};
   const std::vector<KernelFinding> found = findings(records);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_TRUE(found[0].sentence.starts_with("asynchronous copies take 32 sectors per request of a warp"))
+  EXPECT_TRUE(found[0].sentence.starts_with("asynchronous copies take 32 sectors per warp request"))
       << found[0].sentence;
 }
 
