@@ -254,7 +254,7 @@ Arguments& parsed_arguments(const NamedCommand& command, Subcommands& subcommand
 }  // namespace
 
 Arguments parse_arguments(int count, char** values) {
-  CLI::App app{"Instruments the CUDA kernels of unmodified programs while they run.", "lynxpp"};
+  CLI::App app{"Instruments the CUDA kernels of unmodified programs at run time.", "lynxpp"};
   set_up(app);
   Arguments control = ControlArguments{};
   Subcommands subcommands = add_subcommands(app, std::get<ControlArguments>(control));

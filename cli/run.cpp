@@ -96,7 +96,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
   for (const auto& [variable, folder] : image::moved_compiler_caches())
     ::setenv(variable.c_str(), folder.c_str(), 1);
-  let_find_cpu_driver(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
+  add_cpu_driver_path(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
   // NVTX_INJECTION64_PATH is for programs that a launcher starts without LD_PRELOAD. A user's own tool has
   // priority.
   ::setenv("NVTX_INJECTION64_PATH", library->c_str(), 0);
@@ -149,7 +149,7 @@ int run(const RunArguments& arguments) {
   }
   if (!trim(*specifications).empty() && !compiles(*specifications)) return exit_usage_error;
   ProgramSearch program;
-  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+  if (const int problem = find_or_report(arguments.command.front(), program); problem != exit_success)
     return problem;
   if (Status prepared = prepare_environment(arguments, *specifications); !prepared) {
     print(prepared.error().diagnostics);

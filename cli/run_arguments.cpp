@@ -34,9 +34,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->add_flag("--timing", arguments.timing,
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->add_flag("--per-launch", arguments.per_launch,
-                "A record for every launch, even after the first 64 of a kernel and grid");
+                "Write one record per launch, even after the first 64 per kernel and grid");
   run->add_option("--first-launch", arguments.first_launch,
-                  "Until a variant is ready: wait (default), native (original runs), alone")
+                  "While a variant compiles: wait (default), native (original runs), alone")
       ->type_name("HOW")
       ->check(CLI::IsMember({"wait", "native", "alone"}).description(""));
   run->footer(
@@ -52,7 +52,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
 CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   CLI::App* bench = app.add_subcommand("bench", "Measure the overhead of instrumentation on a program");
   add_specifications(*bench, arguments.settings, true,
-                     "Name or .cod file; comma-separated: together; repeated: separately");
+                     "Name or .cod file; a,b: attached together; repeated: separately");
   bench->add_option("-r,--rounds", arguments.rounds, "Number of runs per setting (default: 5)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1000).description(""));

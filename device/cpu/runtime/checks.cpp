@@ -104,12 +104,12 @@ std::string text_of(const FindingPlace& place, const std::string& kernel) {
   return text;
 }
 
-/// "in 3 of 8 orders; --seed 5 reproduces it, which differs from order 1:" and the deviations
+/// Returns "in 3 of 8 schedules; --seed 5 reproduces it, where" and the deviations from schedule 1.
 std::string text_of_orders(const KeptFinding& kept) {
   if (!explores()) return "";
   const std::uint32_t seed = *kept.seeds.begin();
   std::string text = "\n  in " + std::to_string(kept.seeds.size()) + " of " + std::to_string(kept.judged) +
-                     (kept.judged == 1 ? " order" : " orders") + "; --seed " + std::to_string(seed) +
+                     (kept.judged == 1 ? " schedule" : " schedules") + "; --seed " + std::to_string(seed) +
                      " reproduces it";
   const std::vector<std::string>& deviations = kept.finding.orders.deviations;
   if (!deviations.empty()) text += ", where";
@@ -137,9 +137,9 @@ std::string text_of(const KeptFinding& kept) {
   return text + "\n";
 }
 
-/// Explains for which launches of a kernel not all orders were judged.
+/// Explains for which launches of a kernel not all schedules were run.
 std::string text_of_unexplored(const std::string& kernel, const std::string& reason, std::uint64_t launches) {
-  return "kernel " + demangle(kernel) + ": not all orders were judged in " + std::to_string(launches) +
+  return "kernel " + demangle(kernel) + ": not all schedules were run in " + std::to_string(launches) +
          (launches == 1 ? " launch: " : " launches: ") + reason + "\n";
 }
 
