@@ -81,9 +81,9 @@ TEST_F(RefusalTest, OlderPtxRunsIfNewerPtxIsUnsupported) {
 }
 
 TEST_F(RefusalTest, PerThreadAndGraphicsFunctionsAreReportedToo) {
-  EXPECT_EQ(
-      CUDA_AS(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz)(nullptr, nullptr, nullptr),
-      cudaErrorNotSupported);
+  EXPECT_EQ(CUDA_AS(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz)(
+                nullptr, nullptr, nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed),
+            cudaErrorNotSupported);
   EXPECT_EQ(reinterpret_cast<cudaError_t (*)(unsigned)>(lookup("cudaGLUnregisterBufferObject"))(1),
             cudaErrorNotSupported);
   EXPECT_EQ(reinterpret_cast<cudaError_t (*)(int)>(unknown_function())(1), cudaErrorNotSupported);
