@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/child.h"
@@ -23,6 +24,7 @@
 #include "support/output_file.h"
 #include "support/result.h"
 #include "support/run_mark.h"
+#include "support/setting.h"
 #include "support/start_condition.h"
 #include "support/text.h"
 
@@ -50,6 +52,7 @@ Status check(const RunArguments& arguments) {
   const Filters filters{option_or_variable(arguments.kernels, "--kernels", "LYNXPP_KERNELS"),
                         option_or_variable(arguments.launches, "--launches", "LYNXPP_LAUNCHES")};
   if (Status understood = check_filters(filters); !understood) return understood;
+  if (Diagnostics problems = check_debug_settings(); !problems.empty()) return Failure{std::move(problems)};
   const Option words = option_or_variable(arguments.words, "--words", "LYNXPP_WORDS");
   if (const auto scheme = gmprof::parse_schemes(words.text, words.option); !scheme) return scheme.error();
   const Option start = option_or_variable(arguments.start, "--start", "LYNXPP_START");

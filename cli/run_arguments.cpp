@@ -15,11 +15,13 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_filters(*run, arguments.kernels, arguments.launches);
   run->add_option("-o,--output", arguments.output,
                   "Write records as JSON Lines to FILE, replacing its contents")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(record_file());
   add_device(*run, arguments.device);
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
       ->type_name("FOLDER");
-  run->add_option("--trace", arguments.trace, "Stream trace entries to files in FOLDER (see `lynxpp trace`)")
+  run->add_option("--trace", arguments.trace,
+                  "Stream trace entries to files in FOLDER (see `lynxpp report trace`)")
       ->type_name("FOLDER");
   add_word_scheme(*run, arguments.words);
   run->add_option("--start", arguments.start,

@@ -54,13 +54,13 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
       "Micro-benchmarks of reads and writes of 32, 64 and 128 bytes, spread over all partitions of memory\n"
       "or confined to one, give the equations that `lynxpp band` needs. Times of --machine are modelled.\n"
       "The exit code is 1 if the device does not exist or the benchmarks fail.\n\n"
-      "Example: lynxpp calibrate --machine compute_1_3");
+      "Example: lynxpp band calibrate --machine compute_1_3");
   return calibrate;
 }
 
 CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   CLI::App* band =
-      app.add_subcommand("band", "Show how much memory-bound kernels suffer from partition camping");
+      app.add_subcommand("band", "Show what kernels lose to partition camping; calibrate its costs");
   band->add_option("-c,--calibration", arguments.calibration,
                    "Device name or .json file (default: the only stored calibration)")
       ->type_name("DEVICE");
@@ -100,7 +100,7 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
       "camps (best) and if all do (worst). The kernel's own time gives its degree of camping, unless the\n"
       "device hashes addresses, as current GPUs do. PROGRAM runs twice, for counts and for times, and\n"
       "twice more with --arithmetic. Without PROGRAM, the options describe a kernel.\n"
-      "Run `lynxpp calibrate` first.\n"
+      "Run `lynxpp band calibrate` first.\n"
       "The exit code is 1 if there is no calibration or no kernel has a band, 3 if no kernel was "
       "launched.\n\n"
       "Example: lynxpp band --gld-64 65536 --gst-64 65536 --warps 16 --time 0.35\n"

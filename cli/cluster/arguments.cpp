@@ -19,7 +19,7 @@ CLI::App* add_merge(CLI::App& app, MergeArguments& arguments) {
       "on the number or size of the files.\n"
       "The exit code is 1 if a file cannot be read or the output cannot be written. Invalid lines are\n"
       "reported and skipped.\n\n"
-      "Example: lynxpp merge rank*.jsonl -o job.jsonl && lynxpp report job.jsonl --by rank");
+      "Example: lynxpp report merge rank*.jsonl -o job.jsonl && lynxpp report job.jsonl --by rank");
   return merge;
 }
 

@@ -25,7 +25,7 @@ CLI::App* add_control_command(CLI::App& app, const char* name, const char* descr
 
 }  // namespace
 
-void add_control(CLI::App& app, ControlArguments& arguments) {
+std::vector<CLI::App*> add_control(CLI::App& app, ControlArguments& arguments) {
   CLI::App* const attach =
       add_control_command(app, "attach", "Instrument a running program", Command::attach, arguments);
   add_specifications(*attach, arguments.specifications, false);
@@ -57,6 +57,7 @@ void add_control(CLI::App& app, ControlArguments& arguments) {
                                             Command::top, arguments);
   top->add_flag("--once", arguments.once, "Watch for one second, print the result and exit");
   top->footer("Runs until Ctrl-C or the end of the program. The exit code is as for `lynxpp attach`.");
+  return {attach, detach, status, why, top};
 }
 
 }  // namespace lynxpp::cli

@@ -34,7 +34,8 @@ CLI::App* add_limits(CLI::App& app, LimitsArguments& arguments) {
   limits
       ->add_option("-o,--output", arguments.output,
                    "Keep the records of the run in FILE, replacing its contents")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(record_file());
   limits->add_option("--json", arguments.json, "Write the limits as JSON to FILE")->type_name("FILE");
   limits->add_option("--html", arguments.html, "Write the limits as a page to FILE")->type_name("FILE");
   limits->add_option("--from", arguments.from, "Read the records in FILE instead of running a program")

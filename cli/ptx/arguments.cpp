@@ -126,13 +126,13 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
   instrument->footer(
       "Each kernel becomes a module with the functions that it can reach. A summary goes to standard error.\n"
       "The exit code is 1 if the PTX or a specification has errors.\n\n"
-      "Example: lynxpp instrument app.ptx -s instruction_count -o out.ptx");
+      "Example: lynxpp ptx instrument app.ptx -s instruction_count -o out.ptx");
   return instrument;
 }
 
 CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
   using Command = PtxArguments::Command;
-  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file, or run one of its kernels");
+  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file, instrument it, or run one of its kernels");
   ptx->require_subcommand(1);
   add_ptx_command(*ptx, "stat", "Print blocks, instructions, registers, loops, accesses of each kernel",
                   arguments, Command::stat);

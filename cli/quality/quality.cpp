@@ -20,6 +20,7 @@
 #include "models/machine.h"
 #include "models/proplusplus/weights.h"
 #include "report/reader.h"
+#include "support/setting.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -40,7 +41,7 @@ Result<std::optional<Weights>> given_weights(const QualityArguments& arguments) 
 
 std::string machine_name(const QualityArguments& arguments) {
   if (!arguments.machine.empty()) return arguments.machine;
-  const char* const variable = std::getenv("LYNXPP_CPU_CLOCK");
+  const char* const variable = setting("LYNXPP_CPU_CLOCK");
   return variable != nullptr && *variable != '\0' ? variable : "compute_9_0";
 }
 

@@ -44,6 +44,9 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   add_filters(*record, run.kernels, run.launches);
   record
       ->add_option("-o,--output", run.output, "The record file, overwritten (default: lynxpp-PROGRAM.jsonl)")
+      ->type_name("FILE")
+      ->check(record_file());
+  record->add_option("--html", arguments.html, "Write the page of `lynxpp report --format html` to FILE, too")
       ->type_name("FILE");
   add_device(*record, run.device);
   record->add_option("-f,--format", arguments.format, "text (default), or json: one document for tools")
@@ -56,8 +59,11 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
   record->callback([&arguments] {
     const bool is_json = arguments.format == "json";
     if (!is_json && !arguments.checks.empty()) throw CLI::ValidationError("--checks requires --format json");
-    if (is_json && arguments.run.output.find('%') != std::string::npos)
+    const bool is_pattern = arguments.run.output.find('%') != std::string::npos;
+    if (is_json && is_pattern)
       throw CLI::ValidationError("--format json requires an output file without '%'");
+    if (!arguments.html.empty() && is_pattern)
+      throw CLI::ValidationError("--html requires an output file without '%'");
   });
   record->add_flag("--measure", arguments.measure,
                    "Run again as `lynxpp limits` does; measured gains replace estimates");
@@ -68,8 +74,7 @@ CLI::App* add_record(CLI::App& app, RecordArguments& arguments) {
       "summary` prints them again. Compile with -lineinfo so that findings name source lines. The exit code\n"
       "is the program's, or 2, 3, 126 or 127 as for `lynxpp run`. With --format json, standard output is\n"
       "one document (docs/schema/digest.schema.json); the program's output goes to standard error.\n\n"
-      "Example: lynxpp record -- ./app 1024\n"
-      "         lynxpp report lynxpp-app.jsonl --format html -o app.html");
+      "Example: lynxpp record --html app.html -- ./app 1024");
   return record;
 }
 
@@ -80,7 +85,8 @@ CLI::App* add_triton(CLI::App& app, TritonArguments& arguments) {
   triton
       ->add_option("-o,--output", arguments.output,
                    "The record file, overwritten (default: lynxpp-PROGRAM.jsonl)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(record_file());
   triton
       ->add_option("-c,--checks", arguments.checks,
                    "Comma-separated: memory,race,init,sync; or none (default: all)")
@@ -106,10 +112,9 @@ CLI::App* add_triton(CLI::App& app, TritonArguments& arguments) {
 }
 
 CLI::App* add_report(CLI::App& app, ReportArguments& arguments) {
-  CLI::App* report = app.add_subcommand("report", "Show records as findings, a table, CSV, a page or plots");
-  report->add_option("FILE", arguments.files, "Record files of runs (-o, LYNXPP_OUTPUT)")
-      ->required()
-      ->type_name("");
+  CLI::App* report =
+      app.add_subcommand("report", "Show records, compare them (diff), merge them, or print traces");
+  report->add_option("FILE", arguments.files, "Record files of runs (-o, LYNXPP_OUTPUT)")->type_name("");
   report
       ->add_option("-f,--format", arguments.format,
                    "table, summary, digest, csv, json, html, plain-html, svg or perfetto")
@@ -165,8 +170,8 @@ CLI::App* add_diff(CLI::App& app, DiffArguments& arguments) {
       "A limit applies to the sum, or ratio, over all launches of each matching kernel. It fails, too, if\n"
       "nothing was measured.\n\n"
       "The exit code is 0, 1 if a file cannot be used, or 4 if a budget or --fail-over fails.\n\n"
-      "Example: lynxpp diff before.jsonl after.jsonl --fail-over 1% --budgets budgets.toml\n"
-      "         lynxpp diff after.jsonl --budgets budgets.toml");
+      "Example: lynxpp report diff before.jsonl after.jsonl --fail-over 1% --budgets budgets.toml\n"
+      "         lynxpp report diff after.jsonl --budgets budgets.toml");
   diff->callback([&arguments] {
     if (arguments.b.empty() && arguments.budgets.empty())
       throw CLI::RequiredError("B, the records of a second run, or --budgets");

@@ -25,7 +25,7 @@ CLI::App* add_trace(CLI::App& app, TraceArguments& arguments) {
       "Traces with the same name are printed one after the other, each in the order of its entries'\n"
       "numbers. A gap in the numbers is a lost entry; the launch's record counts these, too.\n"
       "The exit code is 1 if a file cannot be read.\n\n"
-      "Example: lynxpp run -s memory_trace --trace seen -- ./app && lynxpp trace seen -t accesses");
+      "Example: lynxpp run -s memory_trace --trace seen -- ./app && lynxpp report trace seen -t accesses");
   return trace;
 }
 

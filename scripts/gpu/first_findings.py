@@ -148,7 +148,7 @@ def agents_example(runner, failures):
                                                  f"./{name}", *size).stderr
             texts[f"{name}.bench"] = runner.run(runner.build.command, "bench", "-d", runner.device, "-r", 5, "-s", "instruction_count", "--",
                                                 f"./{name}", *size).stdout.decode()
-        texts["diff"] = runner.run(runner.build.command, "diff", runner.raw / "slow.jsonl", runner.raw / "fast.jsonl", "--top", 5).stdout.decode()
+        texts["diff"] = runner.run(runner.build.command, "report", "diff", runner.raw / "slow.jsonl", runner.raw / "fast.jsonl", "--top", 5).stdout.decode()
     except (TestFailure, subprocess.SubprocessError) as failure:
         failures.append(f"the example of docs/agents.md: {failure}")
     for name, text in texts.items():

@@ -17,6 +17,7 @@
 #include "support/call_site.h"
 #include "support/log.h"
 #include "support/output_file.h"
+#include "support/setting.h"
 #include "support/text.h"
 #include "support/trust.h"
 #include "support/whole_output.h"
@@ -224,7 +225,7 @@ std::string line_of(const Json& json) {
 
 void write_lines(const std::string& lines) {
   static const std::string path = [] {
-    const char* const value = secure_getenv("LYNXPP_CPU_CHECK_OUTPUT");
+    const char* const value = setting("LYNXPP_CPU_CHECK_OUTPUT");
     return std::string(value != nullptr ? value : "");
   }();
   if (path.empty()) return;
