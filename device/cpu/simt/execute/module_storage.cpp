@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "device/cpu/simt/compile/frame_layout.h"
 #include "ptx/parser/parser.h"
@@ -24,15 +25,22 @@ constexpr std::uint64_t gap = 64;
 /// Larger variables count as this size, so that no sum overflows; an allocation of this size always fails.
 constexpr std::uint64_t beyond_any_memory = std::uint64_t{1} << 48;
 
-/// Computes the offsets of the variables of one space and returns their total size.
+/// Computes the offsets of the variables of one space and returns their total size. The order is that of
+/// ptxas 13.0: programs use the first array of a plain type as a tensor, which needs a multiple of 16.
 std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
                     std::unordered_map<std::string, std::uint64_t>& offsets) {
-  std::uint64_t end = 0;
+  std::vector<const ptx::Variable*> order;
   for (const ptx::Variable& variable : module.variables) {
-    if (!is_placed(variable, space)) continue;
-    end = align_up(end, std::min<std::uint64_t>(variable.alignment, arena_alignment));
-    offsets[variable.name] = end;
-    end += std::min(variable.size_bytes(), beyond_any_memory) + gap;
+    if (is_placed(variable, space)) order.push_back(&variable);
+  }
+  std::ranges::stable_sort(order, [](const ptx::Variable* a, const ptx::Variable* b) {
+    return a->alignment != b->alignment ? a->alignment > b->alignment : a->size_bytes() < b->size_bytes();
+  });
+  std::uint64_t end = 0;
+  for (const ptx::Variable* const variable : order) {
+    end = align_up(end, std::min<std::uint64_t>(variable->alignment, arena_alignment));
+    offsets[variable->name] = end;
+    end += std::min(variable->size_bytes(), beyond_any_memory) + gap;
   }
   return end;
 }
