@@ -324,7 +324,7 @@ std::vector<BoxElement> wide_column_of(const TensorMap& map, const At& at, const
 }
 
 TensorMap wide_image(std::uint32_t rank, TensorMemory& memory) {
-  TensorMap map = tensor_of(TensorElement::f16, {40, 9, 7, 5, 8}, {32}, memory.bytes.data());
+  TensorMap map = tensor_of(TensorElement::f16, {40, 9, 7, 5, 4}, {32}, memory.bytes.data());
   map.rank = rank;
   map.access = TensorAccess::im2col_w;
   map.box = {32, 0, 0, 0, 0};
