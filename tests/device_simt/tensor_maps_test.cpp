@@ -261,7 +261,8 @@ TEST(TensorMaps, VariablesAreOrderedAsOnAGpu) {
   // Offsets of a cubin of CUDA 13.0, except for gaps of 64 bytes: an array of integers is the first variable,
   // and so may be a tensor, unless others have smaller sizes or larger alignments.
   const auto module = load(
-      ".global .align 4 .b8 t[352];\n.global .align 1 .b8 a[1];\n.global .align 8 .b8 d[8];\n"
+      ".global .align 8 .b8 dims[8] = {8};\n.global .align 4 .b8 t[352];\n.global .align 1 .b8 "
+      "a[1];\n.global .align 8 .b8 d[8];\n"
       ".global .align 4 .b8 w[20];\n.global .align 1 .b8 v[7];\n.global .align 4 .b8 x[12];\n"
       ".global .align 4 .b8 y[256];\n.visible .entry test() { ret; }");
   ASSERT_NE(module, nullptr);
@@ -270,6 +271,7 @@ TEST(TensorMaps, VariablesAreOrderedAsOnAGpu) {
     return variable ? reinterpret_cast<std::uintptr_t>(variable->address) : 0;
   };
   EXPECT_EQ(at("d") % 256, 0u);
+  EXPECT_EQ(at("dims") % 256, 0u) << "another section";
   std::uintptr_t gap = 0;
   for (const auto& [name, offset] :
        {std::pair("d", 0x0u), std::pair("x", 0x8u), std::pair("w", 0x14u), std::pair("y", 0x28u),
