@@ -114,23 +114,6 @@ Result<Instrumented> without_calls(const Request& request, const Failure& refusa
 
 // ---- probes
 
-ptx::ProbePoint point_of(cod::TargetKind target) {
-  switch (target) {
-    case cod::TargetKind::kernel_entry: return ptx::ProbePoint::kernel_entry;
-    case cod::TargetKind::kernel_exit: return ptx::ProbePoint::kernel_exit;
-    case cod::TargetKind::basic_block_entry: return ptx::ProbePoint::block_entry;
-    case cod::TargetKind::basic_block_exit: return ptx::ProbePoint::block_exit;
-    case cod::TargetKind::function_entry: return ptx::ProbePoint::function_entry;
-    case cod::TargetKind::function_exit: return ptx::ProbePoint::function_exit;
-    case cod::TargetKind::loop_entry: return ptx::ProbePoint::loop_entry;
-    case cod::TargetKind::loop_iteration: return ptx::ProbePoint::loop_iteration;
-    case cod::TargetKind::loop_exit: return ptx::ProbePoint::loop_exit;
-    case cod::TargetKind::instruction_after: return ptx::ProbePoint::instruction_after;
-    case cod::TargetKind::instruction: break;
-  }
-  return ptx::ProbePoint::instruction;
-}
-
 ptx::ProbeEffect effect_of(const cod::Handler& handler) {
   switch (handler.measures) {
     case cod::Handler::Measures::banks: return ptx::ProbeEffect::measures_banks;
@@ -245,7 +228,7 @@ Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& sp
     if (!routine) return routine.error();
     probe.routine = std::move(*routine);
   }
-  probe.point = point_of(handler.target);
+  probe.point = handler.target;
   probe.is_initializer = handler.is_initializer;
   if (!request.counting.plain) probe.effect = effect_of(handler);
   if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
