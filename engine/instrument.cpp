@@ -9,7 +9,7 @@
 #include "engine/handler_sites.h"
 #include "engine/parameter_slots.h"
 #include "engine/reach.h"
-#include "engine/register_budget.h"
+#include "engine/registers.h"
 #include "engine/sites.h"
 #include "engine/verify.h"
 #include "ptx/analysis/waiting/block_waits.h"
