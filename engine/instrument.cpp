@@ -67,7 +67,7 @@ int choose_sm(const ptx::Target& target, int device_sm) {
 }
 
 /// Returns the module's own target with the architecture `sm`. Drops "debug": with it, ptxas requires debug
-/// data, which the variant lacks (see keep_rounding.h for the consequences).
+/// data, which the variant lacks (see keep_contraction.h for the consequences).
 std::string target_text(const ptx::Target& target, int sm) {
   std::string text = "sm_" + std::to_string(sm);
   if (target.suffix != '\0') text += target.suffix;
