@@ -45,7 +45,7 @@ std::set<ptx::Refinement> options_without(const Request& request) {
       request.streams_traces && std::ranges::any_of(request.specifications, [](const SpecificationPtr& each) {
         return !each->streams().empty();
       });
-  if (may_wait) without.insert({ptx::Refinement::lane_maxima, ptx::Refinement::convergence_at_exit});
+  if (may_wait) without.insert(ptx::Refinement::lane_maxima);
   return without;
 }
 
@@ -454,8 +454,7 @@ std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   const auto words = [](std::uint32_t bits) { return (bits + bits_of_register - 1) / bits_of_register; };
   for (const ptx::FunctionCounters& function : unit.counting.plan->functions) {
     if (function.unit != 0) continue;
-    registers += function.registers * (unit.counting.plan->is_wide ? 2 : 1) + words(function.bits) +
-                 2 * words(function.bit_pairs);
+    registers += function.registers * (unit.counting.plan->is_wide ? 2 : 1) + words(function.bits);
   }
   return registers;
 }

@@ -47,7 +47,7 @@ Status count_plan(InstrumentationUnit& unit) {
   KernelCounting& counting = unit.counting;
   if (counting.request.uses.empty()) return success();
   Result<std::shared_ptr<const CountPlan>> plan =
-      plan_counting({unit.module, unit.reached, unit.spliced.probes, unit.memory, unit.options.without,
+      plan_counting({unit.module, unit.reached, unit.spliced.probes, unit.options.without,
                      unit.variant.target.sm, counting.is_wide, unit.options.has_few_registers},
                     counting.request);
   if (!plan) return plan.error();

@@ -23,10 +23,6 @@ std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& uni
     const RegisterType number = unit.counting.plan->is_wide ? RegisterType::b64 : RegisterType::b32;
     registers.numbers = declare(names, number, function.registers);
     registers.bits = declare(names, RegisterType::b32, words_of(function.bits));
-    registers.holds = declare(names, RegisterType::b32, words_of(function.bit_pairs));
-    registers.fails = declare(names, RegisterType::b32, words_of(function.bit_pairs));
-    if (function.converges_at_exit && !unit.options.launch.has_full_warps)
-      registers.launched = names.fresh(RegisterType::b32);
   }
   return all;
 }
