@@ -335,7 +335,9 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       if (!probe) return probe.error();
       unit.spliced.probes.push_back(std::move(*probe));
     }
-    if (request.counting.lane_values && !unit.options.has_few_registers) {
+    const bool uses_lane_values =
+        !unit.options.has_few_registers && !unit.options.without.contains(ptx::Refinement::lane_values);
+    if (uses_lane_values) {
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
     for (const cod::StateVariable& variable : specification.state()) {

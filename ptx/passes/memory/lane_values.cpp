@@ -5,7 +5,6 @@
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/cost_model.h"
-#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/memory/bank_sites.h"
 #include "ptx/passes/memory/lane_value_plan.h"
@@ -328,8 +327,7 @@ class FunctionLanes {
 }  // namespace
 
 Status write_lane_values(InstrumentationUnit& unit) {
-  if (unit.spliced.lane_routines.empty() || unit.options.without.contains(Refinement::lane_values))
-    return success();
+  if (unit.spliced.lane_routines.empty()) return success();
   auto plan = std::make_shared<LaneValuePlan>();
   for (const FunctionUnit& function : unit.reached.instrumented()) FunctionLanes(unit, function, *plan).run();
   unit.memory.lane_values = std::move(plan);
