@@ -1,5 +1,7 @@
 #include "ptx/passes/counting/emit/context.h"
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -28,6 +30,7 @@ std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& uni
 }
 
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t function) {
+  LYNXPP_CHECK(!unit.counting.registers.empty(), "the counters' registers are not declared");
   const CountPlan& plan = *unit.counting.plan;
   const std::uint32_t position = plan.positions.at(function);
   return {unit, plan, plan.functions[position], unit.reached.functions[function],
