@@ -9,6 +9,7 @@
 
 #include "cod/instruction_filter.h"
 #include "cod/site_value.h"
+#include "ptx/ir/probe_point.h"
 #include "support/diagnostic.h"
 #include "support/name_pattern.h"
 
@@ -16,19 +17,7 @@ namespace lynxpp::cod {
 
 /// loop_iteration: at the start of the loop header, including the first iteration. instruction: before the
 /// instruction. instruction_after: after it, for the lanes that executed it.
-enum class TargetKind {
-  kernel_entry,
-  kernel_exit,
-  basic_block_entry,
-  basic_block_exit,
-  function_entry,
-  function_exit,
-  loop_entry,
-  loop_iteration,
-  loop_exit,
-  instruction,
-  instruction_after
-};
+using TargetKind = ptx::ProbePoint;
 std::string_view name_of(TargetKind target);  ///< the target's label, "ON_KERNEL_ENTRY"
 /// nullopt for "ON_REPORT".
 std::optional<TargetKind> find_target(std::string_view label);

@@ -9,7 +9,7 @@
 #include "engine/handler_sites.h"
 #include "engine/parameter_slots.h"
 #include "engine/reach.h"
-#include "engine/register_budget.h"
+#include "engine/registers.h"
 #include "engine/sites.h"
 #include "engine/verify.h"
 #include "ptx/analysis/waiting/block_waits.h"
@@ -45,7 +45,7 @@ std::set<ptx::Refinement> options_without(const Request& request) {
       request.streams_traces && std::ranges::any_of(request.specifications, [](const SpecificationPtr& each) {
         return !each->streams().empty();
       });
-  if (may_wait) without.insert({ptx::Refinement::lane_maxima, ptx::Refinement::convergence_at_exit});
+  if (may_wait) without.insert(ptx::Refinement::lane_maxima);
   return without;
 }
 
@@ -67,7 +67,7 @@ int choose_sm(const ptx::Target& target, int device_sm) {
 }
 
 /// Returns the module's own target with the architecture `sm`. Drops "debug": with it, ptxas requires debug
-/// data, which the variant lacks (see keep_rounding.h for the consequences).
+/// data, which the variant lacks (see keep_contraction.h for the consequences).
 std::string target_text(const ptx::Target& target, int sm) {
   std::string text = "sm_" + std::to_string(sm);
   if (target.suffix != '\0') text += target.suffix;
@@ -113,23 +113,6 @@ Result<Instrumented> without_calls(const Request& request, const Failure& refusa
 }
 
 // ---- probes
-
-ptx::ProbePoint point_of(cod::TargetKind target) {
-  switch (target) {
-    case cod::TargetKind::kernel_entry: return ptx::ProbePoint::kernel_entry;
-    case cod::TargetKind::kernel_exit: return ptx::ProbePoint::kernel_exit;
-    case cod::TargetKind::basic_block_entry: return ptx::ProbePoint::block_entry;
-    case cod::TargetKind::basic_block_exit: return ptx::ProbePoint::block_exit;
-    case cod::TargetKind::function_entry: return ptx::ProbePoint::function_entry;
-    case cod::TargetKind::function_exit: return ptx::ProbePoint::function_exit;
-    case cod::TargetKind::loop_entry: return ptx::ProbePoint::loop_entry;
-    case cod::TargetKind::loop_iteration: return ptx::ProbePoint::loop_iteration;
-    case cod::TargetKind::loop_exit: return ptx::ProbePoint::loop_exit;
-    case cod::TargetKind::instruction_after: return ptx::ProbePoint::instruction_after;
-    case cod::TargetKind::instruction: break;
-  }
-  return ptx::ProbePoint::instruction;
-}
 
 ptx::ProbeEffect effect_of(const cod::Handler& handler) {
   switch (handler.measures) {
@@ -245,7 +228,7 @@ Result<ptx::Probe> probe_of(const Request& request, const cod::Specification& sp
     if (!routine) return routine.error();
     probe.routine = std::move(*routine);
   }
-  probe.point = point_of(handler.target);
+  probe.point = handler.target;
   probe.is_initializer = handler.is_initializer;
   if (!request.counting.plain) probe.effect = effect_of(handler);
   if (!handler.wants_kernel(request.kernel)) probe.enabled = false;
@@ -352,7 +335,9 @@ Status add_probes(const Request& request, int sm, ptx::InstrumentationUnit& unit
       if (!probe) return probe.error();
       unit.spliced.probes.push_back(std::move(*probe));
     }
-    if (request.counting.lane_values && !unit.options.has_few_registers) {
+    const bool uses_lane_values =
+        !unit.options.has_few_registers && !unit.options.without.contains(ptx::Refinement::lane_values);
+    if (uses_lane_values) {
       if (Status added = add_lane_values(specification, target, first, unit); !added) return added;
     }
     for (const cod::StateVariable& variable : specification.state()) {
@@ -471,8 +456,7 @@ std::uint32_t kept_registers(const ptx::InstrumentationUnit& unit) {
   const auto words = [](std::uint32_t bits) { return (bits + bits_of_register - 1) / bits_of_register; };
   for (const ptx::FunctionCounters& function : unit.counting.plan->functions) {
     if (function.unit != 0) continue;
-    registers += function.registers * (unit.counting.plan->is_wide ? 2 : 1) + words(function.bits) +
-                 2 * words(function.bit_pairs);
+    registers += function.registers * (unit.counting.plan->is_wide ? 2 : 1) + words(function.bits);
   }
   return registers;
 }

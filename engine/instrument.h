@@ -10,7 +10,7 @@
 #include "cod/specification.h"
 #include "device/device.h"
 #include "engine/counters.h"
-#include "engine/register_estimate.h"
+#include "engine/registers.h"
 #include "engine/request.h"
 #include "engine/word_counts.h"
 #include "ptx/passes/module/hidden_layout.h"

@@ -1,20 +1,15 @@
 #include "engine/parameter_slots.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace lynxpp::engine {
 
 std::vector<device::ParameterSlot> parameter_slots(const ptx::Function& kernel) {
   std::vector<device::ParameterSlot> slots;
-  std::uint32_t offset = 0;
-  for (const ptx::Variable& parameter : kernel.parameters) {
-    const std::uint32_t alignment = std::max(1u, parameter.alignment);
-    const auto bytes = static_cast<std::uint32_t>(parameter.size_bytes());
-    offset = (offset + alignment - 1) / alignment * alignment;
-    slots.push_back({offset, bytes});
-    offset += bytes;
-  }
+  const std::vector<std::uint64_t> offsets = kernel.parameter_offsets();
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i)
+    slots.push_back({static_cast<std::uint32_t>(offsets[i]),
+                     static_cast<std::uint32_t>(kernel.parameters[i].size_bytes())});
   return slots;
 }
 

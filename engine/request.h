@@ -28,8 +28,6 @@ struct CountingChoices {
   /// 64-bit counter registers, for launches in which a counter may reach 2^32; also makes no assumption about
   /// array indices.
   bool wide = false;
-  /// Hoist what lanes can compute about their addresses once (ptx/passes/memory/lane_values.h).
-  bool lane_values = true;
 };
 
 /// How memory words are counted.

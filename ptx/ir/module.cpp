@@ -80,6 +80,18 @@ TextRange Body::opcode_range(const Instruction& instruction, std::string_view so
 
 std::uint64_t Variable::size_bytes() const { return std::uint64_t{size_of(type)} * vector * elements; }
 
+std::vector<std::uint64_t> Function::parameter_offsets() const {
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t end = 0;
+  for (const Variable& parameter : parameters) {
+    const std::uint64_t alignment = std::max(1U, parameter.alignment);
+    offsets.push_back((end + alignment - 1) / alignment * alignment);
+    end = offsets.back() + parameter.size_bytes();
+  }
+  offsets.push_back(end);
+  return offsets;
+}
+
 const RegisterDeclaration* Body::find_register(std::string_view name, std::uint32_t scope) const {
   name = without_component(name);
   const bool indexed = indexed_registers_ == registers.size();

@@ -319,6 +319,8 @@ struct Function {
   std::optional<Body> body;  ///< present once parser::parse_body succeeded
 
   bool is_declaration() const { return body_text.empty(); }
+  /// Returns the offset of each parameter in a kernel's parameter buffer, and finally the buffer's size.
+  std::vector<std::uint64_t> parameter_offsets() const;
 };
 
 enum class ItemKind { directive, variable, function };

@@ -14,7 +14,6 @@
 #include "ptx/passes/module/extract.h"
 #include "ptx/passes/module/hidden_parameter.h"
 #include "ptx/passes/module/keep_contraction.h"
-#include "ptx/passes/module/keep_rounding.h"
 #include "ptx/passes/module/share_variables.h"
 #include "ptx/passes/module/shared_addresses.h"
 #include "ptx/passes/module/shared_counters.h"
@@ -48,7 +47,7 @@ Status count_plan(InstrumentationUnit& unit) {
   KernelCounting& counting = unit.counting;
   if (counting.request.uses.empty()) return success();
   Result<std::shared_ptr<const CountPlan>> plan =
-      plan_counting({unit.module, unit.reached, unit.spliced.probes, unit.memory, unit.options.without,
+      plan_counting({unit.module, unit.reached, unit.spliced.probes, unit.options.without,
                      unit.variant.target.sm, counting.is_wide, unit.options.has_few_registers},
                     counting.request);
   if (!plan) return plan.error();
@@ -63,11 +62,6 @@ std::string text_of_count_plan(const InstrumentationUnit& unit) {
 
 Status share_variables(InstrumentationUnit& unit) {
   replace_shared_variables(unit.module, unit.reached, unit.variant.shared_variables, unit.edits);
-  return success();
-}
-
-Status explicit_rounding(InstrumentationUnit& unit) {
-  keep_rounding(unit.module, unit.reached, unit.edits);
   return success();
 }
 
@@ -109,15 +103,13 @@ std::span<const PassDescription> pass_table() {
        "plan: the counters, and how all requested counts follow from them", text_of_count_plan},
       {"share-variables", share_variables, readable,
        "replaces names of the program's variables by their addresses"},
-      {"keep-rounding", explicit_rounding, readable,
-       "debug code: adds a rounding mode to sums and products, so none is fused"},
       {"count", write_counters, readable, "adds counters to a few control-flow edges"},
       {"index-checks", write_index_checks, readable, "marks launches in which an index wrapped around"},
       {"lane-values", write_lane_values, readable,
        "computes the lanes' address differences once for many accesses"},
       {"splice", splice_probes, readable, "copies the probes' routines to their sites"},
       {"keep-contraction", contraction, readable,
-       "fuses products and sums that a probe separates, as in the original"},
+       "fuses products and sums that a probe separates, as in the original; none in debug code"},
       {"bit-tests", bit_tests, readable,
        "rewrites bit tests so that ptxas keeps a predicate register free for votes"},
       {"shared-addresses", shared_addresses, readable,

@@ -9,25 +9,10 @@
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/ir/module.h"
+#include "ptx/ir/probe_point.h"
 #include "ptx/passes/probes/routine.h"
 
 namespace lynxpp::ptx {
-
-/// Program points of probes. loop_iteration is at the start of the loop header, instruction before the
-/// instruction, instruction_after after it.
-enum class ProbePoint {
-  kernel_entry,
-  kernel_exit,
-  block_entry,
-  block_exit,
-  function_entry,
-  function_exit,
-  loop_entry,
-  loop_iteration,
-  loop_exit,
-  instruction,
-  instruction_after
-};
 
 /// A routine's complete effect, if a pass can implement it more cheaply than by a copy at each site.
 enum class ProbeEffect : std::uint8_t {

@@ -131,7 +131,6 @@ PassManager make_perturbation_pipeline(const Perturbation& perturbation, std::ve
     manager.add(pass->name, pass->leaves, pass->run);
   };
   add("share-variables");
-  add("keep-rounding");
   manager.add("perturb", EditState::readable, [&sites, perturbation](InstrumentationUnit& unit) {
     return perturb(perturbation, unit, sites);
   });

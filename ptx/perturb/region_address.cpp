@@ -9,14 +9,9 @@ namespace {
 
 /// The offset of a pointer in the kernel's parameters.
 std::uint32_t offset_of(const Function& kernel, const AddressRoot& root) {
-  std::uint32_t offset = 0;
-  for (const Variable& parameter : kernel.parameters) {
-    const std::uint32_t alignment = std::max(1U, parameter.alignment);
-    offset = (offset + alignment - 1) / alignment * alignment;
-    if (parameter.name == root.name) break;
-    offset += static_cast<std::uint32_t>(parameter.size_bytes());
-  }
-  return offset + static_cast<std::uint32_t>(root.byte);
+  const auto parameter = std::ranges::find(kernel.parameters, root.name, &Variable::name);
+  const auto index = static_cast<std::size_t>(parameter - kernel.parameters.begin());
+  return static_cast<std::uint32_t>(kernel.parameter_offsets()[index] + root.byte);
 }
 
 /// Returns begin + ((low & mask) + own).

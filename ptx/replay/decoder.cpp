@@ -199,17 +199,11 @@ bool ReplayDecoder::decode_parameter(std::uint32_t at, std::vector<ReplayOperati
     return false;
   const Operand& address = instruction.operands[1];
   if (address.elements.size() != 1 || address.elements[0].kind != OperandKind::identifier) return false;
-  std::int64_t offset = 0;
-  bool is_found = false;
-  for (const Variable& parameter : function_.parameters) {
-    const std::int64_t alignment = std::max(1u, parameter.alignment);
-    offset = (offset + alignment - 1) / alignment * alignment;
-    is_found = parameter.name == address.elements[0].name;
-    if (is_found) break;
-    offset += static_cast<std::int64_t>(parameter.size_bytes());
-  }
+  const auto parameter = std::ranges::find(function_.parameters, address.elements[0].name, &Variable::name);
   const std::uint8_t bits = integer_bits(instruction.traits.type);
-  if (!is_found || bits == 0) return false;
+  if (parameter == function_.parameters.end() || bits == 0) return false;
+  const auto index = static_cast<std::size_t>(parameter - function_.parameters.begin());
+  const auto offset = static_cast<std::int64_t>(function_.parameter_offsets()[index]);
   const Operand& to = instruction.operands[0];
   const std::size_t elements = to.kind == OperandKind::vector ? to.elements.size() : 1;
   for (std::size_t i = 0; i < elements; ++i) {

@@ -89,7 +89,7 @@ std::string MeasuredLaunch::check(bool lane_values) {
   request.kernel = "k";
   request.specifications = {compiled(specification)};
   request.device_sm = 90;
-  request.counting.lane_values = lane_values;
+  if (!lane_values) request.limits.without.insert(ptx::Refinement::lane_values);
   request.launch.has_full_warps = knows_rows && shape_.threads() % 32 == 0;
   request.launch.has_whole_rows = knows_rows && shape_.x % 32 == 0;
   request.inspection.verify = true;

@@ -10,32 +10,30 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Bodies; the number of separate sector comparisons, of 32 and of 64 bits, and of those that several
-/// accesses share.
+/// Bodies, and the number of sector comparisons of 32 and of 64 bits.
 struct Gathers {
   const char* name;
   int near;
   int far;
-  int shared;
   const char* body;
 };
 constexpr Gathers gathers[] = {
     // An index from memory, in a loop that lanes leave one after another; the loads of a block stay together.
-    {"from memory", 2, 0, 0,
+    {"from memory", 2, 0,
      "and.b32 %r13, %r1, 7;\nL: mad.lo.s32 %r9, %r6, 977, %r1;\nmul.lo.u32 %r9, %r9, 2654435761;\nshr.u32 "
      "%r10, %r9, 23;\nmul.wide.u32 %rd3, %r10, 4;\nadd.s64 %rd4, %rd1, %rd3;\nld.global.u32 %r11, "
      "[%rd4];\nmad.lo.s32 %r12, %r10, 3, %r11;\nmul.wide.u32 %rd5, %r12, 8;\nadd.s64 %rd6, %rd1, "
      "%rd5;\nld.global.u64 %rd7, [%rd6];\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra "
      "L;\nret;"},
     // The load overwrites its own address register.
-    {"a chain of offsets", 0, 1, 0,
+    {"a chain of offsets", 0, 1,
      "and.b32 %r13, %r1, 3;\nxor.b32 %r9, %r1, 5;\nmul.wide.u32 %rd3, %r9, 24;\nL: add.s64 %rd4, %rd1, "
      "%rd3;\nld.global.u64 %rd4, [%rd4];\nmov.u64 %rd3, %rd4;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, "
      "%r13;\n@%p2 bra "
      "L;\nret;"},
     // Four accesses with one base that each lane advances by a different, initially ascending amount, and
     // three with another.
-    {"rows of their own", 1, 0, 2,
+    {"rows of their own", 1, 7,
      "and.b32 %r13, %r1, 7;\nmul.wide.u32 %rd3, %r1, 20;\nadd.s64 %rd4, %rd1, %rd3;\nxor.b32 %r9, %r1, "
      "21;\nmul.wide.u32 %rd5, %r9, 12;\nadd.s64 %rd6, %rd1, %rd5;\nmul.wide.u32 %rd7, %r13, 36;\nL: "
      "ld.global.u32 %r10, [%rd4];\nld.global.u32 %r11, [%rd6+-8];\nmad.lo.s32 %r9, %r10, 5, "
@@ -44,14 +42,14 @@ constexpr Gathers gathers[] = {
      "\nld.global.u32 %r10, [%rd4+36];\nld.global.u32 %r11, [%rd6];\nadd.s64 %rd4, %rd4, %rd7;\nsub.s64 "
      "%rd6, %rd6, %rd7;\nadd.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra L;\nret;"},
     // More lanes may be active after the barrier than before.
-    {"a barrier in between", 0, 4, 0,
+    {"a barrier in between", 0, 4,
      "and.b32 %r13, %r1, 7;\nmul.wide.u32 %rd3, %r13, 36;\nadd.s64 %rd4, %rd1, %rd3;\nL: ld.global.u32 %r10, "
      "[%rd4];\nld.global.u32 %r11, [%rd4+4];\nactivemask.b32 %r70;\nbar.warp.sync %r70;\nld.global.u32 %r10, "
      "[%rd4+28];\nld.global.u32 %r11, [%rd4+64];\nadd.s64 %rd4, %rd4, %rd3;\nadd.u32 %r6, %r6, "
      "1;\nsetp.le.u32 "
      "%p2, %r6, %r13;\n@%p2 bra L;\nret;"},
     // More than are kept at a time.
-    {"many", 8, 6, 0,
+    {"many", 8, 6,
      "and.b32 %r13, %r1, 7;\nL: mad.lo.s32 %r9, %r6, 977, %r1;\nmul.lo.u32 %r9, %r9, 2654435761;\nshr.u32 "
      "%r10, %r9, 24;\n"
      "mul.wide.u32 %rd10, %r10, 4;\nadd.s64 %rd30, %rd1, %rd10;\nld.global.u32 %r11, [%rd30];\n"
@@ -71,11 +69,10 @@ constexpr Gathers gathers[] = {
      "add.u32 %r6, %r6, 1;\nsetp.le.u32 %p2, %r6, %r13;\n@%p2 bra L;\nret;"},
 };
 
-/// Code that identifies each kind of comparison: separate, 64-bit, and shared by several accesses. Handlers
-/// are compiled, and their instructions never write what they read.
+/// Code that identifies comparisons: of each access, and of 64 bits. Handlers are compiled, and
+/// their instructions never write what they read.
 const std::regex one_by_one("setp\\.ne\\.or\\.u32 ");
 const std::regex far_apart("shr\\.u64 (%\\w+), %\\w+, 5;\n\tmatch\\.any\\.sync\\.b64 %\\w+, \\1,");
-const std::regex common("min\\.u32 (%\\w+), \\1, 32;");
 
 int matches_of(const std::string& text, const std::regex& pattern) {
   return static_cast<int>(
@@ -92,7 +89,6 @@ TEST(SectorLanes, MatchTheDevicesCounters) {
       if (HasFatalFailure()) return;
       EXPECT_EQ(matches_of(text, one_by_one), kernel.near + kernel.far) << text;
       EXPECT_EQ(matches_of(text, far_apart), kernel.far) << text;
-      EXPECT_EQ(matches_of(text, common), kernel.shared) << text;
       launch.check(false);
       if (HasFatalFailure()) return;
     }

@@ -91,15 +91,6 @@ const std::map<std::string, PlanProperty> plan_properties{
       [](const CountedLaunch& launch) {
         return launch.variant().find("redux.sync.max") != std::string::npos;
       }}},
-    // Lanes combine their one-time events when they exit together.
-    {"combined_bits",
-     {everything,
-      [](const CountedLaunch& launch) {
-        return launch.variant().find("redux.sync.or") != std::string::npos;
-      }}},
-    {"waits_at_exit",
-     {everything,
-      [](const CountedLaunch& launch) { return launch.plan().functions.front().converges_at_exit; }}},
     // Warps that skip a block which nearly all enter are counted by a vote.
     {"votes",
      {everything,
@@ -246,30 +237,6 @@ ON_INSTRUCTION: MEM_READ: GLOBAL: {
   launch.native();
   const auto plain = launch.count(sectors, Form::plain);
   for (const Form form : {Form::narrow, Form::before_sm_80}) EXPECT_EQ(launch.count(sectors, form), plain);
-}
-
-/// True if the lanes of a warp wait for each other at the exit of a kernel that also has this handler.
-bool waits_at_exit_beside(const std::string& handler) {
-  CountedLaunch launch(golden_kernel("exits/read_and_written").input, 5, 96);
-  launch.native();
-  const auto plain = launch.count(everything + handler, Form::plain);
-  EXPECT_EQ(launch.count(everything + handler), plain);
-  return launch.plan().functions.front().converges_at_exit;
-}
-
-// In this situation, a GPU left some lanes of a shuffle waiting forever while the rest waited at the exit.
-TEST(CountedKernels, WarpsDoNotWaitForLanesInPartialSynchronization) {
-  const std::string most = "global unsigned int most[1];\n";
-  EXPECT_TRUE(
-      waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"st.*\"): atomicMax(&most[0], laneId());"));
-  const std::string all_lanes = "{ unsigned int m = warpMax(laneId()); atomicMax(&most[0], m); }";
-  EXPECT_TRUE(waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"ld.*\"): " + all_lanes));
-  EXPECT_TRUE(waits_at_exit_beside(most + "ON_KERNEL_ENTRY: " + all_lanes));
-  EXPECT_TRUE(waits_at_exit_beside(most + "ON_KERNEL_EXIT: " + all_lanes));
-  EXPECT_FALSE(waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"st.*\"): " + all_lanes));
-  EXPECT_FALSE(waits_at_exit_beside(most + "ON_INSTRUCTION_AFTER: OPCODE(\"st.*\"): " + all_lanes));
-  EXPECT_FALSE(waits_at_exit_beside(most + "ON_INSTRUCTION: OPCODE(\"red.*\"): " + all_lanes));
-  EXPECT_FALSE(waits_at_exit_beside(most + "ON_BASIC_BLOCK_ENTRY: " + all_lanes));
 }
 
 TEST(HandlerSites, AKernelWithoutRetEndsAfterItsLastInstruction) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/reach.h"
-#include "engine/register_estimate.h"
+#include "engine/registers.h"
 #include "engine/verify.h"
 #include "ptx/parser/parser.h"
 #include "support/check.h"

@@ -130,7 +130,7 @@ TEST(Splice, CountsItsSites) {
   const Result<testing::Spliced> spliced = testing::splice(
       ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<2>;\nsetp.eq.s32 "
       "%p1, 1, 2;\n@%p1 ret;\nret;\n}\n",
-      "k", {{ProbePoint::block_exit, "count"}, {ProbePoint::kernel_exit, "flush"}});
+      "k", {{ProbePoint::basic_block_exit, "count"}, {ProbePoint::kernel_exit, "flush"}});
   ASSERT_TRUE(spliced.ok()) << render(spliced.error().diagnostics);
   EXPECT_EQ(spliced->basic_blocks, 2u);
   EXPECT_EQ(spliced->sites, (std::vector<std::uint64_t>{2, 2}));
@@ -148,7 +148,7 @@ TEST(Splice, AddressTakenFunctionIsUnchangedAndNamed) {
       ".version 8.0\n.target sm_75\n.address_size 64\n.func f()\n{\nret;\n}\n.visible .entry k()\n{\n.reg "
       ".b64 %rd<2>;\n"
       "mov.u64 %rd1, f;\nproto: .callprototype _ ();\ncall %rd1, proto;\nret;\n}\n",
-      "k", {{ProbePoint::block_exit, "count"}});
+      "k", {{ProbePoint::basic_block_exit, "count"}});
   ASSERT_TRUE(spliced.ok()) << render(spliced.error().diagnostics);
   ASSERT_EQ(spliced->notes.size(), 1u);
   EXPECT_EQ(spliced->notes[0], "device function f is not instrumented: its address is taken");

@@ -37,11 +37,12 @@ std::vector<std::pair<std::string, std::string>> pairs_in(const std::string& lis
 }
 
 std::string shown_variant(const GoldenFile& file) {
-  static const std::map<std::string, ptx::ProbePoint> points{{"kernel_entry", ptx::ProbePoint::kernel_entry},
-                                                             {"kernel_exit", ptx::ProbePoint::kernel_exit},
-                                                             {"block_entry", ptx::ProbePoint::block_entry},
-                                                             {"block_exit", ptx::ProbePoint::block_exit},
-                                                             {"instruction", ptx::ProbePoint::instruction}};
+  static const std::map<std::string, ptx::ProbePoint> points{
+      {"kernel_entry", ptx::ProbePoint::kernel_entry},
+      {"kernel_exit", ptx::ProbePoint::kernel_exit},
+      {"block_entry", ptx::ProbePoint::basic_block_entry},
+      {"block_exit", ptx::ProbePoint::basic_block_exit},
+      {"instruction", ptx::ProbePoint::instruction}};
   std::vector<ptx::testing::NamedProbe> probes;
   for (const auto& [point, routine] : pairs_in(file.value("probes")))
     probes.push_back({points.at(point), routine});

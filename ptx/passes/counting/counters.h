@@ -4,7 +4,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,24 +66,14 @@ enum class CounterKind : std::uint8_t {
   threads,    ///< each lane counts for itself: the sum over the lanes
   elected,    ///< the first lane of those that execute together counts for the warp: the sum over the lanes
   converged,  ///< all launched lanes of a warp execute together and get equal values: the value of lane 0
-  // The warp makes at most one increment, and all lanes that ever make it do so together:
-  once,      ///< each lane sets its bit: 1 if it is set in any lane
-  diverges,  ///< each lane sets one of a pair of bits: 1 if both are set, each in any lane
-  maximum,   ///< each lane adds to its register: the maximum over the lanes
 };
-
-/// Returns the kind that counts the same without bits.
-constexpr CounterKind without_bits(CounterKind kind) {
-  return kind == CounterKind::once || kind == CounterKind::diverges ? CounterKind::elected : kind;
-}
 
 /// A memory slot, and the per-lane values, 0 at function entry, that the flush combines and adds to it.
 struct Counter {
   enum class Storage : std::uint8_t {
-    reg,       ///< register `index` of the function; counters with the same increments share it
-    bit,       ///< bit `index` of the function: at most one increment
-    bit_pair,  ///< pair of bits `index`: the guard holds; the guard does not hold
-    memory,    ///< no values: increments go directly to the slot
+    reg,     ///< register `index` of the function; counters with the same increments share it
+    bit,     ///< bit `index` of the function: at most one increment
+    memory,  ///< no values: increments go directly to the slot
   };
   CounterKind kind = CounterKind::threads;
   std::vector<Increment> increments;
@@ -93,11 +82,11 @@ struct Counter {
   std::uint32_t index = 0;
   std::uint32_t slot = 0;
 
-  bool is_bit() const { return storage == Storage::bit || storage == Storage::bit_pair; }
+  bool is_bit() const { return storage == Storage::bit; }
   bool amounts_to(Increment::Amount amount) const {
     return !increments.empty() && increments[0].amount == amount;
   }
-  /// The mask of a bit or bit pair in its 32-bit register.
+  /// The mask of a bit in its 32-bit register.
   std::uint32_t bit_mask() const { return 1u << index % 32; }
 };
 
@@ -111,13 +100,10 @@ struct LaneMaximum {
   std::uint32_t start_reg = no_index;
 };
 
-/// The registers of one function's counters, and auxiliary registers.
+/// The registers of one function's counters.
 struct CounterRegisters {
-  std::vector<VirtualRegister> numbers;     ///< by Counter::index of Storage::reg
-  std::vector<VirtualRegister> bits;        ///< of single bits, 32 each
-  std::vector<VirtualRegister> holds;       ///< of bit pairs: the guard holds
-  std::vector<VirtualRegister> fails;       ///< of bit pairs: the guard does not hold
-  std::optional<VirtualRegister> launched;  ///< the launched lanes, if needed
+  std::vector<VirtualRegister> numbers;  ///< by Counter::index of Storage::reg
+  std::vector<VirtualRegister> bits;     ///< 32 each
 };
 
 }  // namespace lynxpp::ptx

@@ -32,7 +32,6 @@ struct FunctionDraft {
   WarpRegions regions;
   FunctionDemand demand;
   FlowFacts facts;
-  std::vector<bool> once;  ///< see WarpFlow; empty: unknown
   std::vector<CounterDraft> counters;
   FunctionCounters result;
 };

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 
 using VariableId = std::uint32_t;
@@ -44,7 +46,10 @@ class SolvedSystem {
   std::size_t size() const { return definitions_.size(); }
   bool is_measured(VariableId variable) const { return !definitions_[variable]; }
   /// Requires a defined variable.
-  const LinearForm& definition(VariableId variable) const { return *definitions_[variable]; }
+  const LinearForm& definition(VariableId variable) const {
+    LYNXPP_CHECK(!is_measured(variable), "the definition of a measured variable");
+    return *definitions_[variable];
+  }
   /// The defined variables, each after the variables in its definition.
   const std::vector<VariableId>& order() const { return order_; }
   /// Returns the variable's rank: greater than the ranks of the variables in its definition.

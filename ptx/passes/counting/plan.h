@@ -24,10 +24,7 @@ struct FunctionCounters {
   std::vector<Counter> counters;
   std::vector<LaneMaximum> lane_maxima;  ///< each of one counter
   std::uint32_t registers = 0;
-  std::uint32_t bits = 0;       ///< 32 per register
-  std::uint32_t bit_pairs = 0;  ///< 32 per two registers
-  /// True if lanes wait for each other before they exit, so that all launched lanes of a warp flush together.
-  bool converges_at_exit = false;
+  std::uint32_t bits = 0;  ///< 32 per register
 };
 
 /// Launch properties that counts are computed from.

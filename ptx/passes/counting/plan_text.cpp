@@ -34,9 +34,7 @@ class PlanText {
   void add_function(const FunctionCounters& counters) {
     function_ = &reached_.functions[counters.unit];
     text_ += (counters.unit == 0 ? "kernel " : "function ") + function_->function->name + ": " +
-             counted(counters.registers, "register") + ", " + counted(counters.bits, "bit") +
-             (counters.bit_pairs == 0 ? "" : ", " + counted(counters.bit_pairs, "pair") + " of bits") +
-             (counters.converges_at_exit ? ", lanes wait for each other at the exit" : "") + "\n";
+             counted(counters.registers, "register") + ", " + counted(counters.bits, "bit") + "\n";
     for (std::size_t i = 0; i < counters.lane_maxima.size(); ++i) {
       const LaneMaximum& maximum = counters.lane_maxima[i];
       text_ += "  m" + std::to_string(i) + "  " + counter_text(maximum.lanes) + "; minus its value " +
@@ -59,22 +57,18 @@ class PlanText {
     switch (counter.storage) {
       case Counter::Storage::memory: return "memory";
       case Counter::Storage::reg: return "register " + index;
-      case Counter::Storage::bit: return "bit " + index;
-      case Counter::Storage::bit_pair: break;
+      case Counter::Storage::bit: break;
     }
-    return "pair of bits " + index;
+    return "bit " + index;
   }
 
   static const char* kind_text(CounterKind kind) {
     switch (kind) {
       case CounterKind::threads: return "every lane";
       case CounterKind::elected: return "one lane";
-      case CounterKind::converged: return "lane 0";
-      case CounterKind::once: return "any lane";
-      case CounterKind::diverges: return "some lanes but not all";
-      case CounterKind::maximum: break;
+      case CounterKind::converged: break;
     }
-    return "maximum over the lanes";
+    return "lane 0";
   }
 
   std::string increment_text(const Increment& increment) const {

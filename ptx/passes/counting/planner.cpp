@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "ptx/passes/counting/draft.h"
-#include "ptx/passes/counting/flow/convergence.h"
 #include "ptx/passes/counting/flow/guards.h"
 #include "ptx/passes/counting/refine/columns.h"
 #include "ptx/passes/counting/storage/assign.h"
@@ -35,18 +34,13 @@ class FunctionPlanner {
   void find_facts() {
     const bool keeps_registers = !plan_.plan->is_wide && plan_.keeps_registers(draft_.function);
     draft_.facts.counts_complements = plan_.has(Refinement::complements);
-    if (!keeps_registers || !plan_.plan->sums_lanes) return;
-    if (plan_.has(Refinement::lane_maxima)) draft_.facts.divergent_loops = draft_.regions.divergent_loops();
-    draft_.facts.converges_at_exit = draft_.function.is_kernel() &&
-                                     plan_.has(Refinement::convergence_at_exit) &&
-                                     converges_at_exit(plan_.inputs, draft_.function);
+    if (keeps_registers && plan_.plan->sums_lanes && plan_.has(Refinement::lane_maxima))
+      draft_.facts.divergent_loops = draft_.regions.divergent_loops();
   }
 
   FlowGraph draw(Kind kind) {
     if (kind == Kind::thread_block) return thread_flow(draft_.function, draft_.sites);
-    WarpFlow flow = warp_flow(draft_.function, draft_.sites, draft_.regions, draft_.facts);
-    draft_.once = std::move(flow.once);
-    return std::move(flow.graph);
+    return warp_flow(draft_.function, draft_.sites, draft_.regions, draft_.facts);
   }
 
   /// Chooses counters for the edges off a spanning tree. Returns false if edges without counters form a

@@ -2,6 +2,7 @@
 // each site (ptx/passes/memory/lane_values.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -26,7 +27,9 @@ inline constexpr std::string_view lane_result_value = "lane_result";
 /// the distance from the lane's address to that of lane 0, modulo 32.
 inline constexpr std::string_view lane_row_value = "lane_row";
 
-bool is_lane_value(std::string_view site_value);
+constexpr bool is_lane_value(std::string_view site_value) {
+  return site_value == sector_threshold_value || site_value == hoisted_banks_value;
+}
 
 /// A site: the instruction's id in the unit and the index of its access.
 using LaneSite = std::pair<std::uint32_t, std::uint32_t>;
@@ -36,9 +39,16 @@ struct LaneValuePlan {
   std::map<std::pair<LaneSite, std::string>, VirtualRegister> registers;
 
   /// Null: the lanes do not know the value there.
-  const VirtualRegister* find(const LaneSite& site, std::string_view value) const;
+  const VirtualRegister* find(const LaneSite& site, std::string_view value) const {
+    const auto found = registers.find(std::pair(site, std::string(value)));
+    return found == registers.end() ? nullptr : &found->second;
+  }
   /// True if all lane values that the routine reads are available.
-  bool serves(const LaneSite& site, const ProbeRoutine& routine) const;
+  bool serves(const LaneSite& site, const ProbeRoutine& routine) const {
+    return std::ranges::all_of(routine.site_values(), [&](const std::string& value) {
+      return !is_lane_value(value) || find(site, value) != nullptr;
+    });
+  }
 };
 
 }  // namespace lynxpp::ptx

@@ -5,7 +5,6 @@
 
 #include "ptx/ir/memory_access.h"
 #include "ptx/passes/cost_model.h"
-#include "ptx/passes/counting/refinements.h"
 #include "ptx/passes/facts.h"
 #include "ptx/passes/memory/bank_sites.h"
 #include "ptx/passes/memory/lane_value_plan.h"
@@ -244,9 +243,9 @@ class FunctionLanes {
   }
 
   /// Computes the threshold directly for warps of one-row thread blocks, or of blocks whose rows consist of
-  /// full warps, where patterns of thread indices vary linearly in the lane number, and for warps that
-  /// consist of several rows if only the position in a row matters. All other warps run `otherwise`. Sites
-  /// with RowSectors (which have `row`) need full warps, other sites a contiguous range of lanes from lane 0.
+  /// full warps, where patterns of thread indices vary linearly in the lane number. All other warps run
+  /// `otherwise`. Sites with RowSectors (which have `row`) need full warps, other sites a contiguous range of
+  /// lanes from lane 0.
   Code in_whole_rows(const LanePattern& pattern, VirtualRegister reg, std::optional<VirtualRegister> row,
                      Code otherwise) {
     const std::int64_t step = step_of(pattern);
@@ -260,47 +259,23 @@ class FunctionLanes {
     const VirtualRegister begins = code.pred("setp.eq.u32", {lane, descends ? 31 : 0});
     code.emit("selp.b32", {reg, sector_bytes, distance, begins});
     if (row) code.emit("mul.lo.s32", {*row, lane, -(step % static_cast<std::int64_t>(sector_bytes))});
-    const VirtualRegister width = code.special("%ntid.x");
     const VirtualRegister mask = code.active_mask();
-    VirtualRegister is_row = has_one_row(width, code);
+    VirtualRegister is_row = has_one_row(code);
     is_row = row || descends ? code.pred("setp.eq.and.u32", {mask, -1, is_row})
                              : are_first_lanes(mask, is_row, code);
     if (row) code.emit("selp.b32", {*row, *row, 1, is_row});
     code.branch_if(CodePredicate(is_row), known);
-    const bool repeats = step > 0 && pattern.terms.size() == 1;
-    if (repeats) add_repeated_rows(reg, distance, width, mask, known, code);
     code.append(std::move(otherwise));
     code.place(known);
     return code.take();
   }
 
   /// A predicate: the thread block has one row, or each of its rows consists of complete warps.
-  static VirtualRegister has_one_row(VirtualRegister width, CodeBuilder& code) {
+  static VirtualRegister has_one_row(CodeBuilder& code) {
     const VirtualRegister rows = code.b32("or.b32", {code.special("%ntid.z"), code.special("%ntid.y")});
     const VirtualRegister is_one = code.pred("setp.eq.u32", {rows, 1});
-    const VirtualRegister rest = code.b32("and.b32", {width, 31});
+    const VirtualRegister rest = code.b32("and.b32", {code.special("%ntid.x"), 31});
     return code.pred("setp.eq.or.u32", {rest, 0, is_one});
-  }
-
-  /// Handles the contiguous lanes of warps that consist of several rows, in which a lane's address equals
-  /// that of the lane one row before.
-  static void add_repeated_rows(VirtualRegister reg, std::uint64_t distance, VirtualRegister width,
-                                VirtualRegister mask, Label known, CodeBuilder& code) {
-    const Label other = code.fresh_label();
-    VirtualRegister fits = code.pred("setp.le.u32", {width, 32});
-    fits = are_first_lanes(mask, fits, code);
-    const VirtualRegister last = code.b32("add.u32", {width, -1});
-    const VirtualRegister common = code.b32("and.b32", {width, last});
-    fits = code.pred("setp.eq.and.u32", {common, 0, fits});
-    code.branch_if(!CodePredicate(fits), other);
-    const VirtualRegister lane = code.special("%laneid");
-    const VirtualRegister position = code.b32("and.b32", {lane, last});
-    const VirtualRegister begins = code.pred("setp.eq.u32", {position, 0});
-    code.emit("selp.b32", {reg, sector_bytes, distance, begins});
-    const VirtualRegister repeats = code.pred("setp.gt.u32", {lane, last});
-    code.emit("selp.b32", {reg, 0, reg, repeats});
-    code.branch(known);
-    code.place(other);
   }
 
   void add_term(const LaneTerm& term, std::uint8_t bits, VirtualRegister sum, CodeBuilder& code) {
@@ -328,8 +303,7 @@ class FunctionLanes {
 }  // namespace
 
 Status write_lane_values(InstrumentationUnit& unit) {
-  if (unit.spliced.lane_routines.empty() || unit.options.without.contains(Refinement::lane_values))
-    return success();
+  if (unit.spliced.lane_routines.empty()) return success();
   auto plan = std::make_shared<LaneValuePlan>();
   for (const FunctionUnit& function : unit.reached.instrumented()) FunctionLanes(unit, function, *plan).run();
   unit.memory.lane_values = std::move(plan);

@@ -1,17 +1,11 @@
 #include "ptx/passes/memory/sector_lanes.h"
 
-#include <algorithm>
-
 #include "ptx/analysis/values/cohorts.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/passes/memory/lane_value_plan.h"
 
 namespace lynxpp::ptx {
 namespace {
 
-/// Smaller groups are compared access by access.
-constexpr std::size_t least_shared = 3;
-constexpr std::uint32_t most_groups = 4;
 constexpr std::uint32_t most_open = 12;
 
 VirtualRegister upper_half(VirtualRegister wide, CodeBuilder& code) {
@@ -39,44 +33,6 @@ VirtualRegister SectorLanes::first() {
   return *first_;
 }
 
-void SectorLanes::begin_block(const std::vector<std::uint32_t>& instructions) {
-  groups_.clear();
-  open_.clear();
-  last_ = instructions.empty() ? 0 : instructions.back();
-  if (!unit_.spliced.lane_routines.contains(std::string(sector_threshold_value))) return;
-  std::uint32_t group = 0;
-  for (auto first = instructions.begin(); first != instructions.end() && group < most_groups; ++first) {
-    if (groups_.contains(*first)) continue;
-    std::vector<std::uint32_t> shared;
-    for (auto other = first; other != instructions.end(); ++other) {
-      const auto begin = body_.instructions.begin();
-      if (std::any_of(begin + *first, begin + *other, may_join_lanes)) break;
-      if (has_one_base(*first, *other)) shared.push_back(*other);
-    }
-    if (shared.size() < least_shared) continue;
-    for (const std::uint32_t each : shared) groups_.emplace(each, group);
-    ++group;
-  }
-}
-
-/// True if both addresses are the same register plus constants.
-bool SectorLanes::has_one_base(std::uint32_t instruction, std::uint32_t other) const {
-  const auto base_of = [&](std::uint32_t at) {
-    const Operand& address = *memory_accesses(body_.instructions[at]).access[0].address;
-    const bool is_simple =
-        address.elements.size() == 1 && address.elements[0].kind == OperandKind::identifier;
-    const RegisterId reg = is_simple ? analyses_.registers().find(address.elements[0].name, at) : no_register;
-    return reg == no_register ? no_value : analyses_.ssa().read_of(at, reg);
-  };
-  const ValueId base = base_of(instruction);
-  const bool has_forms = analyses_.affine().of_address(instruction) && analyses_.affine().of_address(other);
-  return base != no_value && base == base_of(other) && has_forms;
-}
-
-std::int64_t SectorLanes::constant_of(std::uint32_t instruction) const {
-  return analyses_.affine().of_address(instruction)->constant;
-}
-
 bool SectorLanes::is_near(std::uint32_t instruction) const {
   const MemoryAccesses accesses = memory_accesses(body_.instructions[instruction]);
   return analyses_.lane_patterns().is_near(instruction, *accesses.access[0].address);
@@ -87,16 +43,12 @@ void SectorLanes::add_access(std::uint32_t instruction, const CodeOperand& addre
   if (!open_.empty() && open_.back().instruction == instruction)
     return open_.back().increments.append(std::move(increments));
   if (open_.size() == most_open) add_comparisons(code);
-  const auto found = groups_.find(instruction);
-  const auto group = found == groups_.end() ? std::nullopt : std::optional(found->second);
-  const bool follows = group && std::ranges::find(open_, group, &Access::group) != open_.end();
-  Access& access = open_.emplace_back(Access{instruction, std::move(increments), group});
-  if (follows) return;
-  if (group || !is_near(instruction)) {
-    access.address = code.b64("mov.b64", {address});
-  } else {
+  Access& access = open_.emplace_back(Access{instruction, std::move(increments)});
+  if (is_near(instruction)) {
     access.sector = code.fresh(RegisterType::b32);
     add_sector(*access.sector, address, code);
+  } else {
+    access.address = code.b64("mov.b64", {address});
   }
 }
 
@@ -111,22 +63,8 @@ void SectorLanes::add_after(std::uint32_t instruction, CodeBuilder& code) {
 void SectorLanes::add_comparisons(CodeBuilder& code) {
   if (open_.empty()) return;
   Lanes lanes = find_lanes(code);
-  struct Known {
-    const Access* access;  ///< the access that was compared
-    VirtualRegister threshold;
-  };
-  std::map<std::uint32_t, Known> known;  // by group
   for (const Access& access : open_) {
-    if (!access.group) {
-      add_comparison(access, lanes, code);
-    } else {
-      auto found = known.find(*access.group);
-      if (found == known.end()) {
-        found = known.emplace(*access.group, Known{&access, code.fresh(RegisterType::b32)}).first;
-        add_threshold(access, lanes, found->second.threshold, code);
-      }
-      add_offset(access, *found->second.access, found->second.threshold, code);
-    }
+    add_comparison(access, lanes, code);
     code.append(access.increments);
     // A mask is stale where lanes may have joined.
     if (access.increments.has_label()) lanes = find_lanes(code);
@@ -191,31 +129,6 @@ void SectorLanes::add_any_order(VirtualRegister sector, const Lanes& lanes, Labe
   code.elect_leader_into(first(), same);
 }
 
-void SectorLanes::add_threshold(const Access& access, Lanes& lanes, VirtualRegister threshold,
-                                CodeBuilder& code) {
-  const VirtualRegister address = *access.address;
-  SiteBinding binding;
-  binding.site_value = [&](std::string_view name) {
-    return name == lane_result_value ? CodeOperand(threshold) : CodeOperand(address);
-  };
-  const Label known = code.fresh_label();
-  add_threshold_of(address, threshold, lanes, known, code);
-  const ProbeRoutine& routine = unit_.spliced.lane_routines.find(sector_threshold_value)->second;
-  unit_.spliced.routine_functions.use(routine.functions());
-  code.append(routine.copy(binding, unit_.edits.names(*function_.function)));
-  code.place(known);
-}
-
-/// Emits the result of an access that shares the comparison of the access `known`.
-void SectorLanes::add_offset(const Access& access, const Access& known, VirtualRegister threshold,
-                             CodeBuilder& code) {
-  const std::int64_t distance = (constant_of(access.instruction) - constant_of(known.instruction)) & 31;
-  const VirtualRegister low = code.b32("cvt.u32.u64", {*known.address});
-  const VirtualRegister offset = code.b32("add.u32", {low, distance});
-  const VirtualRegister in_sector = code.b32("and.b32", {offset, 31});
-  code.emit("setp.lt.u32", {first(), in_sector, threshold});
-}
-
 // ---------------------------------------------------------------- ascending lanes
 
 VirtualRegister SectorLanes::first_of_steps(CodeOperand address, std::int64_t step, CodeBuilder& code) {
@@ -249,8 +162,9 @@ VirtualRegister SectorLanes::high_of(VirtualRegister address, Lanes& lanes, Code
 }
 
 /// Computes the distance to the next lower address, limited to the sector size.
-void SectorLanes::add_threshold_of(VirtualRegister address, VirtualRegister threshold, Lanes& lanes,
-                                   Label known, CodeBuilder& code) {
+void SectorLanes::add_threshold_where_ascending(VirtualRegister address, VirtualRegister threshold,
+                                                Label known, CodeBuilder& code) {
+  Lanes lanes = find_lanes(code);
   const VirtualRegister common_high = high_of(address, lanes, code);
   const VirtualRegister low = code.b32("cvt.u32.u64", {address});
   const VirtualRegister lower = code.b32("shfl.sync.idx.b32", {low, lanes.next, 31, lanes.mask});
@@ -261,12 +175,6 @@ void SectorLanes::add_threshold_of(VirtualRegister address, VirtualRegister thre
   const VirtualRegister high = upper_half(address, code);
   const VirtualRegister is_known = code.pred("setp.eq.and.u32", {high, common_high, ascends});
   code.branch_if(CodePredicate(holds_for_all(is_known, lanes.mask, code)), known);
-}
-
-void SectorLanes::add_threshold_where_ascending(VirtualRegister address, VirtualRegister threshold,
-                                                Label known, CodeBuilder& code) {
-  Lanes lanes = find_lanes(code);
-  add_threshold_of(address, threshold, lanes, known, code);
 }
 
 }  // namespace lynxpp::ptx

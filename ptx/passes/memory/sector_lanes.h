@@ -4,20 +4,18 @@
 // Each active lane compares its sector with that of the next lower active lane. If addresses ascend with the
 // lane number, lanes in one sector are neighbours and this suffices; otherwise match.any finds lanes that
 // share a sector. Comparisons use 32 bits, which suffices if the upper halves of all addresses are equal or
-// the addresses are close enough together. Accesses of a block with the same address register share one
-// comparison (of addresses instead of sectors): only their offset within the sector differs. At the access
-// itself, code only saves the address: a comparison would wait for the address, which may come from memory,
-// and its branch would delay all later loads. The comparisons of a block follow its last access, unless lanes
-// can join in between.
+// the addresses are close enough together. At the access itself, code only saves the address: a comparison
+// would wait for the address, which may come from memory, and its branch would delay all later loads. The
+// comparisons of a block follow its last access, unless lanes can join in between.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/unit.h"
+#include "support/check.h"
 
 namespace lynxpp::ptx {
 
@@ -28,9 +26,12 @@ class SectorLanes {
 
   static bool is_possible(const InstrumentationUnit& unit) { return unit.variant.target.sm >= 70; }
 
-  /// `instructions` (ascending) are the block's instructions for which add_access() will be called, unguarded
-  /// and with one access each.
-  void begin_block(const std::vector<std::uint32_t>& instructions);
+  /// `last` is the block's last instruction for which add_access() will be called; all are unguarded and have
+  /// one access each. nullopt: the block has none.
+  void begin_block(std::optional<std::uint32_t> last) {
+    LYNXPP_CHECK(open_.empty(), "accesses of the block before have not been compared");
+    last_ = last;
+  }
   /// Called before an access to the 64-bit `address`. `increments` run once first() is known.
   void add_access(std::uint32_t instruction, const CodeOperand& address, Code increments, CodeBuilder& code);
   /// Called before every other instruction of the block.
@@ -55,9 +56,7 @@ class SectorLanes {
   struct Access {
     std::uint32_t instruction = 0;
     Code increments;
-    std::optional<std::uint32_t> group;  ///< accesses of one group share a comparison
-    /// The address, or its sector number if the lanes' addresses are close together; nullopt: it follows from
-    /// that of another access.
+    /// The address, or its sector number if the lanes' addresses are close together.
     std::optional<VirtualRegister> address = {};
     std::optional<VirtualRegister> sector = {};
   };
@@ -69,29 +68,22 @@ class SectorLanes {
     std::optional<VirtualRegister> high = {};  ///< upper half of some lane's address
   };
 
-  bool has_one_base(std::uint32_t instruction, std::uint32_t other) const;
-  std::int64_t constant_of(std::uint32_t instruction) const;
   bool is_near(std::uint32_t instruction) const;
   void add_comparisons(CodeBuilder& code);
   void add_comparison(const Access& access, Lanes& lanes, CodeBuilder& code);
   void add_far_match(VirtualRegister address, const Lanes& lanes, Label known, CodeBuilder& code);
   void add_any_order(VirtualRegister sector, const Lanes& lanes, Label known, CodeBuilder& code);
-  void add_threshold(const Access& access, Lanes& lanes, VirtualRegister threshold, CodeBuilder& code);
-  void add_offset(const Access& access, const Access& known, VirtualRegister threshold, CodeBuilder& code);
 
   static Lanes find_lanes(CodeBuilder& code);
   static VirtualRegister high_of(VirtualRegister address, Lanes& lanes, CodeBuilder& code);
-  static void add_threshold_of(VirtualRegister address, VirtualRegister threshold, Lanes& lanes, Label known,
-                               CodeBuilder& code);
 
   InstrumentationUnit& unit_;
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
   std::optional<VirtualRegister> first_;
-  std::uint32_t last_ = 0;  ///< last access of the block
+  std::optional<std::uint32_t> last_;  ///< last access of the block
   std::vector<Access> open_;
-  std::map<std::uint32_t, std::uint32_t> groups_;  ///< by instruction
 };
 
 }  // namespace lynxpp::ptx

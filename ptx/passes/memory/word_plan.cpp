@@ -1,5 +1,7 @@
 #include "ptx/passes/memory/word_plan.h"
 
+#include "ptx/passes/probe.h"
+
 namespace lynxpp::ptx {
 namespace {
 

@@ -13,13 +13,8 @@ Status make_room(InstrumentationUnit& unit) {
   constexpr std::uint64_t most = 32764;
   constexpr Version large_parameters{8, 1};
   constexpr int large_parameters_sm = 70;
-  const auto aligned = [](std::uint64_t bytes, std::uint64_t alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
-  };
-  std::uint64_t bytes = 0;
-  for (const Variable& parameter : unit.reached.kernel().function->parameters)
-    bytes = aligned(bytes, std::max(1U, parameter.alignment)) + parameter.size_bytes();
-  const std::uint64_t together = aligned(bytes, 8) + unit.hidden.bytes();
+  const std::uint64_t bytes = unit.reached.kernel().function->parameter_offsets().back();
+  const std::uint64_t together = (bytes + 7) / 8 * 8 + unit.hidden.bytes();
   if (together <= most_of_old_versions) return success();
   if (together > most || unit.variant.target.sm < large_parameters_sm) {
     return failure("no room for the hidden parameter: the kernel's own parameters take " +

@@ -23,6 +23,14 @@ bool may_end_block(const Edit& edit) {
          std::ranges::any_of(code->statements, [](const CodeStatement& each) { return may_end_block(each); });
 }
 
+/// True for "add.f32", which has no explicit rounding; false for "add.rz.f32", and for "add.s32", which needs
+/// none.
+bool lacks_rounding(const Instruction& instruction) {
+  const Op op = instruction.op();
+  return (op == Op::add || op == Op::sub || op == Op::mul) && is_floating(instruction.traits.type) &&
+         !instruction.has_any({Modifier::rn, Modifier::rz, Modifier::rm, Modifier::rp});
+}
+
 /// The type of a value and of the instructions that copy it.
 struct ValueType {
   RegisterType reg;
@@ -45,9 +53,7 @@ class KeepContraction {
       : module_(module), reached_(reached), edits_(edits) {}
 
   void run() {
-    // Debug code was assembled without optimization, and already has explicit rounding (keep_rounding.h).
-    const bool is_debug = module_.target.text.find("debug") != std::string::npos;
-    if (is_debug) return;
+    if (module_.target.text.find("debug") != std::string::npos) return round_all();
     std::vector<std::uint32_t> probes;
     for (const Edit& edit : edits_.edits()) {
       if (may_end_block(edit)) probes.push_back(edit.range.begin);
@@ -58,6 +64,21 @@ class KeepContraction {
   }
 
  private:
+  void round_all() {
+    for (const FunctionUnit& function : reached_.functions) {
+      body_ = &*function.function->body;
+      for (const Instruction& instruction : body_->instructions) {
+        if (lacks_rounding(instruction)) round(instruction);
+      }
+    }
+  }
+
+  /// Makes the default rounding explicit, which prevents contraction.
+  void round(const Instruction& instruction) {
+    const std::uint32_t begin = body_->opcode_range(instruction, module_.source()).begin;
+    edits_.insert_before(begin + static_cast<std::uint32_t>(instruction.opcode.find('.')), ".rn");
+  }
+
   void rewrite(const FunctionUnit& function, const std::vector<std::uint32_t>& probes) {
     body_ = &*function.function->body;
     names_ = &edits_.names(*function.function);
@@ -81,10 +102,7 @@ class KeepContraction {
       done.insert(contraction.product);  // now unused
     }
     for (const std::uint32_t open : stretch.open) {
-      if (done.contains(open)) continue;
-      const std::string_view opcode = at(open).opcode;
-      edits_.insert_before(opcode_range(at(open)).begin + static_cast<std::uint32_t>(opcode.find('.')),
-                           ".rn");
+      if (!done.contains(open)) round(at(open));
     }
   }
 
@@ -125,9 +143,6 @@ class KeepContraction {
   const Instruction& at(std::uint32_t index) const { return body_->instructions[index]; }
   Name operand(const Instruction& instruction, std::size_t index) const {
     return {std::string(module_.text(instruction.operands[index].text))};
-  }
-  TextRange opcode_range(const Instruction& instruction) const {
-    return body_->opcode_range(instruction, module_.source());
   }
 
   const Module& module_;

@@ -5,6 +5,7 @@
 #include "ptx/ir/code_builder.h"
 #include "ptx/passes/module/entry.h"
 #include "ptx/passes/module/parameter_slots.h"
+#include "support/check.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -52,6 +53,7 @@ void store_shared_addresses(const ReachedFunctions& reached, const SharedAddress
 }
 
 std::vector<const Variable*> addressable_shared_variables(const Module& module, const Function& function) {
+  LYNXPP_CHECK(function.body.has_value(), "the variables of a function without a parsed body");
   std::vector<const Variable*> found;
   for (const Variable& each : function.body->variables) {
     if (each.space == StateSpace::shared && each.scope == 0) found.push_back(&each);

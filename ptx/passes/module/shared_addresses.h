@@ -8,7 +8,7 @@
 
 #include "ptx/emitter/emitter.h"
 #include "ptx/ir/module.h"
-#include "ptx/passes/memory/counted_words.h"
+#include "ptx/passes/memory/word_plan.h"
 #include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "ptx/emitter/emitter.h"
-#include "ptx/passes/memory/counted_words.h"
+#include "ptx/passes/memory/word_plan.h"
 #include "ptx/passes/reached.h"
 
 namespace lynxpp::ptx {

@@ -22,8 +22,8 @@ std::uint64_t count_sites(const InstrumentationUnit& unit, const Probe& probe) {
       case ProbePoint::loop_entry:
       case ProbePoint::loop_iteration:
       case ProbePoint::loop_exit: sites += function.analyses->loops().loops().size(); break;
-      case ProbePoint::block_entry:
-      case ProbePoint::block_exit: sites += function.graph().blocks.size(); break;
+      case ProbePoint::basic_block_entry:
+      case ProbePoint::basic_block_exit: sites += function.graph().blocks.size(); break;
       case ProbePoint::instruction:
       case ProbePoint::instruction_after:
         sites += static_cast<std::uint64_t>(

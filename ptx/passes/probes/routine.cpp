@@ -1,9 +1,7 @@
 #include "ptx/passes/probes/routine.h"
 
-#include <algorithm>
 #include <charconv>
 
-#include "ptx/analysis/values/cohorts.h"
 #include "ptx/passes/probes/code_reader.h"
 #include "ptx/passes/probes/routine_invariants.h"
 #include "ptx/passes/probes/short_branches.h"
@@ -43,9 +41,6 @@ class RoutineBuilder {
       if (Status noted = note_placeholders(instruction); !noted) return noted.error();
     }
     routine_.instructions_ = static_cast<std::uint32_t>(body_.instructions.size());
-    routine_.may_join_lanes_ = std::ranges::any_of(body_.instructions, [](const Instruction& each) {
-      return may_join_lanes(each) || each.traits.kind == OpcodeClass::call;
-    });
     Status read = read_body(routine_.whole_);
     if (read) read = add_invariants();
     if (!read) return failure("a handler cannot be spliced: " + read.error().diagnostics.front().message);

@@ -98,8 +98,6 @@ class ProbeRoutine {
   const std::set<std::uint32_t>& functions() const { return functions_; }  ///< direct callees
   std::uint64_t depot_bytes() const { return depot_bytes_; }               ///< local memory that a copy needs
   std::uint32_t instructions() const { return instructions_; }
-  /// True if lanes may wait for each other in it: it contains votes, shuffles or similar, or calls.
-  bool may_join_lanes() const { return may_join_lanes_; }
   // Uses of a copy, for a call that replaces it (outline.h).
   const std::set<std::uint32_t>& slots() const { return slots_; }
   const std::set<std::uint32_t>& states() const { return states_; }
@@ -119,7 +117,6 @@ class ProbeRoutine {
   std::set<std::uint32_t> functions_, slots_, states_, written_states_;
   std::uint32_t instructions_ = 0;
   std::uint64_t depot_bytes_ = 0;
-  bool may_join_lanes_ = false;
 };
 
 /// Returns the number that ends the name of a placeholder or a site value: 2 for "loaded_value_2".

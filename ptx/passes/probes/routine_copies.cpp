@@ -17,7 +17,7 @@ RoutineCopies::RoutineCopies(InstrumentationUnit& unit, const FunctionUnit& func
       sectors_(unit, function),
       entry_values_(unit, function) {}
 
-void RoutineCopies::begin_block(std::uint32_t block) { sectors_.begin_block(compared_in(block)); }
+void RoutineCopies::begin_block(std::uint32_t block) { sectors_.begin_block(last_compared_in(block)); }
 
 // ---- sites
 
@@ -135,10 +135,10 @@ bool RoutineCopies::compares_sectors(const Probe& probe, const Site& site) const
          !outliner_.is_outlined(probe, tallies_.at(probe, site));
 }
 
-std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const {
+/// Returns the block's last instruction whose lanes are compared.
+std::optional<std::uint32_t> RoutineCopies::last_compared_in(std::uint32_t block) const {
   const BasicBlock& range = function_.graph().blocks[block];
-  std::vector<std::uint32_t> compared;
-  for (std::uint32_t i = range.begin; i < range.end; ++i) {
+  for (std::uint32_t i = range.end; i-- > range.begin;) {
     const Instruction& instruction = body_.instructions[i];
     if (!instruction.traits.is_memory_access()) continue;
     const auto is_compared = [&](const Probe& probe) {
@@ -147,9 +147,9 @@ std::vector<std::uint32_t> RoutineCopies::compared_in(std::uint32_t block) const
              !is_measured_elsewhere(probe, instruction) &&
              compares_sectors(probe, site_at(probe, block, instruction));
     };
-    if (std::ranges::any_of(unit_.spliced.probes, is_compared)) compared.push_back(i);
+    if (std::ranges::any_of(unit_.spliced.probes, is_compared)) return i;
   }
-  return compared;
+  return std::nullopt;
 }
 
 void RoutineCopies::add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,

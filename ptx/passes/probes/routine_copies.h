@@ -52,7 +52,7 @@ class RoutineCopies {
   void add_copy(const Probe& probe, const Site& site, SiteBinding& binding, std::vector<SiteTally> tallies,
                 CodeBuilder& code);
   bool compares_sectors(const Probe& probe, const Site& site) const;
-  std::vector<std::uint32_t> compared_in(std::uint32_t block) const;
+  std::optional<std::uint32_t> last_compared_in(std::uint32_t block) const;
   void add_sectors(const Probe& probe, const Site& site, const std::vector<SiteTally>& tallies,
                    CodeBuilder& code);
   std::optional<std::int64_t> lane_step(const Probe& probe, const Site& site) const;

@@ -227,7 +227,7 @@ CodeOperand SiteValues::block_operand(std::string_view name, const Site& site) {
   const std::uint32_t guarded = inner_guarded(range) + (guard_at_end(range).predicate.empty() ? 0 : 1);
   if (name == "basic_block_predicated_instruction_count") return guarded;
   // executed_count is known at the end of the block; blocks without guards need no register.
-  const bool dynamic = site.point == ProbePoint::block_exit && guarded != 0;
+  const bool dynamic = site.point == ProbePoint::basic_block_exit && guarded != 0;
   return dynamic ? CodeOperand(word(executed_count)) : range.size();
 }
 

@@ -108,7 +108,7 @@ class FunctionSplicer {
     copies_.values().add_block_start(block, code);
     words_.add_block_start(block, code);
     loops_.add_block_start(block, code);
-    add_probes({ProbePoint::block_entry, block}, code);
+    add_probes({ProbePoint::basic_block_entry, block}, code);
     if (range.size() == 0) {
       add_block_exit(block, nullptr, code);
       add_fall_off(range, block, code);
@@ -151,7 +151,7 @@ class FunctionSplicer {
 
   void add_block_exit(std::uint32_t block, const Instruction* terminator, CodeBuilder& code) {
     CodeBuilder probes(names_);
-    add_probes({ProbePoint::block_exit, block, terminator}, probes);
+    add_probes({ProbePoint::basic_block_exit, block, terminator}, probes);
     if (probes.empty()) return;
     copies_.values().add_block_total(block, code);
     code.append(probes.take());

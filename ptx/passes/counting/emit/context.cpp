@@ -1,5 +1,7 @@
 #include "ptx/passes/counting/emit/context.h"
 
+#include "support/check.h"
+
 namespace lynxpp::ptx {
 namespace {
 
@@ -23,15 +25,12 @@ std::vector<CounterRegisters> declare_counter_registers(InstrumentationUnit& uni
     const RegisterType number = unit.counting.plan->is_wide ? RegisterType::b64 : RegisterType::b32;
     registers.numbers = declare(names, number, function.registers);
     registers.bits = declare(names, RegisterType::b32, words_of(function.bits));
-    registers.holds = declare(names, RegisterType::b32, words_of(function.bit_pairs));
-    registers.fails = declare(names, RegisterType::b32, words_of(function.bit_pairs));
-    if (function.converges_at_exit && !unit.options.launch.has_full_warps)
-      registers.launched = names.fresh(RegisterType::b32);
   }
   return all;
 }
 
 CountContext count_context(InstrumentationUnit& unit, std::uint32_t function) {
+  LYNXPP_CHECK(!unit.counting.registers.empty(), "the counters' registers are not declared");
   const CountPlan& plan = *unit.counting.plan;
   const std::uint32_t position = plan.positions.at(function);
   return {unit, plan, plan.functions[position], unit.reached.functions[function],

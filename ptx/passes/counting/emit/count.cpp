@@ -8,7 +8,6 @@
 #include "ptx/passes/counting/emit/context.h"
 #include "ptx/passes/counting/emit/flush.h"
 #include "ptx/passes/counting/emit/increments.h"
-#include "ptx/passes/counting/emit/loops.h"
 #include "ptx/passes/memory/taking_lanes.h"
 #include "ptx/passes/module/entry.h"
 
@@ -95,10 +94,7 @@ class FunctionCounting {
     for (std::uint32_t i = 0; i < registers.numbers.size(); ++i) {
       if (!set_later.contains(i)) code.mov(registers.numbers[i], 0);
     }
-    for (const auto* words : {&registers.bits, &registers.holds, &registers.fails}) {
-      for (const VirtualRegister word : *words) code.mov(word, 0);
-    }
-    if (registers.launched) code.emit("activemask.b32", {*registers.launched});
+    for (const VirtualRegister word : registers.bits) code.mov(word, 0);
   }
 
   void add_increments(const Counter& counter) {

@@ -24,8 +24,6 @@ constexpr std::uint32_t one_of_each_byte = 0x01010101;
 constexpr std::uint32_t most_summed = 0xffffffff / warp_lanes;
 constexpr std::uint32_t any_of_three = 0xfe;  ///< the lop3 lookup table
 
-bool is_sum(CounterKind kind) { return kind == CounterKind::threads || kind == CounterKind::elected; }
-
 /// Flushes the registers and bits of one function.
 class Flush {
  public:
@@ -39,7 +37,7 @@ class Flush {
     if (counters_.empty()) return;
     const Label done = code_.fresh_label();
     if (guard) code_.branch_if(!*guard, done);
-    mask_ = lanes_here();
+    mask_ = code_.active_mask();
     exit_unless_any(done);
     slots_ = slots_of_warp(code_, context_);
     if (context_.plan.sums_lanes) {
@@ -52,13 +50,6 @@ class Flush {
   }
 
  private:
-  /// Returns all launched lanes if they converge at the exit, otherwise the active lanes.
-  CodeOperand lanes_here() {
-    if (!context_.counters.converges_at_exit) return code_.active_mask();
-    if (context_.unit.options.launch.has_full_warps) return -1;
-    return *context_.registers.launched;
-  }
-
   // ---- skip warps without counts
 
   void exit_unless_any(Label done) {
@@ -66,10 +57,6 @@ class Flush {
     for (const Counter* counter : counters_) {
       if (counter->storage == Storage::reg) numbers.insert(context_.number(counter->index));
       if (counter->storage == Storage::bit) words.insert(context_.bits_of(*counter));
-      if (counter->storage == Storage::bit_pair) {
-        words.insert(context_.registers.holds[counter->index / word_bits]);
-        words.insert(context_.registers.fails[counter->index / word_bits]);
-      }
     }
     std::vector<VirtualRegister> all(words.begin(), words.end());
     if (!numbers.empty()) {
@@ -111,12 +98,12 @@ class Flush {
     code_.place(small);
   }
 
-  /// Adds each lane's registers, except maxima, whose lanes do not add up. Returns the added registers.
+  /// Adds each lane's registers. Returns the added registers.
   std::set<VirtualRegister> add_by_lane() {
     std::set<VirtualRegister> added;
     std::optional<CodePredicate> is_lane_0;
     for (const Counter* counter : counters_) {
-      if (counter->storage != Storage::reg || counter->kind == CounterKind::maximum) continue;
+      if (counter->storage != Storage::reg) continue;
       const bool is_converged = counter->kind == CounterKind::converged;
       if (is_converged && !is_lane_0) is_lane_0 = code_.pred("setp.eq.u32", {code_.special("%laneid"), 0});
       const VirtualRegister number = *added.insert(context_.number(counter->index)).first;
@@ -139,10 +126,8 @@ class Flush {
 
   /// Each lane adds one counter in each round.
   void add_together() {
-    const bool is_full = mask_ == CodeOperand(-1);
-    const VirtualRegister rank =
-        is_full ? code_.special("%laneid") : code_.b32("popc.b32", {code_.lanes_below(mask_)});
-    if (!is_full) lanes_ = code_.b32("popc.b32", {mask_});
+    const VirtualRegister rank = code_.b32("popc.b32", {code_.lanes_below(mask_)});
+    lanes_ = code_.b32("popc.b32", {mask_});
     for (std::size_t first = 0; first < counters_.size(); first += warp_lanes)
       add_line(Line(counters_).subspan(first, std::min<std::size_t>(warp_lanes, counters_.size() - first)),
                rank);
@@ -153,7 +138,7 @@ class Flush {
     for (std::uint32_t first = 0; first < line.size(); first += runs.back().count)
       runs.push_back(combine(line, first));
     // If fewer than 32 lanes flush together, they take turns.
-    const bool has_turns = lanes_ && line.size() != 1;
+    const bool has_turns = line.size() != 1;
     const VirtualRegister turn = has_turns ? code_.b32("mov.b32", {rank}) : rank;
     const std::optional<Label> again = has_turns ? std::optional(code_.fresh_label()) : std::nullopt;
     if (again) code_.place(*again);
@@ -164,7 +149,7 @@ class Flush {
     const VirtualRegister slot = code_.b64("mad.wide.u32", {turn, 8, *slots_});
     code_.emit_if(CodePredicate(has_some), "red.global.add.u64", {at_slot(slot, line.front()->slot), wide});
     if (!again) return;
-    code_.emit("add.u32", {turn, turn, *lanes_});
+    code_.emit("add.u32", {turn, turn, lanes_});
     code_.branch_if(CodePredicate(code_.pred("setp.lt.u32", {turn, line.size()})), *again);
   }
 
@@ -173,52 +158,37 @@ class Flush {
     const Counter& counter = *line[first];
     if (counter.storage == Storage::reg)
       return {.first = first, .value = combined(counter.kind, context_.number(counter.index))};
+    const VirtualRegister word = context_.bits_of(counter);
     const std::uint32_t bit = counter.index % word_bits;
     const std::uint32_t count = run_length(line.subspan(first));
-    if (counter.storage == Storage::bit_pair) {
-      const std::uint32_t index = counter.index / word_bits;
-      const VirtualRegister holds = combined(counter.kind, context_.registers.holds[index]);
-      const VirtualRegister fails = combined(counter.kind, context_.registers.fails[index]);
-      return {first, count, 1, bit, code_.b32("and.b32", {holds, fails})};
-    }
-    const VirtualRegister word = context_.bits_of(counter);
-    if (!is_sum(counter.kind)) return {first, count, 1, bit, combined(counter.kind, word)};
+    if (counter.kind == CounterKind::converged) return {first, count, 1, bit, of_lane_0(word)};
     const VirtualRegister bits = code_.b32("bfe.u32", {word, bit, count});
-    if (count == 1) return {.first = first, .value = combined(counter.kind, bits)};
+    if (count == 1) return {.first = first, .value = sum_of(bits)};
     const VirtualRegister bytes = code_.b32("mul.lo.u32", {bits, spread});
-    return {first, count, byte_bits, 0,
-            combined(counter.kind, code_.b32("and.b32", {bytes, one_of_each_byte}))};
+    return {first, count, byte_bits, 0, sum_of(code_.b32("and.b32", {bytes, one_of_each_byte}))};
   }
 
   /// Returns the number of leading counters whose bits follow each other in one word and are combined by one
   /// operation.
   static std::uint32_t run_length(Line line) {
+    const auto key_of = [](const Counter& counter) {
+      return std::pair(counter.index / word_bits, counter.kind == CounterKind::converged);
+    };
     const Counter& first = *line.front();
-    const std::size_t most = is_sum(first.kind) ? summed_bits : word_bits;
+    const std::size_t most = first.kind == CounterKind::converged ? word_bits : summed_bits;
     std::uint32_t length = 1;
-    while (length < std::min(most, line.size())) {
-      const Counter& next = *line[length];
-      const bool is_alike = next.storage == first.storage &&
-                            next.index / word_bits == first.index / word_bits &&
-                            (next.kind == first.kind || (is_sum(next.kind) && is_sum(first.kind)));
-      if (!is_alike) break;
-      ++length;
-    }
+    while (length < std::min(most, line.size()) && key_of(*line[length]) == key_of(first)) ++length;
     return length;
   }
 
-  /// Returns the warp's value, or the bits of several counters.
+  VirtualRegister sum_of(VirtualRegister value) { return code_.b32("redux.sync.add.u32", {value, mask_}); }
+
   VirtualRegister combined(CounterKind kind, VirtualRegister value) {
-    switch (kind) {
-      case CounterKind::threads:
-      case CounterKind::elected: return code_.b32("redux.sync.add.u32", {value, mask_});
-      case CounterKind::once:
-      case CounterKind::diverges: return code_.b32("redux.sync.or.b32", {value, mask_});
-      case CounterKind::maximum: return code_.b32("redux.sync.max.u32", {value, mask_});
-      case CounterKind::converged: break;
-    }
-    if (context_.counters.converges_at_exit) return value;
-    // Lane 0 may exit elsewhere.
+    return kind == CounterKind::converged ? of_lane_0(value) : sum_of(value);
+  }
+
+  /// Returns a value that is equal in all lanes; 0 if lane 0 exits elsewhere.
+  VirtualRegister of_lane_0(VirtualRegister value) {
     if (!lane_0_) lane_0_ = code_.b32("and.b32", {mask_, 1});
     return code_.b32("mul.lo.u32", {value, *lane_0_});
   }
@@ -266,9 +236,9 @@ class Flush {
   CodeBuilder& code_;
   const CountContext& context_;
   std::vector<const Counter*> counters_;       ///< in registers and bits, ascending in slots
-  CodeOperand mask_ = -1;                      ///< the lanes that flush together
+  VirtualRegister mask_;                       ///< the lanes that flush together
+  VirtualRegister lanes_;                      ///< their number
   std::optional<VirtualRegister> slots_;       ///< of the replica to which the warp adds
-  std::optional<VirtualRegister> lanes_;       ///< number of lanes in the mask; nullopt: 32
   std::optional<VirtualRegister> any_number_;  ///< the bitwise or of all registers
   std::optional<VirtualRegister> lane_0_;      ///< 1 if lane 0 is in the mask, otherwise 0
 };

@@ -1,8 +1,8 @@
 // Combines the counters of a warp's lanes and adds them to memory when its threads exit.
 //
-// The warp adds all counters in one access: lane i adds the i-th of up to 32. Registers take one reduction
-// each, bits one per four (sums) or per word. If a sum may overflow 32 bits, each lane adds its registers
-// itself; before sm_80 and with 64-bit registers, always. A warp whose counters are all zero adds nothing.
+// The warp adds all counters in one access: lane i adds the i-th of up to 32. Sums take one reduction per
+// register or per four bits. If a sum may overflow 32 bits, each lane adds its registers itself; before sm_80
+// and with 64-bit registers, always. A warp whose counters are all zero adds nothing.
 #pragma once
 
 #include <optional>

@@ -30,7 +30,6 @@ Group group_of(const IncrementedCounters& counters) {
       case Storage::reg: kept.numbers.insert(counter->index); break;
       case Storage::bit: kept.words[counter->index / word_bits] |= counter->bit_mask(); break;
       case Storage::memory: group.memory.push_back(counter); break;
-      case Storage::bit_pair: break;  // see append_divergences
     }
   }
   return group;
@@ -95,6 +94,13 @@ void append_elected(CodeBuilder& code, const CountContext& context, const Group&
   code.place(done);
 }
 
+/// Returns the lane's count since the loop's begin.
+CodeOperand lane_number(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum) {
+  const VirtualRegister number = context.number(maximum.lanes.index);
+  if (maximum.start_reg == no_index) return number;
+  return code.b32("sub.u32", {number, context.number(maximum.start_reg)});
+}
+
 }  // namespace
 
 VirtualRegister Election::mask(CodeBuilder& code) {
@@ -141,13 +147,6 @@ void append_guarded_increments(CodeBuilder& code, const CountContext& context,
 
 void append_divergences(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                         const CodePredicate& guard) {
-  for (const Counter* counter : counters) {
-    if (counter->storage != Storage::bit_pair) continue;
-    const std::uint32_t index = counter->index / word_bits;
-    for (const auto& [word, condition] : {std::pair(context.registers.holds[index], guard),
-                                          std::pair(context.registers.fails[index], !guard)})
-      code.emit_if(condition, "or.b32", {word, word, static_cast<std::int32_t>(counter->bit_mask())});
-  }
   const Group group = group_of(counters);
   if (!group.elects()) return;
   // The first lane for which the guard holds counts, if the guard fails for other lanes.
@@ -171,6 +170,33 @@ void append_surplus(CodeBuilder& code, const CountContext& context, const Increm
   const VirtualRegister slots = slots_of_warp(code, context);
   for (const Counter* counter : counters)
     code.emit_if(leader_of(*counter, leads), "red.global.add.u64", {at_slot(slots, counter->slot), surplus});
+  code.place(done);
+}
+
+void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum) {
+  const VirtualRegister number = context.number(maximum.lanes.index);
+  if (maximum.start_reg == no_index) {
+    code.emit("mov.b32", {number, 0});
+  } else {
+    code.emit("mov.b32", {context.number(maximum.start_reg), number});
+  }
+}
+
+/// Reads the mask here, because a GPU may reuse one that was read before lanes reconverged.
+void append_lane_loop_end(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
+                          const Counter& counter) {
+  const CodeOperand number = lane_number(code, context, maximum);
+  const VirtualRegister mask = code.active_mask();
+  const VirtualRegister most = code.b32("redux.sync.max.u32", {number, mask});
+  if (counter.kind == CounterKind::converged) return add_to(code, context.number(counter.index), most, {});
+  const CodePredicate leads = code.elect_leader(mask);
+  if (counter.storage == Counter::Storage::reg)
+    return add_to(code, context.number(counter.index), most, leads);
+  const Label done = code.fresh_label();
+  code.branch_if(!leads, done);
+  const VirtualRegister slots = slots_of_warp(code, context);
+  const VirtualRegister wide = code.b64("cvt.u64.u32", {most});
+  code.emit("red.global.add.u64", {at_slot(slots, counter.slot), wide});
   code.place(done);
 }
 

@@ -1,4 +1,4 @@
-// Emits the increments of one program point.
+// Emits the increments of one program point, and the maxima over the lanes of divergent loops.
 #pragma once
 
 #include <optional>
@@ -41,5 +41,12 @@ void append_divergences(CodeBuilder& code, const CountContext& context, const In
 /// Adds the bytes of a participating lane minus `expected`, if they differ.
 void append_surplus(CodeBuilder& code, const CountContext& context, const IncrementedCounters& counters,
                     const CodePredicate& takes, const CodeOperand& bytes, std::uint32_t expected);
+
+/// At LaneMaximum::begin: zeroes or keeps the active lanes' counts.
+void append_lane_loop_begin(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum);
+
+/// At the loop's end: adds to the warp's counter the maximum of the lanes' counts since the begin.
+void append_lane_loop_end(CodeBuilder& code, const CountContext& context, const LaneMaximum& maximum,
+                          const Counter& counter);
 
 }  // namespace lynxpp::ptx

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ptx/passes/cost_model.h"
+#include "support/check.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -87,6 +88,7 @@ CounterDraft EdgeSites::entry() const {
 }
 
 CounterDraft EdgeSites::edge(std::uint32_t source, std::uint32_t target) const {
+  LYNXPP_CHECK(target != outside || !function_.call_may_exit[source], "an exit in a callee has no counter");
   CounterDraft counter;
   counter.increments = {increment(source, target)};
   const bool stays = target != outside;

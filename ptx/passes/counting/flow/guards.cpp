@@ -41,10 +41,7 @@ CounterDraft counter_of_guard(const FunctionDraft& draft, std::uint32_t instruct
 CounterDraft counter_of_warps(const FunctionDraft& draft, std::uint32_t instruction,
                               Condition::Kind condition, VariableId variable) {
   CounterDraft counter = counter_of_guard(draft, instruction, condition, variable);
-  const bool is_once = !draft.once.empty() && draft.once[draft.function.graph().block_of[instruction]];
-  counter.kind = !is_once                                 ? CounterKind::elected
-                 : condition == Condition::Kind::diverges ? CounterKind::diverges
-                                                          : CounterKind::once;
+  counter.kind = CounterKind::elected;
   return counter;
 }
 

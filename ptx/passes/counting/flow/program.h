@@ -9,7 +9,6 @@
 #include "ptx/analysis/analyses.h"
 #include "ptx/ir/module.h"
 #include "ptx/passes/counting/refinements.h"
-#include "ptx/passes/memory/sites.h"
 #include "ptx/passes/probe.h"
 #include "ptx/passes/reached.h"
 
@@ -20,7 +19,6 @@ struct CountInputs {
   const Module& module;
   const ReachedFunctions& reached;
   const std::vector<Probe>& probes;
-  const MemorySites& memory;
   const std::set<Refinement>& without;  ///< disabled refinements
   int sm = 0;                           ///< compute capability × 10 of the variant
   bool is_wide = false;                 ///< 64-bit registers

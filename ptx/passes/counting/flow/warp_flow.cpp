@@ -17,7 +17,6 @@ struct BlockFacts {
   bool ends = false;                  ///< flow does not continue to its successors
   bool is_source = false;             ///< its warp executions are counted at its start
   bool is_partial = false;            ///< not all launched lanes of a warp reach it together
-  bool is_once = false;               ///< a warp executes it at most once, with all lanes that ever reach it
   std::uint32_t end_of = no_block;    ///< the block that executes once per divergence in this one
   std::uint32_t loop_left = no_loop;  ///< for an exiting block of a divergent loop: the loop's position
 };
@@ -37,21 +36,16 @@ class WarpFlowBuilder {
       loop_of_header_[loop_at(index).header] = index;
   }
 
-  WarpFlow run() {
+  FlowGraph run() {
     find_loop_exits();
     for (std::uint32_t block = 0; block < outside_; ++block)
       blocks_[block].ends = sites_.is_reachable(block) && sites_.ends_in_call(block);
     find_regions();
     find_sources();
     find_partial();
-    find_once();
     connect();
     if (facts_.counts_complements) count_complements(function_, sites_, edges_);
-    WarpFlow flow;
-    flow.graph.edges = std::move(edges_);
-    flow.graph.nodes = outside_;
-    for (const BlockFacts& block : blocks_) flow.once.push_back(block.is_once);
-    return flow;
+    return {std::move(edges_), outside_};
   }
 
  private:
@@ -189,34 +183,10 @@ class WarpFlowBuilder {
     }
   }
 
-  /// Finds blocks that a warp executes at most once, with all lanes that ever reach them.
-  void find_once() {
-    if (!facts_.converges_at_exit) return;
-    const DominatorTree& dominators = function_.analyses->dominators();
-    for (const std::uint32_t block : dominators.reverse_post_order()) {
-      if (nest().loop_of(block) != no_loop || nest().is_irreducible(block)) continue;
-      blocks_[block].is_once = function_.is_kernel() && !blocks_[block].is_partial;
-      std::uint32_t above = dominators.immediate(block);
-      while (above != no_block && nest().loop_of(above) != no_loop) above = dominators.immediate(above);
-      if (blocks_[block].is_once || above == no_block || !blocks_[above].is_once || blocks_[above].ends)
-        continue;
-      blocks_[block].is_once = (sites_.has_one_source(block) && above == dominators.immediate(block)) ||
-                               regions_.region_of(above, block).has_value();
-    }
-  }
-
-  bool is_once(const CounterDraft& counter) const {
-    return !counter.repeats && counter.increments.size() == 1 &&
-           blocks_[counter.increments[0].point.block].is_once;
-  }
-
   CountedEdge& add(std::uint32_t source, std::uint32_t target, CounterDraft counter, bool is_converged) {
     CountedEdge edge{{source, target}, std::move(counter), false};
-    CounterKind& kind = edge.counter.kind;
-    kind = is_converged            ? CounterKind::converged
-           : is_once(edge.counter) ? CounterKind::once
-                                   : CounterKind::elected;
-    edge.flow.weight = edge.counter.weight * (kind == CounterKind::elected ? 1 : cost::without_election);
+    edge.counter.kind = is_converged ? CounterKind::converged : CounterKind::elected;
+    edge.flow.weight = edge.counter.weight * (is_converged ? cost::without_election : 1);
     edges_.push_back(std::move(edge));
     return edges_.back();
   }
@@ -298,9 +268,7 @@ class WarpFlowBuilder {
     edge.counter.increments[0].index = index;
     edge.counter.weight = at_end.weight;
     edge.counter.repeats = at_end.repeats;
-    edge.counter.kind = !blocks_[end].is_partial ? CounterKind::converged
-                        : blocks_[end].is_once   ? CounterKind::maximum
-                                                 : CounterKind::elected;
+    edge.counter.kind = blocks_[end].is_partial ? CounterKind::elected : CounterKind::converged;
   }
 
   /// True if flow from `block` to `next` is counted by other means at `next`.
@@ -328,8 +296,8 @@ class WarpFlowBuilder {
 
 }  // namespace
 
-WarpFlow warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
-                   const FlowFacts& facts) {
+FlowGraph warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
+                    const FlowFacts& facts) {
   return WarpFlowBuilder(function, sites, regions, facts).run();
 }
 

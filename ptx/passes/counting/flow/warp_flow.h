@@ -18,18 +18,10 @@ struct FlowFacts {
   /// Loops in which the lane with the most iterations counts for the warp (Increment::Amount::lane_maximum,
   /// whose index refers to this vector).
   std::vector<DivergentLoop> divergent_loops;
-  /// True if the kernel's lanes wait for each other before they exit (convergence.h), so that a warp can
-  /// count one-time events at the exit.
-  bool converges_at_exit = false;
   bool counts_complements = false;  ///< see complements.h
 };
 
-struct WarpFlow {
-  FlowGraph graph;
-  std::vector<bool> once;  ///< per block: counters there are of CounterKind::once
-};
-
-WarpFlow warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
-                   const FlowFacts& facts);
+FlowGraph warp_flow(const CountedFunction& function, const EdgeSites& sites, WarpRegions& regions,
+                    const FlowFacts& facts);
 
 }  // namespace lynxpp::ptx

@@ -35,8 +35,7 @@ class FunctionMerge {
       const bool can_merge = !draft.amounts_to(Increment::Amount::lane_maximum) &&
                              !draft.amounts_to(Increment::Amount::surplus) &&
                              draft.increments[0].condition.kind != Condition::Kind::none_takes;
-      if (can_merge)
-        groups[{without_bits(draft.kind) == CounterKind::elected, draft.increments}].push_back(i);
+      if (can_merge) groups[{draft.kind == CounterKind::elected, draft.increments}].push_back(i);
     }
     std::map<Meaning, std::vector<Sharing>> equal;
     for (auto& [key, group] : groups) {
@@ -44,8 +43,7 @@ class FunctionMerge {
       for (const std::size_t index : group) {
         std::optional<LinearColumns::Column> column = columns_.column_of(counters_[index].variable);
         if (!column) return;
-        meanings.emplace_back(Meaning::value_type{without_bits(counters_[index].kind), std::move(*column)},
-                              index);
+        meanings.emplace_back(Meaning::value_type{counters_[index].kind, std::move(*column)}, index);
       }
       std::ranges::sort(meanings);
       Meaning meaning;
@@ -74,7 +72,6 @@ class FunctionMerge {
         one.increments.insert(one.increments.end(), other.increments.begin(), other.increments.end());
         one.weight += other.weight;
         one.repeats = true;
-        one.kind = without_bits(one.kind);
         gone[groups[i][member]] = true;
         plan_.system.redefine(other.variable, {});
       }

@@ -49,8 +49,6 @@ class FunctionStorage {
     choose();
     keep_starts_of_lane_maxima();
     place_tallies();
-    result_.converges_at_exit = std::ranges::any_of(
-        result_.counters, [](const Counter& counter) { return counter.kind >= CounterKind::once; });
     order_counters();
   }
 
@@ -86,18 +84,14 @@ class FunctionStorage {
 
   void add(const CounterDraft& draft) {
     Counter counter{draft.kind, draft.increments, draft.variable};
-    const Storage bit = draft.kind == CounterKind::diverges ? Storage::bit_pair : Storage::bit;
-    if (fits_bit(draft) && number_of(bit) < most_bits) {
-      counter.storage = bit;
-      ++number_of(bit);
-    } else {
-      counter.kind = without_bits(draft.kind);
-      if (has_register(counter, draft)) {
-        counter.storage = Storage::reg;
-        counter.index = register_of(counter);
-      } else if (counter.kind == CounterKind::converged) {
-        counter.kind = CounterKind::elected;
-      }
+    if (fits_bit(draft) && result_.bits < most_bits) {
+      counter.storage = Storage::bit;
+      ++result_.bits;
+    } else if (has_register(counter, draft)) {
+      counter.storage = Storage::reg;
+      counter.index = register_of(counter);
+    } else if (counter.kind == CounterKind::converged) {
+      counter.kind = CounterKind::elected;
     }
     result_.counters.push_back(std::move(counter));
   }
@@ -109,14 +103,9 @@ class FunctionStorage {
            (draft.kind != CounterKind::elected || draft.weight >= cost::likely);
   }
 
-  std::uint32_t& number_of(Storage bits) {
-    return bits == Storage::bit_pair ? result_.bit_pairs : result_.bits;
-  }
-
-  /// True if the counter gets a register: counters that repeat while registers are available, likely counters
-  /// if registers are flushed anyway, and always a maximum over the lanes.
+  /// True if the counter gets a register: counters that repeat while registers are available, and likely
+  /// counters if registers are flushed anyway.
   bool has_register(const Counter& counter, const CounterDraft& draft) const {
-    if (counter.kind == CounterKind::maximum) return true;
     if (draft.amounts_to(Amount::surplus)) return false;
     if (!flushes_ || (!draft.repeats && draft.weight < cost::likely)) return false;
     return result_.registers < limit_ || registers_.contains(key_of(counter));
@@ -193,19 +182,19 @@ class FunctionStorage {
 
   // ---- flush order
 
-  /// Orders registers, bits, pairs of bits and memory, because the flush adds adjacent slots, and bits by
-  /// kind, because it combines adjacent bits together. Numbers the bits in this order.
+  /// Orders registers, bits and memory, because the flush adds adjacent slots, and bits by kind, because it
+  /// combines adjacent bits together. Numbers the bits in this order.
   void order_counters() {
     std::ranges::stable_sort(result_.counters, {}, [](const Counter& each) {
-      return std::tuple(each.storage, each.is_bit() ? each.kind : CounterKind::threads,
+      return std::tuple(each.storage, each.is_bit() && each.kind == CounterKind::converged,
                         each.storage == Storage::reg ? each.index : 0);
     });
-    result_.bits = result_.bit_pairs = 0;
+    result_.bits = 0;
     std::map<VariableId, std::uint32_t> positions;
     for (std::uint32_t i = 0; i < result_.counters.size(); ++i) {
       Counter& counter = result_.counters[i];
       positions[counter.variable] = i;
-      if (counter.is_bit()) counter.index = number_of(counter.storage)++;
+      if (counter.is_bit()) counter.index = result_.bits++;
     }
     for (const Tally& tally : draft_.demand.tallies) {
       const VariableId variable = plan_.variable_of({Quantity::Kind::tally, 0, tally});

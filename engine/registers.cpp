@@ -1,4 +1,4 @@
-#include "engine/register_budget.h"
+#include "engine/registers.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
 #include "ptx/passes/cost_model.h"
+#include "ptx/passes/probes/routine_functions.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -80,16 +81,21 @@ std::vector<std::uint32_t> registers_had(const ptx::Function& kernel, const ptx:
   return had;
 }
 
-/// Returns the maximum of live registers in the function and its direct callees.
+/// Returns the maximum number of live 32-bit registers.
+std::uint32_t pressure_of(ptx::FunctionAnalyses& analyses) {
+  return ptx::estimate_register_pressure(analyses.graph(), analyses.registers(), analyses.liveness()).units;
+}
+
+/// The same; 0 for a function whose body is missing or does not parse.
 std::uint32_t pressure_of(const ptx::Module& module, ptx::Function& function) {
   if (function.is_declaration() ||
       (!function.body && !ptx::parse_body(module, function, "<instrumented>").ok()))
     return 0;
   ptx::FunctionAnalyses analyses(function);
-  return ptx::estimate_register_pressure(analyses.graph(), analyses.registers(), analyses.liveness()).units;
+  return pressure_of(analyses);
 }
 
-/// Precondition: the kernel's body is parsed.
+/// Requires a parsed body of the kernel.
 Needs needs_of(ptx::Module& module, ptx::Function& kernel) {
   Needs needs;
   ptx::FunctionAnalyses analyses(kernel);
@@ -123,6 +129,24 @@ bool sets_registers(const ptx::Function& kernel) {
 }
 
 }  // namespace
+
+Result<RegisterEstimate> estimate_registers(const ptx::ReachedFunctions& reached,
+                                            const std::string& variant) {
+  RegisterEstimate estimate;
+  Result<ptx::Module> module = ptx::parse_module(variant, "<instrumented>");
+  if (!module) return module.error();
+  for (const ptx::FunctionUnit& function : reached.instrumented())
+    estimate.original = std::max(estimate.original, pressure_of(*function.analyses));
+  for (ptx::Function& function : module->functions) {
+    const ptx::FunctionUnit* const original = reached.find(function.name);
+    const bool is_instrumented = original != nullptr && original->instrumented;
+    const bool is_of_handlers = function.name.starts_with(ptx::routine_function_prefix);
+    if (function.is_declaration() || (!is_instrumented && !is_of_handlers)) continue;
+    if (Status parsed = ptx::parse_body(*module, function, "<instrumented>"); !parsed) return parsed.error();
+    estimate.instrumented = std::max(estimate.instrumented, pressure_of(*module, function));
+  }
+  return estimate;
+}
 
 bool has_few_registers(const ptx::Module& module, const ptx::FunctionUnit& kernel) {
   if (!sets_registers(*kernel.function)) return false;
