@@ -37,8 +37,8 @@ struct TensorCoreProduct {
 TensorCoreProduct tensor_core_product(std::string_view opcode);
 
 /// Returns the bytes of shared memory that one execution of `wgmma.mma_async` by one warp reads by matrix
-/// descriptors: the warp's 16 rows of A, unless A is in registers, and a quarter of B, which its warpgroup reads
-/// together. 0 for other instructions. Example: 512 + 8 * N for a dense product of two descriptors.
+/// descriptors: the warp's 16 rows of A, unless A is in registers, and a quarter of B, which the warps of its
+/// warpgroup share. 0 for other instructions. Example: 512 + 8 * N for a dense product of two descriptors.
 std::uint32_t descriptor_bytes(const Instruction& instruction);
 
 }  // namespace lynxpp::ptx

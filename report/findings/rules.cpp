@@ -47,7 +47,7 @@ double conflicts(const View& v) {
                                           : v("shared_bank_conflicts.conflicts");
 }
 double conflict_share(const View& v) { return ratio(conflicts(v), wavefronts(v)); }
-/// True if the array may be a tile whose rows cannot be padded: wgmma or a tensor copy of the kernel may use it.
+/// True if the array may be a tile whose rows cannot be padded, because wgmma or a tensor copy may use it.
 bool may_be_tile(const View& v) {
   return v.kind() != LocationKind::atomic && (v.has("shared_bank_conflicts.modelled_operand_wavefronts") ||
                                               v.has("memory_efficiency.tensor_copies_without_bytes"));

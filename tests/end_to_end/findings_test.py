@@ -219,7 +219,7 @@ def check_operands(build, folder):
     for recorded in (planted, fixed):
         totals = json.loads(recorded.report(build, "json"))["specifications"]
         banks = next(each for each in totals if each["spec"] == "shared_bank_conflicts")["kernels"][0]["results"]
-        # Of 4 blocks with 8 tiles in 4 steps: 16 core matrices of A and as many of B.
+        # 4 blocks multiply 8 tiles in 4 steps: each reads 16 core matrices of A and 16 of B.
         demand_equal("wavefronts of operands", banks["modelled_operand_wavefronts"]["value"], 4 * 8 * 4 * 32)
         demand_equal("conflicts of loads", banks["load_conflicts"]["value"], 0)
 

@@ -82,7 +82,7 @@ LaunchRecord shared(std::vector<std::uint64_t> wavefronts, std::vector<std::uint
                  number("load_wavefronts", all)});
 }
 
-/// Of a kernel with wgmma.
+/// Returns a record of a kernel with wgmma.
 LaunchRecord tile(std::vector<std::uint64_t> wavefronts, std::vector<std::uint64_t> conflicts) {
   LaunchRecord record = shared(std::move(wavefronts), std::move(conflicts));
   record.results.push_back(number("modelled_operand_wavefronts", std::uint64_t{4096}));

@@ -436,8 +436,8 @@ __global__ void released_too_early(int* in, int* out) {
   }
 }
 
-/// cuda::memcpy_async issues bulk copies without a fence after the reads that precede them. The kernel has one
-/// finding, although two lines read.
+/// cuda::memcpy_async issues bulk copies without a fence after the reads that precede them. The kernel has
+/// one finding, although two lines read.
 template <bool RIGHT>
 __global__ void library_refill(int* in, int* out) {
   using Barrier = cuda::barrier<cuda::thread_scope_block>;

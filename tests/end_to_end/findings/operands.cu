@@ -23,7 +23,8 @@ __device__ int offset_of(int row, int piece) {
 
 /// The descriptor of 64 rows and, from `depth` elements on, the columns of one product.
 __device__ std::uint64_t descriptor_of(const void* tile, int depth) {
-  const auto start = static_cast<std::uint64_t>(__cvta_generic_to_shared(tile)) + depth * (is_fixed ? 2 : 128);
+  const auto start =
+      static_cast<std::uint64_t>(__cvta_generic_to_shared(tile)) + depth * (is_fixed ? 2 : 128);
   const std::uint64_t leading = 1024, stride = is_fixed ? 1024 : 128, mode = is_fixed ? 1 : 0;
   return (start & 0x3ffff) >> 4 | leading >> 4 << 16 | stride >> 4 << 32 | mode << 62;
 }
@@ -32,13 +33,15 @@ __device__ void multiply(float (&sums)[32], std::uint64_t a, std::uint64_t b) {
   asm volatile(
       "{.reg .pred p; setp.ne.b32 p, 1, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, p, 1, 1, 0, 0;}\n"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), "+f"(sums[6]),
-        "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]), "+f"(sums[12]), "+f"(sums[13]),
-        "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]),
-        "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]), "+f"(sums[24]), "+f"(sums[25]),
-        "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]), "+f"(sums[30]), "+f"(sums[31])
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+      "%32, %33, p, 1, 1, 0, 0;}\n"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),
+        "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),
+        "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]), "+f"(sums[17]),
+        "+f"(sums[18]), "+f"(sums[19]), "+f"(sums[20]), "+f"(sums[21]), "+f"(sums[22]), "+f"(sums[23]),
+        "+f"(sums[24]), "+f"(sums[25]), "+f"(sums[26]), "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]),
+        "+f"(sums[30]), "+f"(sums[31])
       : "l"(a), "l"(b)
       : "memory");
 }
@@ -52,10 +55,11 @@ __global__ void multiply_tiles(const __half* a, const __half* b, float* out) {
     const int first = (blockIdx.x * tiles + tile) * edge * edge;
     for (int i = threadIdx.x; i < edge * 8; i += threads) {
       const int row = i / 8, piece = i % 8, from = first + row * edge + piece * 8;
-      *reinterpret_cast<int4*>(tile_a + offset_of(row, piece)) =
-          *reinterpret_cast<const int4*>(a + from);  // RULE: tile bank conflicts
-      *reinterpret_cast<int4*>(tile_b + offset_of(row, piece)) =
-          *reinterpret_cast<const int4*>(b + from);  // RULE: tile bank conflicts
+      const int to = offset_of(row, piece);
+      const int4 of_a = *reinterpret_cast<const int4*>(a + from);
+      const int4 of_b = *reinterpret_cast<const int4*>(b + from);
+      *reinterpret_cast<int4*>(tile_a + to) = of_a;  // RULE: tile bank conflicts
+      *reinterpret_cast<int4*>(tile_b + to) = of_b;  // RULE: tile bank conflicts
     }
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();

@@ -12,7 +12,7 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-/// cuda::memcpy_async issues bulk copies without a fence: only its caller knows that the buffer has been read.
+/// cuda::memcpy_async issues bulk copies without a fence: only its caller knows that buffers have been read.
 constexpr const char* refill_by_library =
     "; the library's copy has no such fence: before it, and before the barrier that ends the reads, let each "
     "reading thread execute cuda::ptx::fence_proxy_async(cuda::ptx::space_shared)";

@@ -221,8 +221,8 @@ class WarpgroupProduct {
     perform_async(call_, {lane_, AsyncCompletion::matrix_group, true, reads}, [] {});
   }
 
-  /// Counts the wavefronts of the core matrices of an operand: `place(line, piece)` is the address of a piece.
-  /// The warp reads every `share`-th one.
+  /// Counts the wavefronts of the core matrices of an operand. `place(line, piece)` is the address of a
+  /// piece; the warp reads every `share`-th matrix.
   template <typename Place>
   void count_matrices(unsigned lines, unsigned pieces, unsigned share, const Place& place) {
     constexpr unsigned matrix_lines = 8;
