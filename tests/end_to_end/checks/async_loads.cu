@@ -447,10 +447,10 @@ __global__ void library_refill(int* in, int* out) {
   const auto block = cooperative_groups::this_thread_block();
   if (threadIdx.x == 0) init(&full, threads);
   __syncthreads();
+  const cuda::aligned_size_t<16> size(bytes);
   int sum = 0;
   for (int i = 0; i < 3; ++i) {
-    cuda::memcpy_async(block, tile, in, cuda::aligned_size_t<16>(bytes),
-                       full);  // library_refill: missing proxy fence
+    cuda::memcpy_async(block, tile, in, size, full);  // library_refill: missing proxy fence
     full.arrive_and_wait();
     sum += tile[threadIdx.x];
     if (sum != 1) sum -= tile[last - threadIdx.x];

@@ -41,8 +41,8 @@ __global__ void reads_past_tile(int* result, int written, bool uses) {
 __global__ void decides_a_loop(int* result) {
   __shared__ int tile[32];
   int steps = 0;
-  for (int i = *static_cast<volatile int*>(tile) & 7; i < 8; ++i)
-    ++steps;  // decides_a_loop: uninitialized read
+  const int begin = *static_cast<volatile int*>(tile) & 7;  // decides_a_loop: uninitialized read
+  for (int i = begin; i < 8; ++i) ++steps;
   result[threadIdx.x] = steps;
 }
 

@@ -255,12 +255,18 @@ Status Explorer::explore() {
   if (obstacle.empty()) obstacle = run.obstacle;
   if (obstacle.empty() && first.may_signal_host()) obstacle = "the kernel may wait for the host or signal it";
   if (obstacle.empty() && !presence.was_alone()) obstacle = "another launch ran at the same time";
-  const bool judges_first = std::ranges::find(checks_.seeds, 1u) != checks_.seeds.end();
   const bool can_repeat = obstacle.empty() && !launches_abandoned();
-  const bool repeats =
-      can_repeat && (explores(checks_) || std::ranges::any_of(own.findings, reads_unwritten));
+  const bool orders_differ = explores(checks_);
+  const bool repeats = can_repeat && (orders_differ || std::ranges::any_of(own.findings, reads_unwritten));
   if (repeats) first.exchange();
   if (repeats) drop_unused_reads(run, nullptr, status, own.findings);
+  if (!orders_differ) {
+    if (repeats) first.exchange();
+    checks_.findings.insert(checks_.findings.end(), std::make_move_iterator(own.findings.begin()),
+                            std::make_move_iterator(own.findings.end()));
+    return status;
+  }
+  const bool judges_first = std::ranges::find(checks_.seeds, 1u) != checks_.seeds.end();
   if (judges_first || !obstacle.empty()) add(1, std::move(own.findings));
   if (repeats) {
     most_segments_ = most_work * run.segments + work_allowance;
@@ -273,7 +279,7 @@ Status Explorer::explore() {
       obstacle = "another launch ran at the same time";
     }
   }
-  if (!obstacle.empty() && explores(checks_)) checks_.unexplored = obstacle;
+  if (!obstacle.empty()) checks_.unexplored = obstacle;
   for (Finding& each : findings_) each.orders.judged = judged_;
   checks_.findings.insert(checks_.findings.end(), std::make_move_iterator(findings_.begin()),
                           std::make_move_iterator(findings_.end()));
