@@ -3,6 +3,7 @@
 # reasons.
 #
 #   ./test.sh [preset] [ctest arguments…]      preset: release (default), debug, asan
+#   ./test.sh quick                            release, without the tests that take longest: minutes
 #   ./test.sh all                              release, then mutation tests (scripts/mutate): takes hours
 set -euo pipefail
 # shellcheck source=scripts/common.sh
@@ -13,11 +14,13 @@ if [ $# -gt 0 ] && [[ $1 != -* ]]; then
   preset=$1
   shift
 fi
+tests=$preset
 mutates=false
 case $preset in
   release | debug | asan) ;;
-  all) preset=release mutates=true ;;
-  *) die "unknown preset '$preset': release, debug, asan or all" 2 ;;
+  quick) preset=release ;;
+  all) preset=release tests=release mutates=true ;;
+  *) die "unknown preset '$preset': release, quick, debug, asan or all" 2 ;;
 esac
 
 "$root/scripts/setup" --tests || exit $?
@@ -30,7 +33,7 @@ build "$preset"
 say "testing"
 log=$root/build/$preset/test.log
 status=0
-(cd "$root" && ctest --preset "$preset" -j "$(nproc)" "$@") 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
+(cd "$root" && ctest --preset "$tests" -j "$(nproc)" "$@") 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
 
 # ctest prints only a skipped test's name; the reason is in the test's own output.
 "$root/scripts/skipped_tests" "$root/build/$preset" || true

@@ -166,8 +166,8 @@ def measure(command, specifications, output):
 
 
 def compare(records, file):
-    """Returns the budgets as `lynxpp diff --json` compares them: file, exceeded and rows."""
-    diff = lynxpp("diff", records, "--budgets", file, "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    """Returns the budgets as `lynxpp report diff --json` compares them: file, exceeded and rows."""
+    diff = lynxpp("report", "diff", records, "--budgets", file, "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if diff.returncode not in (0, 4):
         raise Invalid(diff.stderr.strip())
     return json.loads(diff.stdout)["budgets"]

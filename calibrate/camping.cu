@@ -1,4 +1,4 @@
-// The micro-benchmarks of `lynxpp calibrate`: the cost of a transaction of 32, 64 or 128 bytes, read or
+// The micro-benchmarks of `lynxpp band calibrate`: the cost of a transaction of 32, 64 or 128 bytes, read or
 // written, if the blocks' transactions are spread over all memory partitions and if all go to one, by the
 // number of active warps per multiprocessor. Based on CampProf's Figures 5 and 6; but here the loop adds up
 // the values it reads, so each warp has one read in flight, and nothing is written after the loop.

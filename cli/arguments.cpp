@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,24 +52,36 @@ Finished usage_error(const std::string& message, const std::string& command = {}
   return {exit_usage_error};
 }
 
-/// Returns a message if the first word is not a subcommand; it is more specific than the parser's own.
-std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words,
-                               const std::string& prefix = {}) {
-  if (words.empty() || words[0].starts_with('-')) return {};
-  std::vector<std::string> names;
-  for (const CLI::App* subcommand : app.get_subcommands({})) names.push_back(subcommand->get_name());
-  for (const std::string& name : names) {
-    if (name == words[0]) return {};
+/// The command that the first words name, for example "ptx run".
+struct NamedCommand {
+  const CLI::App* app = nullptr;  ///< that of lynxpp if the words name none
+  std::string name;
+  std::size_t words = 0;  ///< of the name
+};
+
+NamedCommand command_in(const CLI::App& app, const std::vector<std::string>& words) {
+  NamedCommand command{&app, "", 0};
+  for (const std::string& word : words) {
+    const CLI::App* const inner = subcommand_named(*command.app, word);
+    if (inner == nullptr) break;
+    command = {inner, command.name + (command.name.empty() ? "" : " ") + word, command.words + 1};
   }
-  const std::string close = closest_match(words[0], names);
-  return "no command '" + prefix + words[0] + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?");
+  return command;
 }
 
-/// Returns the words that name a command, "run" or "ptx run"; empty without one.
-std::string command_in(const std::vector<std::string>& words) {
-  if (words.empty() || words[0].starts_with('-')) return {};
-  const bool has_inner = words[0] == "ptx" && words.size() > 1 && !words[1].starts_with('-');
-  return words[0] + (has_inner ? " " + words[1] : "");
+/// Replaces the name that a command had in version 0.1, and says so.
+void replace_old_name(std::vector<std::string>& words) {
+  static const std::map<std::string, std::string> outer_commands = {{"calibrate", "band"},
+                                                                    {"diff", "report"},
+                                                                    {"instrument", "ptx"},
+                                                                    {"merge", "report"},
+                                                                    {"trace", "report"}};
+  const auto found = words.empty() ? outer_commands.end() : outer_commands.find(words[0]);
+  if (found == outer_commands.end()) return;
+  const auto& [inner, outer] = *found;
+  print_warning("`lynxpp " + inner + "` is now `lynxpp " + outer + " " + inner +
+                "`; the old name will be removed");
+  words.insert(words.begin(), outer);
 }
 
 void set_up(CLI::App& app) {
@@ -87,35 +100,41 @@ struct Subcommand {
 using Subcommands = std::deque<Subcommand>;  // a deque: the parser keeps pointers to elements
 
 template <typename Each>
-void add(CLI::App& app, Subcommands& subcommands, CLI::App* (*add_one)(CLI::App&, Each&)) {
+CLI::App* add(CLI::App& app, Subcommands& subcommands, CLI::App* (*add_one)(CLI::App&, Each&)) {
   Subcommand& added = subcommands.emplace_back(Subcommand{Each{}});
-  added.app = add_one(app, std::get<Each>(added.arguments));
+  CLI::App* const command = add_one(app, std::get<Each>(added.arguments));
+  added.app = command;
+  return command;
 }
 
-/// Adds the subcommands in the order in which help lists them.
-Subcommands add_subcommands(CLI::App& app) {
-  Subcommands subcommands;
-  add(app, subcommands, add_run);
-  add(app, subcommands, add_record);
-  add(app, subcommands, add_bench);
-  add(app, subcommands, add_limits);
-  add(app, subcommands, add_characterize);
-  add(app, subcommands, add_report);
-  add(app, subcommands, add_merge);
-  add(app, subcommands, add_trace);
-  add(app, subcommands, add_diff);
-  add(app, subcommands, add_check);
-  add(app, subcommands, add_check_run);
-  add(app, subcommands, add_triton);
-  add(app, subcommands, add_instrument);
-  add(app, subcommands, add_ptx);
-  add(app, subcommands, add_advise);
-  add(app, subcommands, add_quality);
-  add(app, subcommands, add_calibrate);
-  add(app, subcommands, add_band);
-  add(app, subcommands, add_list);
-  add(app, subcommands, add_lsp);
-  return subcommands;
+/// Adds the commands in the order in which help lists them, inner ones after their outer one. `control`: the
+/// arguments of the commands that control a running program.
+Subcommands add_subcommands(CLI::App& app, ControlArguments& control) {
+  Subcommands all;
+  const auto in_group = [](const char* group, const std::vector<CLI::App*>& commands) {
+    for (CLI::App* const each : commands) each->group(group);
+  };
+  in_group("Measure a program", {add(app, all, add_run), add(app, all, add_record), add(app, all, add_bench),
+                                 add(app, all, add_limits)});
+  CLI::App* const report = add(app, all, add_report);
+  add(*report, all, add_diff);
+  add(*report, all, add_merge);
+  add(*report, all, add_trace);
+  in_group("Look at records", {report});  // later, as inner commands would inherit the group
+  in_group("Check a program without a GPU", {add(app, all, add_check_run), add(app, all, add_triton)});
+  in_group("Control a running program", add_control(app, control));
+  CLI::App* const advise = add(app, all, add_advise);
+  CLI::App* const quality = add(app, all, add_quality);
+  CLI::App* const band = add(app, all, add_band);
+  add(*band, all, add_calibrate);
+  in_group("Predict by the papers' models (docs/trust.md says how far to trust them)",
+           {advise, quality, band, add(app, all, add_characterize)});
+  CLI::App* const list = add(app, all, add_list);
+  CLI::App* const check = add(app, all, add_check);
+  CLI::App* const ptx = add(app, all, add_ptx);
+  add(*ptx, all, add_instrument);
+  in_group("Write specifications, look at PTX", {list, check, ptx, add(app, all, add_lsp)});
+  return all;
 }
 
 /// Returns where to store the program's command line; nullptr if the subcommand takes none.
@@ -145,9 +164,9 @@ struct ProgramAfterDashes {
 };
 
 /// Moves a program's command line from the end of `words` to the arguments of the subcommand.
-void take_program(Subcommands& subcommands, std::vector<std::string>& words) {
+void take_program(const NamedCommand& command, Subcommands& subcommands, std::vector<std::string>& words) {
   for (Subcommand& each : subcommands) {
-    if (words.empty() || words[0] != each.app->get_name()) continue;
+    if (each.app != command.app) continue;
     if (auto* const program = std::visit(ProgramOf{}, each.arguments))
       *program = take_command(*each.app, words);
     if (auto* const program = std::visit(ProgramAfterDashes{}, each.arguments)) {
@@ -158,16 +177,17 @@ void take_program(Subcommands& subcommands, std::vector<std::string>& words) {
   }
 }
 
-/// If the words name no subcommand, prints an error and returns its exit code.
-std::optional<Finished> refuse_unknown(const CLI::App& app, const std::vector<std::string>& words) {
-  if (const std::string complaint = unknown_subcommand(app, words); !complaint.empty())
-    return usage_error(complaint);
-  if (words.size() > 1 && words[0] == "ptx") {
-    const CLI::App& ptx = *app.get_subcommand(words[0]);
-    const std::string complaint = unknown_subcommand(ptx, {words.begin() + 1, words.end()}, "ptx ");
-    if (!complaint.empty()) return usage_error(complaint, words[0]);
-  }
-  return std::nullopt;
+/// If an unknown word is where a command must be, prints an error and returns its exit code.
+std::optional<Finished> refuse_unknown(const NamedCommand& command, const std::vector<std::string>& words) {
+  if (command.app->get_require_subcommand_min() == 0 || command.words == words.size()) return std::nullopt;
+  const std::string& word = words[command.words];
+  if (word.starts_with('-')) return std::nullopt;
+  std::vector<std::string> names;
+  for (const CLI::App* each : command.app->get_subcommands({})) names.push_back(each->get_name());
+  const std::string close = closest_match(word, names);
+  return usage_error("no command '" + command.name + (command.name.empty() ? "" : " ") + word + "'" +
+                         (close.empty() ? "" : "; did you mean '" + close + "'?"),
+                     command.name);
 }
 
 /// Returns an error about missing or conflicting arguments that the parser does not detect; empty: no error.
@@ -179,6 +199,9 @@ struct MistakeIn {
     if (record.measure && record.run.output.find('%') != std::string::npos)
       return "--measure needs one record file: leave out the pattern";
     return (*this)(record.run);
+  }
+  std::string operator()(const ReportArguments& report) const {
+    return report.files.empty() ? "no record file to show" : "";
   }
   std::string operator()(const BenchArguments& bench) const {
     if (bench.elapsed && !bench.compare.empty()) return "--compare compares kernels: leave out --elapsed";
@@ -218,22 +241,23 @@ struct MistakeIn {
   }
 };
 
-/// Returns the arguments of the parsed subcommand.
-Arguments& parsed_arguments(const CLI::App& app, Subcommands& subcommands, Arguments& control) {
-  for (Subcommand& each : subcommands) {
-    if (app.got_subcommand(each.app)) return each.arguments;
-  }
-  return control;
+/// Returns the arguments of the parsed command.
+Arguments& parsed_arguments(const NamedCommand& command, Subcommands& subcommands, Arguments& control) {
+  // The commands of ptx share its arguments, except `ptx instrument`, which has its own.
+  const auto found =
+      std::ranges::find_if(subcommands.rbegin(), subcommands.rend(), [&](const Subcommand& each) {
+        return each.app == command.app || each.app == command.app->get_parent();
+      });
+  return found == subcommands.rend() ? control : found->arguments;
 }
 
 }  // namespace
 
 Arguments parse_arguments(int count, char** values) {
-  CLI::App app{"Instruments the CUDA kernels of unmodified programs while they run.", "lynxpp"};
+  CLI::App app{"Instruments the CUDA kernels of unmodified programs at run time.", "lynxpp"};
   set_up(app);
-  Subcommands subcommands = add_subcommands(app);
   Arguments control = ControlArguments{};
-  add_control(app, std::get<ControlArguments>(control));
+  Subcommands subcommands = add_subcommands(app, std::get<ControlArguments>(control));
 
   std::vector<std::string> words(values + 1, values + count);
   if (words.size() > 1 && words[0] == "complete" && words[1] == "--") {  // shell completion
@@ -245,20 +269,21 @@ Arguments parse_arguments(int count, char** values) {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  if (const std::optional<Finished> refused = refuse_unknown(app, words)) return *refused;
-  take_program(subcommands, words);
-  const std::string command = command_in(words);
+  replace_old_name(words);
+  const NamedCommand command = command_in(app, words);
+  if (const std::optional<Finished> refused = refuse_unknown(command, words)) return *refused;
+  take_program(command, subcommands, words);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser reads words from the end
   } catch (const CLI::Success& request) {                               // help or version was requested
     return Finished{app.exit(request, std::cout, std::cerr)};
   } catch (const CLI::ParseError& error) {
-    if (!words.empty() && command.empty()) return usage_error("no option '" + words[0] + "'", command);
-    return usage_error(error.what(), command);
+    if (!words.empty() && command.app == &app) return usage_error("no option '" + words[0] + "'");
+    return usage_error(error.what(), command.name);
   }
-  Arguments& parsed = parsed_arguments(app, subcommands, control);
+  Arguments& parsed = parsed_arguments(command, subcommands, control);
   const std::string mistake = std::visit(MistakeIn{}, parsed);
-  if (!mistake.empty()) return usage_error(mistake, command);
+  if (!mistake.empty()) return usage_error(mistake, command.name);
   return std::move(parsed);
 }
 

@@ -153,7 +153,7 @@ int bench(const BenchArguments& arguments) {
     if (!compiles(list)) return exit_usage_error;
   }
   ProgramSearch program;
-  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+  if (const int problem = find_or_report(arguments.command.front(), program); problem != exit_success)
     return problem;
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle);

@@ -34,7 +34,8 @@ std::vector<std::string> environment_with(Variables variables) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    const bool is_kept = name == "LYNXPP_LOG" || name == "LYNXPP_PTX_STORE" || name == "LYNXPP_CPU_CACHE";
+    const bool is_kept = name == "LYNXPP_LOG" || name == "LYNXPP_DEBUG" || name == "LYNXPP_PTX_STORE" ||
+                         name == "LYNXPP_CPU_CACHE";
     if ((is_kept || !name.starts_with("LYNXPP_")) && !variables.contains(name)) entries.push_back(text);
   }
   for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);

@@ -42,6 +42,16 @@ void add_filters(CLI::App& command, std::string& kernels, std::string& launches)
       ->type_name("LIST");
 }
 
+CLI::Validator record_file() {
+  return CLI::Validator(
+      [](std::string& name) -> std::string {
+        if (!name.ends_with(".html") && !name.ends_with(".htm")) return {};
+        return "a record file has JSON Lines; `lynxpp report FILE --format html -o " + name +
+               "` makes a page from it";
+      },
+      "");
+}
+
 void add_device(CLI::App& command, std::string& device) {
   command.add_option("-d,--device", device, "auto, cuda, or cpu (built in, for machines without a GPU)")
       ->type_name("DEVICE")

@@ -6,6 +6,7 @@
 
 namespace CLI {
 class App;
+class Validator;
 }  // namespace CLI
 
 namespace lynxpp::cli {
@@ -21,6 +22,9 @@ void add_one_liners(CLI::App& command, std::vector<std::string>& one_liners);
 void add_kernels(CLI::App& command, std::string& kernels);
 /// Adds -k and -l.
 void add_filters(CLI::App& command, std::string& kernels, std::string& launches);
+
+/// Returns a validator that rejects names of HTML files: the command writes records there, not a page.
+CLI::Validator record_file();
 
 /// Adds -d.
 void add_device(CLI::App& command, std::string& device);

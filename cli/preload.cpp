@@ -147,14 +147,14 @@ std::string library_path_for(const std::string& device) {
   return before_value_of("LD_LIBRARY_PATH", folder) + missing_runtimes(folder);
 }
 
-void let_find_cpu_driver(const std::string& device) {
+void add_cpu_driver_path(const std::string& device) {
   if (const std::string path = library_path_for(device); !path.empty())
     ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
 }
 
 std::string with_other_preloads(const std::string& library) { return before_value_of("LD_PRELOAD", library); }
 
-int find_or_complain(const std::string& name, ProgramSearch& program) {
+int find_or_report(const std::string& name, ProgramSearch& program) {
   program = find_program(name);
   if (program.outcome == ProgramSearch::Outcome::missing) {
     print_error(name.find('/') == std::string::npos ? "no program '" + name + "' in the folders of PATH"

@@ -40,7 +40,7 @@ Result<std::string> preload_library();
 
 /// Lets the program find the cpu device's libcuda.so.1, and its libcudart.so if the machine has none, if
 /// `device` (an option's value) or the lack of a driver selects that device.
-void let_find_cpu_driver(const std::string& device);
+void add_cpu_driver_path(const std::string& device);
 
 /// Returns LD_LIBRARY_PATH for such a program; empty if it need not change.
 std::string library_path_for(const std::string& device);
@@ -49,6 +49,6 @@ std::string library_path_for(const std::string& device);
 std::string with_other_preloads(const std::string& library);
 
 /// Finds the program to start. If it cannot be started, prints why and returns the exit code.
-int find_or_complain(const std::string& name, ProgramSearch& program);
+int find_or_report(const std::string& name, ProgramSearch& program);
 
 }  // namespace lynxpp::cli

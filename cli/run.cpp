@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/child.h"
@@ -23,6 +24,7 @@
 #include "support/output_file.h"
 #include "support/result.h"
 #include "support/run_mark.h"
+#include "support/setting.h"
 #include "support/start_condition.h"
 #include "support/text.h"
 
@@ -50,6 +52,7 @@ Status check(const RunArguments& arguments) {
   const Filters filters{option_or_variable(arguments.kernels, "--kernels", "LYNXPP_KERNELS"),
                         option_or_variable(arguments.launches, "--launches", "LYNXPP_LAUNCHES")};
   if (Status understood = check_filters(filters); !understood) return understood;
+  if (Diagnostics problems = check_debug_settings(); !problems.empty()) return Failure{std::move(problems)};
   const Option words = option_or_variable(arguments.words, "--words", "LYNXPP_WORDS");
   if (const auto scheme = gmprof::parse_schemes(words.text, words.option); !scheme) return scheme.error();
   const Option start = option_or_variable(arguments.start, "--start", "LYNXPP_START");
@@ -93,7 +96,7 @@ Status prepare_environment(const RunArguments& arguments, const std::string& spe
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
   for (const auto& [variable, folder] : image::moved_compiler_caches())
     ::setenv(variable.c_str(), folder.c_str(), 1);
-  let_find_cpu_driver(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
+  add_cpu_driver_path(option_or_variable(arguments.device, "--device", "LYNXPP_DEVICE").text);
   // NVTX_INJECTION64_PATH is for programs that a launcher starts without LD_PRELOAD. A user's own tool has
   // priority.
   ::setenv("NVTX_INJECTION64_PATH", library->c_str(), 0);
@@ -146,7 +149,7 @@ int run(const RunArguments& arguments) {
   }
   if (!trim(*specifications).empty() && !compiles(*specifications)) return exit_usage_error;
   ProgramSearch program;
-  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+  if (const int problem = find_or_report(arguments.command.front(), program); problem != exit_success)
     return problem;
   if (Status prepared = prepare_environment(arguments, *specifications); !prepared) {
     print(prepared.error().diagnostics);

@@ -15,11 +15,13 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_filters(*run, arguments.kernels, arguments.launches);
   run->add_option("-o,--output", arguments.output,
                   "Write records as JSON Lines to FILE, replacing its contents")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(record_file());
   add_device(*run, arguments.device);
   run->add_option("--dump", arguments.dump, "Write original and instrumented PTX of each kernel into FOLDER")
       ->type_name("FOLDER");
-  run->add_option("--trace", arguments.trace, "Stream trace entries to files in FOLDER (see `lynxpp trace`)")
+  run->add_option("--trace", arguments.trace,
+                  "Stream trace entries to files in FOLDER (see `lynxpp report trace`)")
       ->type_name("FOLDER");
   add_word_scheme(*run, arguments.words);
   run->add_option("--start", arguments.start,
@@ -32,9 +34,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->add_flag("--timing", arguments.timing,
                 "Report the time of each stage: parse, instrument, emit, load, execute");
   run->add_flag("--per-launch", arguments.per_launch,
-                "A record for every launch, even after the first 64 of a kernel and grid");
+                "Write one record per launch, even after the first 64 per kernel and grid");
   run->add_option("--first-launch", arguments.first_launch,
-                  "Until a variant is ready: wait (default), native (original runs), alone")
+                  "While a variant compiles: wait (default), native (original runs), alone")
       ->type_name("HOW")
       ->check(CLI::IsMember({"wait", "native", "alone"}).description(""));
   run->footer(
@@ -50,7 +52,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
 CLI::App* add_bench(CLI::App& app, BenchArguments& arguments) {
   CLI::App* bench = app.add_subcommand("bench", "Measure the overhead of instrumentation on a program");
   add_specifications(*bench, arguments.settings, true,
-                     "Name or .cod file; comma-separated: together; repeated: separately");
+                     "Name or .cod file; a,b: attached together; repeated: separately");
   bench->add_option("-r,--rounds", arguments.rounds, "Number of runs per setting (default: 5)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1000).description(""));

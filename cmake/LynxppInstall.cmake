@@ -43,7 +43,7 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/specs/ DESTINATION share/lynxpp/specs FILES_MATCHING PATTERN "*.cod")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/advise DESTINATION share/lynxpp FILES_MATCHING PATTERN "*.access")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/man/ DESTINATION share/man/man1 FILES_MATCHING PATTERN "*.1")
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES_MATCHING PATTERN "*.md" PATTERN "*.schema.json" PATTERN "measurements" EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/lynxpp FILES_MATCHING PATTERN "*.md" PATTERN "*.txt" PATTERN "*.ebnf" PATTERN "*.schema.json" PATTERN "measurements" EXCLUDE)
 install(FILES cli/completion/lynxpp.bash DESTINATION share/bash-completion/completions RENAME lynxpp)
 install(FILES cli/completion/_lynxpp DESTINATION share/zsh/site-functions)
 install(FILES cli/completion/_lynxpp DESTINATION share/zsh/vendor-completions)  # where Debian's zsh searches

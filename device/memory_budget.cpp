@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 Failure not_understood(const std::string& text) {
-  return failure("LYNXPP_MEMORY_BUDGET: '" + text + "' is no amount of memory",
+  return failure("LYNXPP_MEMORY_BUDGET: '" + text + "' is not an amount of memory",
                  "examples: 10% (of what is free), 512M, 2G");
 }
 

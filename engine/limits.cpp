@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "support/setting.h"
 #include "support/text.h"
 
 namespace lynxpp::engine {
@@ -15,7 +16,7 @@ constexpr const char* outline_variable = "LYNXPP_OUTLINE";
 constexpr const char* without_variable = "LYNXPP_WITHOUT";
 
 std::string_view environment(const char* name) {
-  const char* value = secure_getenv(name);
+  const char* value = setting(name);
   return value == nullptr ? std::string_view{} : std::string_view(value);
 }
 

@@ -10,12 +10,13 @@
 #include "instrumentors/gmprof/schemes.h"
 #include "interposer/output_path.h"
 #include "report/trace/trace_file.h"
+#include "support/setting.h"
 
 namespace lynxpp::interposer {
 namespace {
 
 std::string environment(const char* name) {
-  const char* value = secure_getenv(name);
+  const char* value = setting(name);
   return value != nullptr ? value : "";
 }
 
@@ -76,6 +77,7 @@ void take(Result<Read> read, T& value, Diagnostics& problems, const std::string&
 }  // namespace
 
 Configuration read_configuration(Diagnostics& problems) {
+  problems = check_debug_settings();
   Configuration configuration;
   if (const std::string pattern = environment("LYNXPP_KERNELS"); !pattern.empty())
     take(NamePattern::parse(pattern), configuration.kernels, problems, "LYNXPP_KERNELS: ");

@@ -57,8 +57,8 @@ struct Configuration {
   bool timeline = false;               ///< LYNXPP_TIMELINE: records describe the device and all activities
   cod::WordScheme words;               ///< LYNXPP_WORDS
   CounterWidth counters = CounterWidth::by_time;
-  /// LYNXPP_LAUNCH_RECORDS: so many launches of a kernel with one grid and block have a record each before
-  /// later ones share records. The greatest value, "all": every launch has one.
+  /// LYNXPP_LAUNCH_RECORDS: number of launches of a kernel with one grid and block that have a record each;
+  /// later ones share records. The maximum value ("all") gives every launch a record.
   std::uint64_t own_records = 64;
   FirstLaunch first_launch = FirstLaunch::waits;
   device::MemoryBudget memory;  ///< LYNXPP_MEMORY_BUDGET

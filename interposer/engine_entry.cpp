@@ -58,7 +58,7 @@ std::atomic<bool> is_watched = false;
 
 void watch_for_death() {
   if (is_watched.load(std::memory_order_relaxed) || is_watched.exchange(true)) return;
-  save_before_dying([] {
+  save_at_fatal_signals([] {
     contained("an interruption", 0, [] {
       if (Engine* const made = made_engine()) made->session->finish_now();
       device::cpu::save_findings();
@@ -401,7 +401,7 @@ void waited() {
 }
 
 lynxpp_seen finish() {
-  wait_when_dying();
+  wait_if_terminating();
   const lynxpp_seen seen = contained("finish", lynxpp_seen_none, [] {
     device::cpu::finish_work();
     Engine* const made = made_engine();
@@ -411,7 +411,7 @@ lynxpp_seen finish() {
     const bool is_silent = made == nullptr || made->is_of_child || !made->session->wants_table();
     return is_silent ? lynxpp_seen_none : lynxpp_seen_missing;
   });
-  wait_when_dying();
+  wait_if_terminating();
   return seen;
 }
 

@@ -83,7 +83,7 @@ bool start_watcher() {
 
 }  // namespace
 
-void save_before_dying(void (*save)()) {
+void save_at_fatal_signals(void (*save)()) {
   own_process = getpid();
   signal_that_came = 0;
   save_records = save;
@@ -103,7 +103,7 @@ void save_before_dying(void (*save)()) {
   }
 }
 
-void wait_when_dying() {
+void wait_if_terminating() {
   if (signal_that_came != 0 && getpid() == own_process) wait_for_death();
 }
 

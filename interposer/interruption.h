@@ -8,9 +8,9 @@ namespace lynxpp::interposer {
 /// time of the call are left alone, and a handler that it installs later replaces ours. Call once per
 /// process; a forked child dies of the signal as if there were no handler, unless it calls this function as
 /// well.
-void save_before_dying(void (*save)());
+void save_at_fatal_signals(void (*save)());
 
 /// If such a signal has arrived, waits for the process to die. Called at the end of main and similar points.
-void wait_when_dying();
+void wait_if_terminating();
 
 }  // namespace lynxpp::interposer

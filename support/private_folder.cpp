@@ -16,6 +16,7 @@
 #include <cstring>
 #include <memory>
 
+#include "support/setting.h"
 #include "support/write_signals.h"
 
 namespace lynxpp {
@@ -157,7 +158,7 @@ bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
 
 fs::path user_cache_folder(const char* variable, std::string_view name) {
   const auto lynxpp_in = [name](const fs::path& folder) { return folder / "lynxpp" / name; };
-  if (const char* named = ::secure_getenv(variable); named != nullptr && *named != '\0') {
+  if (const char* named = setting(variable); named != nullptr && *named != '\0') {
     const bool is_off = std::strcmp(named, "0") == 0 || std::strcmp(named, "off") == 0;
     return is_off ? fs::path() : lynxpp_in(named);
   }

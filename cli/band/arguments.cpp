@@ -45,22 +45,22 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateArguments& arguments) {
       ->add_flag("--scattered", arguments.scatters, "One transaction per lane; stored as DEVICE-scattered")
       ->excludes(printed);
   calibrate
-      ->add_option("-o,--output", arguments.output, "Where to store it (default: the user's data folder)")
+      ->add_option("-o,--output", arguments.output,
+                   "Where to store the result (default: the user's data folder)")
       ->type_name("FILE");
-  calibrate
-      ->add_option("--benchmarks", arguments.benchmarks, "Benchmark program (default: the one of lynxpp)")
+  calibrate->add_option("--benchmarks", arguments.benchmarks, "Benchmark program (default: lynxpp's own)")
       ->type_name("FILE");
   calibrate->footer(
       "Micro-benchmarks of reads and writes of 32, 64 and 128 bytes, spread over all partitions of memory\n"
       "or confined to one, give the equations that `lynxpp band` needs. Times of --machine are modelled.\n"
       "The exit code is 1 if the device does not exist or the benchmarks fail.\n\n"
-      "Example: lynxpp calibrate --machine compute_1_3");
+      "Example: lynxpp band calibrate --machine compute_1_3");
   return calibrate;
 }
 
 CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   CLI::App* band =
-      app.add_subcommand("band", "Show how much memory-bound kernels suffer from partition camping");
+      app.add_subcommand("band", "Show what kernels lose to partition camping; calibrate its costs");
   band->add_option("-c,--calibration", arguments.calibration,
                    "Device name or .json file (default: the only stored calibration)")
       ->type_name("DEVICE");
@@ -83,7 +83,8 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   band->add_option("--grid", arguments.blocks, "Blocks of the grid")->type_name("NUMBER");
   band->add_option("--block", arguments.block_threads, "Threads per block")->type_name("NUMBER");
   band->add_option("--warps", arguments.warps, "Active warps per multiprocessor")->type_name("NUMBER");
-  band->add_option("--most-warps", arguments.most_warps, "Maximum of active warps (default: the device's)")
+  band->add_option("--most-warps", arguments.most_warps,
+                   "Most warps that fit on a multiprocessor (default: the device's)")
       ->type_name("NUMBER");
   band->add_option("--time", arguments.milliseconds, "Time of the launch in milliseconds")
       ->type_name("MS")
@@ -94,11 +95,12 @@ CLI::App* add_band(CLI::App& app, BandArguments& arguments) {
   band->add_option("--svg", arguments.svg, "Draw the kernel's band into FILE")->type_name("FILE");
   band->add_option("--html", arguments.html, "Write a page with every band to FILE")->type_name("FILE");
   band->footer(
-      "CampProf's band: a kernel's best and worst times at every number of active warps, with no and with\n"
-      "all transactions camped; its predicted times; its degree of camping, unless the device hashes\n"
-      "addresses, as GPUs of today do. PROGRAM runs twice, for counts and for times, and twice more with\n"
-      "--arithmetic; without PROGRAM, the options describe a kernel.\n"
-      "Run `lynxpp calibrate` first.\n"
+      "Partition camping: concurrent accesses that fall on few partitions of the memory. The band, as\n"
+      "defined by CampProf, holds a kernel's times at every number of active warps if no transaction\n"
+      "camps (best) and if all do (worst). The kernel's own time gives its degree of camping, unless the\n"
+      "device hashes addresses, as current GPUs do. PROGRAM runs twice, for counts and for times, and\n"
+      "twice more with --arithmetic. Without PROGRAM, the options describe a kernel.\n"
+      "Run `lynxpp band calibrate` first.\n"
       "The exit code is 1 if there is no calibration or no kernel has a band, 3 if no kernel was "
       "launched.\n\n"
       "Example: lynxpp band --gld-64 65536 --gst-64 65536 --warps 16 --time 0.35\n"

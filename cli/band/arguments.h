@@ -1,4 +1,4 @@
-// The command lines of `lynxpp calibrate` and `lynxpp band`.
+// The command lines of `lynxpp band calibrate` and `lynxpp band`.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class App;
 
 namespace lynxpp::cli {
 
-/// `lynxpp calibrate`.
+/// `lynxpp band calibrate`.
 struct CalibrateArguments {
   std::string machine;     ///< a name or file: use the cpu device with its modelled clock; empty: use the GPU
   std::string output;      ///< empty: in the user's data folder

@@ -143,7 +143,7 @@ Result<Measured> measured_of(const std::string& kernel, const Launches& launches
   if (!is_same_device)
     return failure(
         name + " ran on " + counted.front().device + ", but the calibration is of " + calibration.device,
-        "lynxpp calibrate");
+        "lynxpp band calibrate");
   for (const report::LaunchRecord& launch : counted) {
     if (!has_same_shape(launch, counted.front()))
       return failure(name + ": its launches have different grids or blocks, so they have no common time",

@@ -90,7 +90,7 @@ std::string bound_of(double share, const KernelBand& each, const Calibration& ca
            "more than a tenth below the band, which does not apply: a cache serves it, or accesses overlap" +
            (calibration.loop == Calibration::Loop::scattered
                 ? ""
-                : " (for lanes with separate transactions: lynxpp calibrate --scattered)");
+                : " (for lanes with separate transactions: lynxpp band calibrate --scattered)");
   const bool waits_for_instructions =
       each.arithmetic && *part_of_instructions(*each.arithmetic) >= largest_memory_bound_part;
   if (share >= least_bound_share)

@@ -1,4 +1,4 @@
-// `lynxpp calibrate`: runs the micro-benchmarks and stores their results for a device.
+// `lynxpp band calibrate`: runs the micro-benchmarks and stores their results for a device.
 #include <unistd.h>
 
 #include <cstdio>

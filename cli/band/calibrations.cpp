@@ -92,14 +92,15 @@ Result<Calibration> find_calibration(const std::string& name) {
     if (names.size() == 2 && names[1] == names[0] + "-scattered") names.pop_back();
     if (names.size() == 1) return read(calibrations_folder() + "/" + names.front() + ".json");
     if (names.empty())
-      return failure("no device is calibrated", "run `lynxpp calibrate`, which also works on the cpu device");
+      return failure("no device is calibrated",
+                     "run `lynxpp band calibrate`, which also works on the cpu device");
     return failure("several devices are calibrated: " + list, "choose one with --calibration");
   }
   std::error_code error;
   const std::string file = calibration_file(name);
   if (std::filesystem::exists(file, error)) return read(file);
   return failure("the device '" + name + "' is not calibrated",
-                 list.empty() ? "no device is; run `lynxpp calibrate`" : "calibrated devices: " + list);
+                 list.empty() ? "no device is; run `lynxpp band calibrate`" : "calibrated devices: " + list);
 }
 
 }  // namespace lynxpp::cli

@@ -9,9 +9,9 @@
 namespace lynxpp::cli {
 
 CLI::App* add_characterize(CLI::App& app, CharacterizeArguments& arguments) {
-  CLI::App* characterize =
-      app.add_subcommand("characterize", "Classify the kernels of programs, with correlations");
-  characterize->add_option("COMMAND", arguments.programs, "A program, or a quoted program with arguments")
+  CLI::App* characterize = app.add_subcommand(
+      "characterize", "Compare kernels by divergence, memory efficiency and memory intensity");
+  characterize->add_option("COMMAND", arguments.programs, "Programs; quote a program with its arguments")
       ->type_name("");
   characterize
       ->add_option("-f,--from", arguments.list, "A file with one COMMAND per line; # starts a comment")
@@ -20,7 +20,8 @@ CLI::App* add_characterize(CLI::App& app, CharacterizeArguments& arguments) {
   add_device(*characterize, arguments.device);
   characterize->add_option("--csv", arguments.csv, "Write the table of kernels, with full names")
       ->type_name("FILE");
-  characterize->add_option("--svg", arguments.svg, "Draw the measures against each other")->type_name("FILE");
+  characterize->add_option("--svg", arguments.svg, "Draw a scatter plot of each pair of measures")
+      ->type_name("FILE");
   characterize->callback([&arguments] {
     if (arguments.programs.empty() && arguments.list.empty() && arguments.command.empty())
       throw CLI::ValidationError("no program to run");

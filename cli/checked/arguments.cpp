@@ -7,11 +7,11 @@
 namespace lynxpp::cli {
 
 CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
-  CLI::App* const command =
-      app.add_subcommand("check-run", "Run a program on the cpu device and check what its kernels do");
+  CLI::App* const command = app.add_subcommand(
+      "check-run", "Check a program's kernels for races and illegal accesses, without a GPU");
   command
       ->add_option("-c,--checks", arguments.checks,
-                   "List of memory,race,init,sync,leak (default: all but leak)")
+                   "Comma-separated: memory,race,init,sync,leak (default: all but leak)")
       ->type_name("LIST");
   command
       ->add_option("-o,--output", arguments.output,
@@ -20,16 +20,17 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
   CLI::Option* const schedules =
       command
           ->add_option("--schedules", arguments.schedules,
-                       "Judge N orders of warps, blocks and asynchronous copies (default: 1)")
+                       "Try N schedules of warps, blocks and asynchronous copies (default: 1)")
           ->type_name("N")
           ->check(CLI::Range(1, 1'000'000).description(""));
-  command->add_option("--seed", arguments.seed, "Judge only order SEED of --schedules")
+  command
+      ->add_option("--seed", arguments.seed, "Try only schedule SEED, which a finding of --schedules names")
       ->type_name("SEED")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->excludes(schedules);
   command
       ->add_option("--error-exit", arguments.error_exit,
-                   "Exit with CODE if something is found (default: the program's code)")
+                   "Exit with CODE if a check finds something (default: the program's code)")
       ->type_name("CODE")
       ->check(CLI::Range(1, 255).description(""));
   command->footer(

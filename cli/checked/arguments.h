@@ -14,9 +14,9 @@ namespace lynxpp::cli {
 struct CheckRunArguments {
   std::string checks = "memory,race,init,sync";
   std::string output;                ///< a file for JSON Lines; empty: none
-  unsigned schedules = 1;            ///< orders in which each launch is judged
-  unsigned seed = 0;                 ///< the only order that is judged; 0: those of `schedules`
-  int error_exit = 0;                ///< the exit code if something is found; 0: the program's
+  unsigned schedules = 1;            ///< schedules in which each launch runs
+  unsigned seed = 0;                 ///< the only schedule to run; 0: the first `schedules` ones
+  int error_exit = 0;                ///< the exit code if a check finds something; 0: the program's
   std::vector<std::string> command;  ///< the program and its arguments; not empty
 };
 

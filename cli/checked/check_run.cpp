@@ -41,7 +41,7 @@ Status prepare_environment_of_checks(const CheckRunArguments& arguments, const s
   ::setenv("LD_PRELOAD", with_other_preloads(*library).c_str(), 1);
   for (const auto& [variable, folder] : image::moved_compiler_caches())
     ::setenv(variable.c_str(), folder.c_str(), 1);
-  let_find_cpu_driver("cpu");
+  add_cpu_driver_path("cpu");
   return success();
 }
 
@@ -72,7 +72,7 @@ int check_run(const CheckRunArguments& arguments) {
     return exit_usage_error;
   }
   ProgramSearch program;
-  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+  if (const int problem = find_or_report(arguments.command.front(), program); problem != exit_success)
     return problem;
   const WorkFolder folder;
   if (!folder.exists()) {

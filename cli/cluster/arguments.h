@@ -1,4 +1,4 @@
-// The command line of `lynxpp merge`.
+// The command line of `lynxpp report merge`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ class App;
 
 namespace lynxpp::cli {
 
-/// `lynxpp merge`.
+/// `lynxpp report merge`.
 struct MergeArguments {
   std::vector<std::string> files;
   std::string output;  ///< empty or "-": standard output

@@ -116,7 +116,7 @@ KernelChange compare_kernels(const Both<const SpecificationTotals*>& totals, con
   return change;
 }
 
-LoneKernel lone(const KernelTotals& kernel, const Summary& other) {
+UnpairedKernel lone(const KernelTotals& kernel, const Summary& other) {
   const auto known = std::ranges::find(other.coverage, kernel.kernel, &report::CoverageRecord::kernel);
   return {&kernel, known == other.coverage.end() ? "" : report::gap_of(*known)};
 }

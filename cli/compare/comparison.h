@@ -11,7 +11,7 @@
 namespace lynxpp::cli {
 
 /// A kernel that has results in only one file.
-struct LoneKernel {
+struct UnpairedKernel {
   const report::KernelTotals* kernel = nullptr;
   std::string reason;  ///< why the other file has none, if known
 };
@@ -21,7 +21,7 @@ struct SpecificationChange {
   Both<std::string> device;
   std::vector<KernelChange> kernels;  ///< changed kernels, largest factor first
   std::vector<const report::KernelTotals*> unchanged;
-  Both<std::vector<LoneKernel>> only;
+  Both<std::vector<UnpairedKernel>> only;
   bool has_noise = false;  ///< some results differ as they do between repetitions (cli/compare/noise.h)
 };
 

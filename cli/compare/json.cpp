@@ -97,9 +97,9 @@ Json json_of(const KernelChange& change, std::size_t top) {
   return object;
 }
 
-Json json_of(const std::vector<LoneKernel>& kernels) {
+Json json_of(const std::vector<UnpairedKernel>& kernels) {
   Json list = Json::array();
-  for (const LoneKernel& each : kernels) {
+  for (const UnpairedKernel& each : kernels) {
     list.push_back(name_of(*each.kernel));
     if (!each.reason.empty()) list.back()["reason"] = each.reason;
   }

@@ -1,4 +1,4 @@
-// The output of `lynxpp diff`.
+// The output of `lynxpp report diff`.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace lynxpp::cli {
 
-/// Everything that `lynxpp diff` found.
+/// Everything that `lynxpp report diff` found.
 struct DiffResult {
   Both<std::string> files;  ///< b is empty if one run was compared with budgets
   Comparison comparison;

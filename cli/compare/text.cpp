@@ -143,10 +143,10 @@ std::string kernel_text(const KernelChange& change, std::size_t top) {
 }
 
 /// Returns a line for each kernel that is not in `known`, and adds it there.
-std::string lone_text(const std::string& side, const std::vector<LoneKernel>& kernels,
+std::string lone_text(const std::string& side, const std::vector<UnpairedKernel>& kernels,
                       std::set<std::string>& known) {
   std::string text;
-  for (const LoneKernel& each : kernels) {
+  for (const UnpairedKernel& each : kernels) {
     const std::string line = "only in " + side + ": " + title_of(*each.kernel) +
                              (each.reason.empty() ? "" : " (in the other: " + each.reason + ")") + "\n";
     if (known.insert(line).second) text += line;

@@ -24,13 +24,6 @@ const CLI::Option* option_named(const CLI::App& command, const std::string& word
   return nullptr;
 }
 
-const CLI::App* subcommand_named(const CLI::App& app, const std::string& word) {
-  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (each->get_name() == word) return each;
-  }
-  return nullptr;
-}
-
 void add_subcommands(const CLI::App& app, Words& candidates) {
   for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
     candidates.push_back(each->get_name());
@@ -143,14 +136,14 @@ Words candidates_for(const CLI::App& app, const Words& words) {
     command = inner;
   }
   const std::string& typed = words.back();
-  const bool has_inner = !command->get_subcommands([](const CLI::App*) { return true; }).empty();
-  if (has_inner && next + 1 == words.size()) {
-    if (typed.starts_with('-'))
-      add_options(*command, {}, candidates);
-    else
-      add_subcommands(*command, candidates);
-    if (command == &app && !is_help && !typed.starts_with('-')) candidates.emplace_back("help");
-  } else if (command != &app && !is_help) {
+  const bool is_first = next + 1 == words.size();
+  if (is_first && !typed.starts_with('-')) {
+    add_subcommands(*command, candidates);
+    if (command == &app && !is_help) candidates.emplace_back("help");
+  }
+  if (command->get_require_subcommand_min() > 0) {
+    if (is_first && typed.starts_with('-')) add_options(*command, {}, candidates);
+  } else if (!is_help) {
     add_words(*command, {words.begin() + static_cast<std::ptrdiff_t>(next), words.end() - 1}, typed,
               candidates);
   }
@@ -158,6 +151,13 @@ Words candidates_for(const CLI::App& app, const Words& words) {
 }
 
 }  // namespace
+
+const CLI::App* subcommand_named(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (each->get_name() == name) return each;
+  }
+  return nullptr;
+}
 
 CLI::Validator one_of(std::initializer_list<const char*> values) {
   std::string names;

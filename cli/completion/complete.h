@@ -8,6 +8,9 @@
 
 namespace lynxpp::cli {
 
+/// Returns the subcommand of `app` with this name, or nullptr.
+const CLI::App* subcommand_named(const CLI::App& app, const std::string& name);
+
 /// Returns a validator that accepts only these values; complete() offers them.
 CLI::Validator one_of(std::initializer_list<const char*> values);
 

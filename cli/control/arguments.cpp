@@ -25,7 +25,7 @@ CLI::App* add_control_command(CLI::App& app, const char* name, const char* descr
 
 }  // namespace
 
-void add_control(CLI::App& app, ControlArguments& arguments) {
+std::vector<CLI::App*> add_control(CLI::App& app, ControlArguments& arguments) {
   CLI::App* const attach =
       add_control_command(app, "attach", "Instrument a running program", Command::attach, arguments);
   add_specifications(*attach, arguments.specifications, false);
@@ -48,14 +48,16 @@ void add_control(CLI::App& app, ControlArguments& arguments) {
   CLI::App* const why = add_control_command(app, "why", "Show where the warps of running kernels wait",
                                             Command::why, arguments);
   why->footer(
-      "For a program that hangs: each instrumented launch that is not over. With the specification\n"
-      "hang_location, attached before the launch, also how many of its warps wait at which barrier or are\n"
-      "in which loop. The exit code is as for `lynxpp attach`, or 3 if no instrumented launch is running.\n\n"
+      "For a program that hangs. Lists each instrumented launch that has not ended and, if the\n"
+      "specification hang_location was attached before the launch, how many of its warps wait at which\n"
+      "barrier or run in which loop. The exit code is as for `lynxpp attach`, or 3 if no instrumented\n"
+      "launch is running.\n\n"
       "Example: lynxpp run -s hang_location -- ./app & sleep 60; lynxpp why $!");
   CLI::App* const top = add_control_command(app, "top", "Show rates and the busiest kernels every second",
                                             Command::top, arguments);
   top->add_flag("--once", arguments.once, "Watch for one second, print the result and exit");
   top->footer("Runs until Ctrl-C or the end of the program. The exit code is as for `lynxpp attach`.");
+  return {attach, detach, status, why, top};
 }
 
 }  // namespace lynxpp::cli

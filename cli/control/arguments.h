@@ -22,7 +22,7 @@ struct ControlArguments {
   bool once = false;                        ///< top
 };
 
-/// Adds the commands; parsing one of them sets `arguments.command`.
-void add_control(CLI::App& app, ControlArguments& arguments);
+/// Adds the commands and returns them; parsing one of them sets `arguments.command`.
+std::vector<CLI::App*> add_control(CLI::App& app, ControlArguments& arguments);
 
 }  // namespace lynxpp::cli

@@ -42,7 +42,7 @@ std::string launch_text(const nlohmann::json& launch) {
   std::string text = demangle(launch.at("kernel").get<std::string>()) + ", launch " +
                      std::to_string(launch.at("launch").get<std::uint64_t>()) + ", grid " +
                      extent_text(launch.at("grid")) + ", block " + extent_text(launch.at("block")) +
-                     ": not over after " + seconds + "\n";
+                     ": still running after " + seconds + "\n";
   for (const nlohmann::json& each : launch.at("findings")) text += "  " + each.get<std::string>() + "\n";
   return text;
 }
@@ -61,7 +61,7 @@ Result<std::string> running_text(int process, double least_seconds) {
       has_findings |= !running[i].at("findings").empty();
     }
     if (running.size() > most_launches)
-      text += std::to_string(running.size() - most_launches) + " later launches are not over either\n";
+      text += std::to_string(running.size() - most_launches) + " later launches are still running, too\n";
     if (!has_findings)
       text +=
           "To see where warps wait, attach hang_location before the launch: lynxpp run -s hang_location\n";

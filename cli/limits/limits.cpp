@@ -35,7 +35,7 @@ void prepare_environment_of_trials(const Variables& variables) {
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   for (const auto& [name, folder] : image::moved_compiler_caches()) ::setenv(name.c_str(), folder.c_str(), 1);
   const auto device = variables.find("LYNXPP_DEVICE");
-  let_find_cpu_driver(device == variables.end() ? "" : device->second);
+  add_cpu_driver_path(device == variables.end() ? "" : device->second);
 }
 
 std::string text_of(const std::vector<report::KernelLimits>& kernels, std::size_t width) {
@@ -96,7 +96,7 @@ int show_saved(const LimitsArguments& arguments) {
 int limits(const LimitsArguments& arguments) {
   if (!arguments.from.empty()) return show_saved(arguments);
   ProgramSearch program;
-  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+  if (const int problem = find_or_report(arguments.command.front(), program); problem != exit_success)
     return problem;
   const WorkFolder folder;
   if (!folder.exists()) {

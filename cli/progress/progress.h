@@ -1,4 +1,4 @@
-// Says on a terminal how far a long command has come.
+// Shows the progress of a long command on a terminal.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,8 @@
 
 namespace lynxpp::cli {
 
-/// One line of standard error, which is written over and is gone at the end. Writes nothing where standard
-/// error is no terminal.
+/// A line on standard error that is overwritten, and erased at the end. If standard error is not a terminal,
+/// nothing is written.
 class Progress {
  public:
   Progress();
@@ -15,9 +15,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Several times a second at most.
+  /// Replaces the line, but only a few times per second.
   void show(const std::string& text);
-  /// Before something else is written.
+  /// Erases the line. Call this before other output.
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-// Says on a terminal how many records of files have been read.
+// Shows on a terminal how many records have been read from files.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace lynxpp::cli {
 
-/// Hands everything over but finish(), which is for whoever has several files.
+/// Passes records on to another sink. Does not call its finish(), because more files may follow.
 class ReadingProgress final : public report::Sink {
  public:
   ReadingProgress(report::Sink& sink, std::size_t files) : sink_(sink), files_(files) {}
 
   void begin(const std::string& file);
-  /// Before something else is written.
+  /// Erases the line. Call this before other output.
   void clear() { progress_.clear(); }
 
   void process(const report::ProcessRecord& record) override { count(), sink_.process(record); }

@@ -61,14 +61,14 @@ void add_launch(CLI::App& run, PtxLaunch& launch) {
       ->type_name("X[,Y[,Z]]");
   run.add_option("--cluster", launch.cluster, "Blocks of a cluster")->type_name("X[,Y[,Z]]");
   run.add_option("--shared", launch.shared_bytes, "Dynamic shared memory of a block")->type_name("BYTES");
-  run.add_option("-d,--device", launch.device, "Where it runs: cpu (built in) or cuda (default: cpu)")
+  run.add_option("-d,--device", launch.device, "Where the kernel runs: cpu (built in) or cuda (default: cpu)")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
   add_repeated(run, "-a,--arg", "ARG", "The next argument of the kernel, as described below", launch.values);
-  run.add_option("--seed", launch.seed, "Selects other random numbers (default: 0)")->type_name("NUMBER");
+  run.add_option("--seed", launch.seed, "Seed of the random numbers (default: 0)")->type_name("NUMBER");
   add_repeated(run, "--expect", "N=FILE", "Compare argument N with FILE after the launch", launch.expected);
   run.add_option("--tolerance", launch.tolerance,
-                 "Largest difference, relative to expected numbers above 1 (default: 0)")
+                 "Largest difference, relative to expected values above 1 (default: 0)")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber.description(""));
   add_repeated(run, "--print", "N[:COUNT]", "Print the first elements of argument N (default: 10)",
@@ -77,15 +77,17 @@ void add_launch(CLI::App& run, PtxLaunch& launch) {
   run.add_flag("--check", launch.check, "Report what `lynxpp check-run` finds in the launch");
   run.add_option("--records", launch.records, "Write records as JSON Lines to FILE, replacing its contents")
       ->type_name("FILE");
-  run.add_option("--timeout", launch.timeout, "Stop the kernel after so many seconds")
+  run.add_option("--timeout", launch.timeout, "Stop the kernel after this time")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber.description(""));
-  run.add_option("--python", launch.python, "The Python to use (default: python3)")->type_name("PROGRAM");
+  run.add_option("--python", launch.python, "The Python interpreter to use (default: python3)")
+      ->type_name("PROGRAM");
   run.footer(
       "ARG is null, TYPE=NUMBER, or TYPE[COUNT]=FILL for an array. TYPE: u8 to u64, s8 to s64, f16, bf16,\n"
-      "f32, f64. COUNT: numbers with commas for a shape. FILL: zero, iota, const:NUMBER, NUMBER,NUMBER...,\n"
-      "random[:LOW:HIGH[:STEP]] or @FILE; without =FILL, the array counts as not written. FILE is one of\n"
-      "NumPy (.npy) or raw bytes. TYPE[COUNT]:box[COUNT]:swizzle128=FILL passes the array's tensor map.\n"
+      "f32, f64. COUNT: a number, or a shape such as 64,32. FILL: zero, iota, const:NUMBER,\n"
+      "NUMBER,NUMBER..., random[:LOW:HIGH[:STEP]] or @FILE; without =FILL, the array is uninitialized.\n"
+      "A FILE is NumPy's (.npy) or holds raw bytes. TYPE[COUNT]:box[COUNT]:swizzle128=FILL passes a tensor\n"
+      "map of the array.\n"
       "Checks run on the cpu device. The exit code is 1 if results differ or a check finds something, 2 if\n"
       "the kernel cannot run or fails.\n\n"
       "Example: lynxpp ptx run scale.ptx --grid 4 --block 256 -a f32[1000]=iota -a f32=0.5 -a u32=1000\n"
@@ -124,13 +126,13 @@ CLI::App* add_instrument(CLI::App& app, InstrumentArguments& arguments) {
   instrument->footer(
       "Each kernel becomes a module with the functions that it can reach. A summary goes to standard error.\n"
       "The exit code is 1 if the PTX or a specification has errors.\n\n"
-      "Example: lynxpp instrument app.ptx -s instruction_count -o out.ptx");
+      "Example: lynxpp ptx instrument app.ptx -s instruction_count -o out.ptx");
   return instrument;
 }
 
 CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
   using Command = PtxArguments::Command;
-  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file, or run one of its kernels");
+  CLI::App* ptx = app.add_subcommand("ptx", "Inspect a PTX file, instrument it, or run one of its kernels");
   ptx->require_subcommand(1);
   add_ptx_command(*ptx, "stat", "Print blocks, instructions, registers, loops, accesses of each kernel",
                   arguments, Command::stat);
@@ -147,7 +149,7 @@ CLI::App* add_ptx(CLI::App& app, PtxArguments& arguments) {
       *ptx, "perturb", "Print each kernel with a class of operations repeated", arguments, Command::perturb);
   perturb
       ->add_option("-p,--perturbation", arguments.perturbation,
-                   "OPERATION:again or OPERATION:harmless, for some lines of the PTX with @LINE+LINE")
+                   "OPERATION:again or OPERATION:harmless; only some PTX lines: @LINE+LINE")
       ->required()
       ->type_name("TEXT");
   perturb->footer("The operations are " + operation_names() +

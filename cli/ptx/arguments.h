@@ -1,4 +1,4 @@
-// The command lines of `lynxpp instrument` and `lynxpp ptx`.
+// The command lines of `lynxpp ptx instrument` and `lynxpp ptx`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The options of `lynxpp instrument` that print the passes' input and output.
+// The options of `lynxpp ptx instrument` that print the passes' input and output.
 #pragma once
 
 #include <string>

@@ -20,6 +20,7 @@
 #include "models/machine.h"
 #include "models/proplusplus/weights.h"
 #include "report/reader.h"
+#include "support/setting.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -40,7 +41,7 @@ Result<std::optional<Weights>> given_weights(const QualityArguments& arguments) 
 
 std::string machine_name(const QualityArguments& arguments) {
   if (!arguments.machine.empty()) return arguments.machine;
-  const char* const variable = std::getenv("LYNXPP_CPU_CLOCK");
+  const char* const variable = setting("LYNXPP_CPU_CLOCK");
   return variable != nullptr && *variable != '\0' ? variable : "compute_9_0";
 }
 
@@ -190,7 +191,7 @@ int quality(const QualityArguments& arguments) {
     if (!checked) return print(checked.error().diagnostics), exit_usage_error;
   }
   ProgramSearch program;
-  if (const int problem = find_or_complain(arguments.command.front(), program); problem != exit_success)
+  if (const int problem = find_or_report(arguments.command.front(), program); problem != exit_success)
     return problem;
   if (const std::string obstacle = preload_obstacle(program.path); !obstacle.empty())
     print_warning("'" + program.path + "' " + obstacle);

@@ -1,4 +1,4 @@
-// The command lines of `lynxpp record`, `lynxpp triton`, `lynxpp report` and `lynxpp diff`.
+// The command lines of `lynxpp record`, `lynxpp triton`, `lynxpp report` and `lynxpp report diff`.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@ namespace lynxpp::cli {
 struct RecordArguments {
   RunArguments run;  ///< defaults: the usual specifications, and an output file named after the program
   std::string format = "text";  ///< or "json": a digest on standard output
+  std::string html;             ///< a file for the page; empty: none
   bool measure = false;         ///< runs the program again with trials, whose results replace estimates
   std::string checks;           ///< for json: of `lynxpp check-run`, in a second run; empty: none
 };
@@ -44,7 +45,7 @@ struct ReportArguments {
   bool no_source = false;  ///< page: omit the text of source files
 };
 
-/// `lynxpp diff`.
+/// `lynxpp report diff`.
 struct DiffArguments {
   std::string a;                    ///< record files
   std::string b;                    ///< empty: `a` is compared with the budgets only

@@ -120,6 +120,17 @@ int measure(const RunArguments& arguments) {
   return run(arguments);
 }
 
+/// Writes the page of the records, if there are any and one is wanted.
+void write_page(const std::string& records, const std::string& html) {
+  std::error_code error;
+  if (html.empty() || !std::filesystem::is_regular_file(records, error)) return;
+  ReportArguments arguments;
+  arguments.files = {records};
+  arguments.format = "html";
+  arguments.output = html;
+  report(arguments);
+}
+
 /// Runs the program again under check-run; nullopt if no checks are wanted.
 std::optional<report::CheckResults> check(const RecordArguments& arguments) {
   if (arguments.checks.empty()) return std::nullopt;
@@ -172,13 +183,14 @@ int record(const RecordArguments& arguments) {
   if (arguments.measure && exit_code == exit_success) {
     if (const Status added = add_trials(run); !added) print(added.error().diagnostics);
   }
+  write_page(run.output, arguments.html);
   const bool has_started = exit_code != exit_usage_error || std::filesystem::exists(run.output);
   if (is_json && has_started && exit_code != exit_not_found && exit_code != exit_cannot_execute) {
     print_digest(run.output, arguments, exit_code);
     return exit_code;
   }
   // Only the processes that wrote the files know their names if the output is a pattern.
-  if (!is_pattern) summarise(run.output);
+  if (!is_pattern) summarise(run.output, arguments.html);
   return exit_code;
 }
 

@@ -13,7 +13,7 @@
 
 namespace lynxpp::cli {
 
-void summarise(const std::string& path) {
+void summarise(const std::string& path, const std::string& html) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
   const Result<report::Reading> reading = report::read_json_lines_file(path);
@@ -24,6 +24,10 @@ void summarise(const std::string& path) {
   const std::string text = report::summary_text(sink.summary(), report::terminal_width(STDERR_FILENO));
   if (text.empty()) return;
   std::fwrite(text.data(), 1, text.size(), stderr);
+  if (!html.empty()) {
+    std::fprintf(stderr, "The records are in %s; %s shows all of them.\n", path.c_str(), html.c_str());
+    return;
+  }
   std::fprintf(stderr,
                "The records are in %s; `lynxpp report %s --format html -o report.html` shows all of them.\n",
                path.c_str(), path.c_str());

@@ -1,4 +1,4 @@
-// The command line of `lynxpp trace`.
+// The command line of `lynxpp report trace`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ class App;
 
 namespace lynxpp::cli {
 
-/// `lynxpp trace`.
+/// `lynxpp report trace`.
 struct TraceArguments {
   std::vector<std::string> paths;  ///< folders, or files in them
   std::string trace;               ///< the trace's name; empty: all

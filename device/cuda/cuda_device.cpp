@@ -383,13 +383,13 @@ class CudaDevice final : public Device {
     };
     for (const std::uint32_t limit : register_limits(filled, *unlimited)) {
       const auto is_worth = [&](const CudaVariant&, const KernelResources& limited) {
-        return is_worth_its_limit(limited, *unlimited);
+        return pays_off(limited, *unlimited);
       };
       if (use(limit, is_worth)) return;
     }
     // A later cooperative launch may fill the device.
     if (launch.cooperative) return;
-    const std::uint32_t roomier = roomier_limit(filled, *unlimited, kept_registers);
+    const std::uint32_t roomier = raised_register_limit(filled, *unlimited, kept_registers);
     if (roomier == 0) return;
     use(roomier,
         [&, threads = variant->max_threads](const CudaVariant& other, const KernelResources& limited) {

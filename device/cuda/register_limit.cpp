@@ -56,8 +56,8 @@ KernelResources filled_by(std::uint64_t blocks, std::uint32_t multiprocessors,
   return filled;
 }
 
-std::uint32_t roomier_limit(const KernelResources& filled, const KernelResources& variant,
-                            std::uint32_t kept_registers) {
+std::uint32_t raised_register_limit(const KernelResources& filled, const KernelResources& variant,
+                                    std::uint32_t kept_registers) {
   if (kept_registers == 0 || filled.warps_per_sm == 0 || variant.warps_per_sm <= filled.warps_per_sm)
     return 0;
   const std::uint32_t wanted = (filled.registers + kept_registers + unit - 1) / unit * unit;
@@ -66,7 +66,7 @@ std::uint32_t roomier_limit(const KernelResources& filled, const KernelResources
   return limit > variant.registers ? limit : 0;
 }
 
-bool is_worth_its_limit(const KernelResources& limited, const KernelResources& variant) {
+bool pays_off(const KernelResources& limited, const KernelResources& variant) {
   return limited.warps_per_sm > variant.warps_per_sm && limited.local_bytes <= variant.local_bytes + spilled;
 }
 

@@ -28,8 +28,8 @@ KernelResources filled_by(std::uint64_t blocks, std::uint32_t multiprocessors,
 /// Returns the register count per thread to recompile `variant` with if an SM has room for its counters in
 /// addition to the original's registers, and ptxas used fewer registers than that; 0 otherwise. `filled` is
 /// the result of filled_by().
-std::uint32_t roomier_limit(const KernelResources& filled, const KernelResources& variant,
-                            std::uint32_t kept_registers);
+std::uint32_t raised_register_limit(const KernelResources& filled, const KernelResources& variant,
+                                    std::uint32_t kept_registers);
 
 /// Returns the text with `.maxnreg` in the kernel's directives; an existing one is lowered. ptxas ignores
 /// external limits for kernels with `.maxntid` (`__launch_bounds__`).
@@ -37,6 +37,6 @@ std::string with_register_limit(const std::string& ptx, const DirectiveRange& di
                                 std::uint32_t registers);
 
 /// True if the limit allows more warps and spills little.
-bool is_worth_its_limit(const KernelResources& limited, const KernelResources& variant);
+bool pays_off(const KernelResources& limited, const KernelResources& variant);
 
 }  // namespace lynxpp::device::cuda

@@ -35,19 +35,19 @@ void leave_stream(CUstream stream, bool is_destroyed) {
   quietly([&] { engine->leave_stream(stream, is_destroyed ? 1 : 0); });
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult destroy_stream(CUstream stream) {
   using Destroy = CUresult (*)(CUstream);
   leave_stream(stream, true);
-  return original<slot, door, Destroy>()(stream);
+  return original<slot, binding, Destroy>()(stream);
 }
 
 /// Wraps every version; their arguments are integers and pointers.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult begin_capture(CUstream stream, std::uintptr_t second, const void* third, const void* fourth,
                        std::size_t fifth, std::uintptr_t sixth) {
   using Begin = CUresult (*)(CUstream, std::uintptr_t, const void*, const void*, std::size_t, std::uintptr_t);
-  const auto begin = original<slot, door, Begin>();
+  const auto begin = original<slot, binding, Begin>();
   // Counted before the driver begins: no captured launch can skip the query.
   captures().fetch_add(1);
   leave_stream(stream, false);
@@ -57,10 +57,10 @@ CUresult begin_capture(CUstream stream, std::uintptr_t second, const void* third
 }
 
 /// After other errors the stream may still be captured; the count then stays one too high.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult end_capture(CUstream stream, void** graph) {
   using End = CUresult (*)(CUstream, void**);
-  const CUresult result = original<slot, door, End>()(stream, graph);
+  const CUresult result = original<slot, binding, End>()(stream, graph);
   const bool is_over =
       result == cuda_success || result == error_capture_invalidated || result == error_capture_unjoined;
   if (is_over) captures().fetch_sub(1);

@@ -26,17 +26,17 @@ Registry::Removed forget_context(CUcontext context) {
   quietly([&] {
     for (const ExecutableGraphPtr& graph : graphs().remove_all_of(context)) forget_graph(*graph);
     removed = registry().remove_context(context);
-    tell_engine_of(removed);
+    forget_in_engine(removed);
   });
   return removed;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult context_destroy(CUcontext context) {
   if (context != nullptr) save_results(context, -1);
   const Registry::Removed removed = forget_context(context);
   const std::uint64_t next = allocations().number_to_come();
-  const CUresult result = original<slot, door, ContextDestroy>()(context);
+  const CUresult result = original<slot, binding, ContextDestroy>()(context);
   if (result == cuda_success) {
     allocations().forget_context(context, false, next);
   } else {
@@ -79,16 +79,16 @@ CUresult end_primary_context(PrimaryContextEnd end, CUdevice device) {
   allocations().forget_context(context, true, next);
   quietly([&] {
     for (const ExecutableGraphPtr& graph : graphs().remove_all_of(context)) abandon_graph(*graph);
-    tell_engine_of(registry().remove_context(context));
+    forget_in_engine(registry().remove_context(context));
     if (const lynxpp_engine* const engine = opened_engine()) engine->forget_context(context);
   });
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult primary_context_reset(CUdevice device) {
   if (device >= 0) save_results(Passthrough::active() ? nullptr : primary_context(device), device);
-  return end_primary_context(original<slot, door, PrimaryContextEnd>(), device);
+  return end_primary_context(original<slot, binding, PrimaryContextEnd>(), device);
 }
 
 /// Returns the number of observed retains that the program holds on each device's primary context.
@@ -97,10 +97,10 @@ std::atomic<int>* holds_of(CUdevice device) {
   return device >= 0 && device < 64 ? &holds[device] : nullptr;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult primary_context_retain(CUcontext* context, CUdevice device) {
   using Retain = CUresult (*)(CUcontext*, CUdevice);
-  const CUresult result = original<slot, door, Retain>()(context, device);
+  const CUresult result = original<slot, binding, Retain>()(context, device);
   std::atomic<int>* const holds = holds_of(device);
   if (result != cuda_success || holds == nullptr || Passthrough::active()) return result;
   ++*holds;
@@ -110,9 +110,9 @@ CUresult primary_context_retain(CUcontext* context, CUdevice device) {
 
 /// The context ends when its last retain is released. As retains may have been missed, each release may be
 /// the last; if it was not, the context continues under the same number.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult primary_context_release(CUdevice device) {
-  const auto release = original<slot, door, PrimaryContextEnd>();
+  const auto release = original<slot, binding, PrimaryContextEnd>();
   if (Passthrough::active()) return release(device);
   std::atomic<int>* const holds = holds_of(device);
   const bool others_hold_it = holds != nullptr && holds->load() > 1;

@@ -41,7 +41,7 @@ void* driver_library() {
     // It may have been opened by a path under another name.
     Dl_info info;
     const void* const known =
-        originals[static_cast<unsigned>(Door::looked_up)][slot].load(std::memory_order_relaxed);
+        originals[static_cast<unsigned>(Binding::looked_up)][slot].load(std::memory_order_relaxed);
     if (known != nullptr && !belongs_to_this_library(known) && dladdr(known, &info) != 0)
       handle = find_opened(info.dli_fname);
   }
@@ -58,23 +58,24 @@ bool names_an_export(const char* name) {
 
 }  // namespace
 
-std::atomic<void*> originals[static_cast<unsigned>(Door::count)][slot_count] = {};
+std::atomic<void*> originals[static_cast<unsigned>(Binding::count)][slot_count] = {};
 
-void* find_original(Slot slot, Door door) {
+void* find_original(Slot slot, Binding binding) {
   const auto index = static_cast<unsigned>(slot);
-  void* address = door == Door::linked ? real_dlsym(RTLD_NEXT, function_names[index].exported) : nullptr;
+  void* address =
+      binding == Binding::linked ? real_dlsym(RTLD_NEXT, function_names[index].exported) : nullptr;
   if (address == nullptr) {
     // The driver may be loaded outside the global scope.
     if (void* const library = driver_library()) address = real_dlsym(library, function_names[index].exported);
   }
   if (address == nullptr) return reinterpret_cast<void*>(no_driver);
-  originals[static_cast<unsigned>(door)][index].store(address, std::memory_order_relaxed);
+  originals[static_cast<unsigned>(binding)][index].store(address, std::memory_order_relaxed);
   return address;
 }
 
 void remember_looked_up(Slot slot, void* address) {
   void* expected = nullptr;
-  originals[static_cast<unsigned>(Door::looked_up)][static_cast<unsigned>(slot)].compare_exchange_strong(
+  originals[static_cast<unsigned>(Binding::looked_up)][static_cast<unsigned>(slot)].compare_exchange_strong(
       expected, address, std::memory_order_relaxed);
 }
 
@@ -139,7 +140,7 @@ bool driver_is_stand_in() {
   return library != nullptr && real_dlsym(library, "lynxpp_stands_in_for_driver") != nullptr;
 }
 
-bool exists_without_us(const char* name) {
+bool is_provided_elsewhere(const char* name) {
   return driver_library() != nullptr || real_dlsym(RTLD_NEXT, name) != nullptr;
 }
 

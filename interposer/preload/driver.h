@@ -19,26 +19,27 @@ enum class Slot : unsigned {
 /// How a call arrived. `linked`: bound to the function that liblynxpp.so exports; the original is the next
 /// definition in the global scope, possibly of another preload. `looked_up`: through dlsym or
 /// cuGetProcAddress; the original is the function that the look-up found.
-enum class Door : unsigned { linked, looked_up, count };
+enum class Binding : unsigned { linked, looked_up, count };
 
-/// Originals by door and slot; null until known.
-extern std::atomic<void*> originals[static_cast<unsigned>(Door::count)][static_cast<unsigned>(Slot::count)];
+/// Originals by binding and slot; null until known.
+extern std::atomic<void*> originals[static_cast<unsigned>(Binding::count)]
+                                   [static_cast<unsigned>(Slot::count)];
 
 /// Finds and caches an unknown original. Returns a function that returns CUDA_ERROR_STUB_LIBRARY if the
 /// process has no driver.
-void* find_original(Slot slot, Door door);
+void* find_original(Slot slot, Binding binding);
 
 /// Returns the original, or null if it is not known yet.
-template <Slot slot, Door door, typename Function>
+template <Slot slot, Binding binding, typename Function>
 Function known_original() {
   return reinterpret_cast<Function>(
-      originals[static_cast<unsigned>(door)][static_cast<unsigned>(slot)].load(std::memory_order_relaxed));
+      originals[static_cast<unsigned>(binding)][static_cast<unsigned>(slot)].load(std::memory_order_relaxed));
 }
 
-template <Slot slot, Door door, typename Function>
+template <Slot slot, Binding binding, typename Function>
 Function original() {
-  if (const auto known = known_original<slot, door, Function>()) return known;
-  return reinterpret_cast<Function>(find_original(slot, door));
+  if (const auto known = known_original<slot, binding, Function>()) return known;
+  return reinterpret_cast<Function>(find_original(slot, binding));
 }
 
 /// Remembers the result of a look-up for `slot`; only the first result is kept.
@@ -71,7 +72,7 @@ bool driver_loaded();
 bool driver_is_stand_in();
 
 /// True if a library other than this one provides the function.
-bool exists_without_us(const char* name);
+bool is_provided_elsewhere(const char* name);
 
 /// True for the handle that dlopen returns for this library.
 bool is_our_handle(const void* handle);

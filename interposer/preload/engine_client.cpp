@@ -179,7 +179,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   }
   loaded->use_allocations(&allocation_source);
   loaded->use_ranges(&current_ranges);
-  loaded->use_launch_notice(&tell_run_program);
+  loaded->use_launch_notice(&report_to_run_command);
   if (is_profiled.load() != 0) loaded->profile(1);
   if (keeps_results.load()) loaded->keep_results();
   opening_process.store(getpid(), std::memory_order_relaxed);
@@ -289,8 +289,8 @@ void finish() {
   const lynxpp_engine* const opened = is_checked ? open_engine("no finding is reported") : opened_engine();
   if (opened == nullptr) {
     if (!is_run_program() || finished.exchange(true)) return;
-    say_what_passed_unseen();
-    say_no_launch();
+    report_unseen_drivers();
+    report_no_launch();
     return;
   }
   if (opening_process.load(std::memory_order_relaxed) != getpid()) return;
@@ -300,12 +300,12 @@ void finish() {
   attached_flag.store(0, std::memory_order_relaxed);
   await_answer();
   const Passthrough passthrough;
-  if (settings.specifications != nullptr || attachments() != 0) say_what_passed_unseen();
+  if (settings.specifications != nullptr || attachments() != 0) report_unseen_drivers();
   const lynxpp_seen seen = opened->finish();
   if (seen == lynxpp_seen_measured) has_measured.store(true);
   if (seen >= lynxpp_seen_launches) return;
   if (is_run_program()) {
-    say_no_launch();
+    report_no_launch();
   } else if (seen == lynxpp_seen_missing) {
     say("no kernel was launched while a specification was attached");
   }

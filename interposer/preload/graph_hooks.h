@@ -48,7 +48,7 @@ constexpr int memory_free_node = 11;
 constexpr int conditional_node = 13;
 constexpr std::uint64_t instantiated_for_device_launch = 4;
 constexpr int device_updatable = 13;  // CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE
-constexpr char not_followed[] = "by graphs that were changed in a way that is not followed";
+constexpr char not_followed[] = "by graphs that were changed in a way that lynxpp does not track";
 
 KernelPtr known_kernel(void* function) {
   KernelPtr kernel = registry().find_function(function).kernel;
@@ -128,10 +128,10 @@ std::uint64_t instantiation_flags(Slot slot, std::uintptr_t given) {
   }
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_instantiate(void** executable, void* graph, std::uintptr_t a, std::uintptr_t b,
                            std::uintptr_t c) {
-  const CUresult result = original<slot, door, Five>()(executable, graph, a, b, c);
+  const CUresult result = original<slot, binding, Five>()(executable, graph, a, b, c);
   if (result != cuda_success || executable == nullptr || Passthrough::active()) return result;
   quietly([&] {
     const Passthrough passthrough;
@@ -169,9 +169,9 @@ void change_clone(ExecutableGraph& graph, void* node, const char* function, cons
 }
 
 /// A failed update may have been applied partially.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_update(void* executable, void* graph, std::uintptr_t a, std::uintptr_t b, std::uintptr_t c) {
-  const CUresult result = original<slot, door, Five>()(executable, graph, a, b, c);
+  const CUresult result = original<slot, binding, Five>()(executable, graph, a, b, c);
   changed(executable, [&](ExecutableGraph& known) {
     if (result == cuda_success) known.become(graph, contents_of(graph, known.flags));
     if (result != cuda_success || !known.disabled.empty()) known.give_up(not_followed);
@@ -186,9 +186,9 @@ void set_kernel(ExecutableGraph& graph, void* node, const KernelNodeParameters& 
   }
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_set_kernel(void* executable, void* node, const void* given) {
-  const CUresult result = original<slot, door, Three>()(executable, node, given);
+  const CUresult result = original<slot, binding, Three>()(executable, node, given);
   if (result != cuda_success || given == nullptr) return result;
   changed(executable, [&](ExecutableGraph& graph) {
     const auto parameters = parameters_given(given, slot == Slot::cuGraphExecKernelNodeSetParams);
@@ -214,9 +214,9 @@ void set_child(ExecutableGraph& graph, void* node, void* child) {
     graph.give_up(contents.obstacle != nullptr ? contents.obstacle : not_followed);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_set_node(void* executable, void* node, const void* given) {
-  const CUresult result = original<slot, door, Three>()(executable, node, given);
+  const CUresult result = original<slot, binding, Three>()(executable, node, given);
   const auto* const parameters = static_cast<const NodeParameters*>(given);
   if (result != cuda_success || given == nullptr) return result;
   changed(executable, [&](ExecutableGraph& graph) {
@@ -246,25 +246,25 @@ constexpr const char* for_graph(Slot slot) {
 }
 
 /// Changes nodes other than kernels. `context`: for functions that take one, the node's context.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_set_work(void* executable, void* node, const void* given, void* context) {
-  const CUresult result = original<slot, door, Four>()(executable, node, given, context);
+  const CUresult result = original<slot, binding, Four>()(executable, node, given, context);
   if (result != cuda_success) return result;
   changed(executable, [&](ExecutableGraph& graph) { change_clone(graph, node, for_graph(slot), given); });
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_set_child(void* executable, void* node, const void* child) {
-  const CUresult result = original<slot, door, Three>()(executable, node, child);
+  const CUresult result = original<slot, binding, Three>()(executable, node, child);
   if (result != cuda_success) return result;
   changed(executable, [&](ExecutableGraph& graph) { set_child(graph, node, const_cast<void*>(child)); });
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_set_enabled(void* executable, void* node, unsigned is_enabled) {
-  const CUresult result = original<slot, door, SetEnabled>()(executable, node, is_enabled);
+  const CUresult result = original<slot, binding, SetEnabled>()(executable, node, is_enabled);
   if (result != cuda_success) return result;
   changed(executable, [&](ExecutableGraph& graph) {
     const NodeName name = name_of(node);
@@ -304,9 +304,9 @@ void abandon_graph(ExecutableGraph& graph) {
   graph.clone.reset();
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_destroy(void* executable) {
-  const auto destroy = original<slot, door, GraphDestroy>();
+  const auto destroy = original<slot, binding, GraphDestroy>();
   if (Passthrough::active()) return destroy(executable);
   quietly([&] {
     const ExecutableGraphPtr graph = graphs().remove(executable);
@@ -384,10 +384,10 @@ void count_graph(const ExecutableGraph& graph) {
     count_launches(kernel->name.c_str(), launches, graph.obstacle != nullptr ? graph.obstacle : "by graphs");
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 [[gnu::noinline]] CUresult seen_graph_launch(void* executable, CUstream stream) {
   constexpr bool per_thread = slot == Slot::cuGraphLaunch_ptsz;
-  const auto launch = original<slot, door, GraphLaunch>();
+  const auto launch = original<slot, binding, GraphLaunch>();
   if (Passthrough::active()) return launch(executable, stream);
   const std::uint64_t number = next_launch_number();
   ExecutableGraphPtr graph;
@@ -426,12 +426,12 @@ template <Slot slot, Door door>
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult graph_launch(void* executable, CUstream stream) {
-  const auto known = known_original<slot, door, GraphLaunch>();
+  const auto known = known_original<slot, binding, GraphLaunch>();
   const bool is_native = known != nullptr && !attached() && graphs_with_variants().load() == 0;
   if (is_native) next_launch_number();
-  const auto next = is_native ? known : seen_graph_launch<slot, door>;
+  const auto next = is_native ? known : seen_graph_launch<slot, binding>;
   return next(executable, stream);
 }
 
@@ -450,10 +450,10 @@ void count_function(void* function, const char* way) {
 }
 
 /// Wraps cuLaunch, cuLaunchGrid and cuLaunchGridAsync, whose parameters were passed to the driver one by one.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult launch_legacy(void* function, std::uintptr_t width, std::uintptr_t height, std::uintptr_t stream) {
   using Launch = CUresult (*)(void*, std::uintptr_t, std::uintptr_t, std::uintptr_t);
-  const CUresult result = original<slot, door, Launch>()(function, width, height, stream);
+  const CUresult result = original<slot, binding, Launch>()(function, width, height, stream);
   if (result == cuda_success) count_function(function, "by cuLaunch, cuLaunchGrid or cuLaunchGridAsync");
   return result;
 }
@@ -466,13 +466,13 @@ struct DeviceLaunch {
   void** parameters;
 };
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult launch_multi_device(const DeviceLaunch* launches, unsigned count, unsigned flags) {
   using Launch = CUresult (*)(const DeviceLaunch*, unsigned, unsigned);
   CUresult result = cuda_success;
   {
     const Passthrough passthrough;
-    result = original<slot, door, Launch>()(launches, count, flags);
+    result = original<slot, binding, Launch>()(launches, count, flags);
   }
   for (unsigned i = 0; result == cuda_success && i < count; ++i)
     count_function(launches[i].function, "by cuLaunchCooperativeKernelMultiDevice");

@@ -45,7 +45,7 @@ constexpr bool per_thread_stream(Slot slot) {
 
 // ---- modules ---------------------------------------------------------------------------------------------
 
-void tell_engine_of(const Registry::Removed& removed) {
+void forget_in_engine(const Registry::Removed& removed) {
   const lynxpp_engine* const engine = opened_engine();
   if (engine == nullptr) return;
   const Passthrough passthrough;
@@ -70,50 +70,50 @@ void remember_module(void* module, const void* image, CUcontext context) {
   explain_driver_use();
   quietly([&] {
     // A known handle belonged to a module that ended with its context.
-    if (registry().knows_module(module)) tell_engine_of(registry().remove_module(module));
+    if (registry().knows_module(module)) forget_in_engine(registry().remove_module(module));
     if (ImagePtr remembered = Image::remember(image))
       registry().add_module(module, std::move(remembered), context);
   });
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult library_load_data(CUlibrary* library, const void* code, int* jit_options, void** jit_values,
                            unsigned jit_count, int* options, void** values, unsigned count) {
-  const auto load = original<slot, door, LibraryLoadData>();
+  const auto load = original<slot, binding, LibraryLoadData>();
   const CUresult result = load(library, code, jit_options, jit_values, jit_count, options, values, count);
   if (result == cuda_success && library != nullptr) remember_module(*library, code, nullptr);
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult module_load_data(CUmodule* module, const void* image) {
-  const CUresult result = original<slot, door, ModuleLoadData>()(module, image);
+  const CUresult result = original<slot, binding, ModuleLoadData>()(module, image);
   if (result == cuda_success && module != nullptr) remember_module(*module, image, context_of_load());
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult module_load_data_ex(CUmodule* module, const void* image, unsigned count, int* options,
                              void** values) {
-  const CUresult result = original<slot, door, ModuleLoadDataEx>()(module, image, count, options, values);
+  const CUresult result = original<slot, binding, ModuleLoadDataEx>()(module, image, count, options, values);
   if (result == cuda_success && module != nullptr) remember_module(*module, image, context_of_load());
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult module_load_file(CUmodule* module, const char* path) {
   using Load = CUresult (*)(CUmodule*, const char*);
-  const CUresult result = original<slot, door, Load>()(module, path);
+  const CUresult result = original<slot, binding, Load>()(module, path);
   if (result == cuda_success && module != nullptr && !Passthrough::active())
     quietly([&] { remember_module(*module, FileContent(path).image(), context_of_load()); });
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult library_load_file(CUlibrary* library, const char* path, int* jit_options, void** jit_values,
                            unsigned jit_count, int* options, void** values, unsigned count) {
   using Load = CUresult (*)(CUlibrary*, const char*, int*, void**, unsigned, int*, void**, unsigned);
-  const auto load = original<slot, door, Load>();
+  const auto load = original<slot, binding, Load>();
   const CUresult result = load(library, path, jit_options, jit_values, jit_count, options, values, count);
   if (result == cuda_success && library != nullptr && !Passthrough::active())
     quietly([&] { remember_module(*library, FileContent(path).image(), nullptr); });
@@ -121,62 +121,62 @@ CUresult library_load_file(CUlibrary* library, const char* path, int* jit_option
 }
 
 /// The engine releases first: after the driver has unloaded, another thread may get the same handles.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult unload(void* module) {
-  const auto really = original<slot, door, Unload>();
+  const auto really = original<slot, binding, Unload>();
   if (Passthrough::active()) return really(module);
   Registry::Removed removed;
   quietly([&] {
     removed = registry().remove_module(module);
-    tell_engine_of(removed);
+    forget_in_engine(removed);
   });
   const CUresult result = really(module);
   if (result != cuda_success) quietly([&] { registry().restore(removed); });
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult module_unload(CUmodule module) {
-  return unload<slot, door>(module);
+  return unload<slot, binding>(module);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult library_unload(CUlibrary library) {
-  return unload<slot, door>(library);
+  return unload<slot, binding>(library);
 }
 
 // ---- functions -------------------------------------------------------------------------------------------
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult library_get_kernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  const CUresult result = original<slot, door, LibraryGetKernel>()(kernel, library, name);
+  const CUresult result = original<slot, binding, LibraryGetKernel>()(kernel, library, name);
   if (result == cuda_success && kernel != nullptr && name != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_function(*kernel, library, name, Registry::In::library); });
   }
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult library_get_module(CUmodule* module, CUlibrary library) {
-  const CUresult result = original<slot, door, LibraryGetModule>()(module, library);
+  const CUresult result = original<slot, binding, LibraryGetModule>()(module, library);
   if (result == cuda_success && module != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_module_of_library(*module, library, context_of_load()); });
   }
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult module_get_function(CUfunction* function, CUmodule module, const char* name) {
-  const CUresult result = original<slot, door, ModuleGetFunction>()(function, module, name);
+  const CUresult result = original<slot, binding, ModuleGetFunction>()(function, module, name);
   if (result == cuda_success && function != nullptr && name != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_function(*function, module, name, Registry::In::module); });
   }
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
-  const CUresult result = original<slot, door, KernelGetFunction>()(function, kernel);
+  const CUresult result = original<slot, binding, KernelGetFunction>()(function, kernel);
   if (result == cuda_success && function != nullptr && !Passthrough::active()) {
     quietly([&] { registry().add_alias(*function, kernel, context_of_load()); });
   }
@@ -230,27 +230,27 @@ void note_attribute(CUresult result) {
   if (result == cuda_success && !Passthrough::active()) ++attribute_changes();
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult function_set_attribute(CUfunction function, int attribute, int value) {
   using Set = CUresult (*)(CUfunction, int, int);
-  const CUresult result = original<slot, door, Set>()(function, attribute, value);
+  const CUresult result = original<slot, binding, Set>()(function, attribute, value);
   note_attribute(result);
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult kernel_set_attribute(int attribute, int value, CUkernel kernel, CUdevice device) {
   using Set = CUresult (*)(int, int, CUkernel, CUdevice);
-  const CUresult result = original<slot, door, Set>()(attribute, value, kernel, device);
+  const CUresult result = original<slot, binding, Set>()(attribute, value, kernel, device);
   note_attribute(result);
   return result;
 }
 
 /// Applies to a function, or to a kernel on a device.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult set_cache_config(void* function, int config, CUdevice device) {
   using Set = CUresult (*)(void*, int, CUdevice);
-  const CUresult result = original<slot, door, Set>()(function, config, device);
+  const CUresult result = original<slot, binding, Set>()(function, config, device);
   if (result == cuda_success && !Passthrough::active())
     quietly([&] { registry().set_cache_config(function, config); });
   return result;
@@ -279,14 +279,14 @@ CUresult waited(CUresult result) {
 }
 
 /// Wraps synchronization with streams, events and contexts, and blocking copies described by structures.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult synchronize(const void* what) {
-  return waited(original<slot, door, Synchronize>()(what));
+  return waited(original<slot, binding, Synchronize>()(what));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult synchronize_context() {
-  return waited(original<slot, door, SynchronizeContext>()());
+  return waited(original<slot, binding, SynchronizeContext>()());
 }
 
 /// Reports a copy to the engine that the driver has accepted.
@@ -298,31 +298,31 @@ CUresult told_of_copy(CUresult result, const lynxpp_copy& made) {
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult copy(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes) {
-  const CUresult result = waited(original<slot, door, Copy>()(destination, source, bytes));
+  const CUresult result = waited(original<slot, binding, Copy>()(destination, source, bytes));
   return told_of_copy(result, {destination, source, bytes, nullptr, 0});
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult copy_async(std::uintptr_t destination, std::uintptr_t source, std::size_t bytes, CUstream stream) {
-  const CUresult result = original<slot, door, CopyAsync>()(destination, source, bytes, stream);
+  const CUresult result = original<slot, binding, CopyAsync>()(destination, source, bytes, stream);
   return told_of_copy(result, {destination, source, bytes, stream, 1});
 }
 
 // ---- start and end of a measurement ----------------------------------------------------------------------
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult profiler_start() {
-  const CUresult result = original<slot, door, SynchronizeContext>()();
+  const CUresult result = original<slot, binding, SynchronizeContext>()();
   if (!Passthrough::active()) profiler_called(true);
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult profiler_stop() {
   if (!Passthrough::active()) profiler_called(false);
-  return original<slot, door, SynchronizeContext>()();
+  return original<slot, binding, SynchronizeContext>()();
 }
 
 // ---- launches --------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ bool launched_by_engine(lynxpp_launch& launch, int* result) {
   return launched;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 [[gnu::noinline]] CUresult seen_launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                                               unsigned grid_z, unsigned block_x, unsigned block_y,
                                               unsigned block_z, unsigned shared_bytes, CUstream stream,
@@ -400,23 +400,23 @@ template <Slot slot, Door door>
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
-  return original<slot, door, LaunchKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                              shared_bytes, stream, parameters, extra);
+  return original<slot, binding, LaunchKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                 shared_bytes, stream, parameters, extra);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                        CUstream stream, void** parameters, void** extra) {
-  const auto known = known_original<slot, door, LaunchKernel>();
+  const auto known = known_original<slot, binding, LaunchKernel>();
   const bool is_seen = known == nullptr || attached();
   if (!is_seen) next_launch_number();
-  const auto next = is_seen ? seen_launch_kernel<slot, door> : known;
+  const auto next = is_seen ? seen_launch_kernel<slot, binding> : known;
   return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters,
               extra);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 [[gnu::noinline]] CUresult seen_launch_kernel_ex(const CUlaunchConfig* config, CUfunction function,
                                                  void** parameters, void** extra) {
   if (config != nullptr) {
@@ -431,20 +431,20 @@ template <Slot slot, Door door>
     if (launched_by_engine(launch, &result)) return result;
   }
   const Passthrough passthrough;
-  return original<slot, door, LaunchKernelEx>()(config, function, parameters, extra);
+  return original<slot, binding, LaunchKernelEx>()(config, function, parameters, extra);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
-  const auto known = known_original<slot, door, LaunchKernelEx>();
+  const auto known = known_original<slot, binding, LaunchKernelEx>();
   const bool is_seen = known == nullptr || attached();
   if (!is_seen) next_launch_number();
-  const auto next = is_seen ? seen_launch_kernel_ex<slot, door> : known;
+  const auto next = is_seen ? seen_launch_kernel_ex<slot, binding> : known;
   return next(config, function, parameters, extra);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 [[gnu::noinline]] CUresult seen_launch_cooperative_kernel(CUfunction function, unsigned grid_x,
                                                           unsigned grid_y, unsigned grid_z, unsigned block_x,
                                                           unsigned block_y, unsigned block_z,
@@ -459,18 +459,18 @@ template <Slot slot, Door door>
   int result = cuda_success;
   if (launched_by_engine(launch, &result)) return result;
   const Passthrough passthrough;
-  return original<slot, door, LaunchCooperativeKernel>()(function, grid_x, grid_y, grid_z, block_x, block_y,
-                                                         block_z, shared_bytes, stream, parameters);
+  return original<slot, binding, LaunchCooperativeKernel>()(
+      function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult launch_cooperative_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z,
                                    unsigned shared_bytes, CUstream stream, void** parameters) {
-  const auto known = known_original<slot, door, LaunchCooperativeKernel>();
+  const auto known = known_original<slot, binding, LaunchCooperativeKernel>();
   const bool is_seen = known == nullptr || attached();
   if (!is_seen) next_launch_number();
-  const auto next = is_seen ? seen_launch_cooperative_kernel<slot, door> : known;
+  const auto next = is_seen ? seen_launch_cooperative_kernel<slot, binding> : known;
   return next(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters);
 }
 
@@ -485,17 +485,17 @@ void substitute(const char* name, void** function, int version, std::uint64_t fl
   *function = looked_up_wrapper(slot);
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult get_proc_address(const char* name, void** function, int version, std::uint64_t flags) {
-  const CUresult result = original<slot, door, GetProcAddress>()(name, function, version, flags);
+  const CUresult result = original<slot, binding, GetProcAddress>()(name, function, version, flags);
   if (result == cuda_success) substitute(name, function, version, flags);
   return result;
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult get_proc_address_v2(const char* name, void** function, int version, std::uint64_t flags,
                              int* status) {
-  const CUresult result = original<slot, door, GetProcAddressV2>()(name, function, version, flags, status);
+  const CUresult result = original<slot, binding, GetProcAddressV2>()(name, function, version, flags, status);
   if (result == cuda_success) substitute(name, function, version, flags);
   return result;
 }
@@ -505,7 +505,7 @@ CUresult get_proc_address_v2(const char* name, void** function, int version, std
 void* looked_up_wrapper(Slot slot) {
   static void* const wrappers[] = {
 #define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
-  reinterpret_cast<void*>(&wrapper<Slot::exported, Door::looked_up>),
+  reinterpret_cast<void*>(&wrapper<Slot::exported, Binding::looked_up>),
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
   };
@@ -518,7 +518,7 @@ void* looked_up_wrapper(Slot slot) {
 extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_linked_wrappers[] = {
 #define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
   reinterpret_cast<void*>(                                                     \
-      &lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Door::linked>),
+      &lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Binding::linked>),
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
 };

@@ -77,13 +77,13 @@ const char* reason() {
 
 bool is_run_program() { return settings.run_process != 0 && getpid() == settings.run_process; }
 
-void say_no_launch() {
+void report_no_launch() {
   if (child_saw_launch()) return;
   say("no kernel launch was seen in '%s': %s%s", program_invocation_short_name, reason(),
       had_children() ? "; none was seen in its child processes either" : "");
 }
 
-void say_what_passed_unseen() {
+void report_unseen_drivers() {
   if (const char* const path = driver_elsewhere())
     say("%s was opened in a separate namespace (dlmopen): launches there were not seen", path);
 }
@@ -101,7 +101,7 @@ bool child_has_measured() {
   return found;
 }
 
-void tell_run_program(lynxpp_seen seen) {
+void report_to_run_command(lynxpp_seen seen) {
   char path[64];
   if (settings.run_process == 0 || is_run_program() || !find_mark(path, sizeof path)) return;
   const int mark = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);

@@ -10,13 +10,13 @@ namespace lynxpp::preload {
 bool is_run_program();
 
 /// Reports that no kernel launch was seen, and why, unless a child process has seen one.
-void say_no_launch();
+void report_no_launch();
 
 /// Reports a CUDA driver that was opened into a separate namespace (dlmopen), which we cannot reach.
-void say_what_passed_unseen();
+void report_unseen_drivers();
 
 /// Reports to the program of `lynxpp run` what this process, one of its children, has seen.
-void tell_run_program(lynxpp_seen seen);
+void report_to_run_command(lynxpp_seen seen);
 
 /// True if a child process of the program has measured a launch.
 bool child_has_measured();

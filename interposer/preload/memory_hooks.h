@@ -57,122 +57,122 @@ CUresult freed(std::uint64_t address, Really really) {
 
 // ---- device memory ---------------------------------------------------------------------------------------
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate(Address* address, std::size_t bytes) {
-  const CUresult result = original<slot, door, Allocate<Address, std::size_t>>()(address, bytes);
+  const CUresult result = original<slot, binding, Allocate<Address, std::size_t>>()(address, bytes);
   return noted(result, address, bytes, MemoryKind::device, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_32(Address32* address, unsigned bytes) {
-  const CUresult result = original<slot, door, Allocate<Address32, unsigned>>()(address, bytes);
+  const CUresult result = original<slot, binding, Allocate<Address32, unsigned>>()(address, bytes);
   return noted(result, address, bytes, MemoryKind::device, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_pitch(Address* address, std::size_t* pitch, std::size_t width, std::size_t height,
                         unsigned element_bytes) {
-  const auto really = original<slot, door, AllocatePitch<Address, std::size_t>>();
+  const auto really = original<slot, binding, AllocatePitch<Address, std::size_t>>();
   const CUresult result = really(address, pitch, width, height, element_bytes);
   const std::uint64_t bytes = result == cuda_success && pitch != nullptr ? *pitch * height : 0;
   return noted(result, address, bytes, MemoryKind::device, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_pitch_32(Address32* address, unsigned* pitch, unsigned width, unsigned height,
                            unsigned element_bytes) {
-  const auto really = original<slot, door, AllocatePitch<Address32, unsigned>>();
+  const auto really = original<slot, binding, AllocatePitch<Address32, unsigned>>();
   const CUresult result = really(address, pitch, width, height, element_bytes);
   const std::uint64_t bytes = result == cuda_success && pitch != nullptr ? std::uint64_t{*pitch} * height : 0;
   return noted(result, address, bytes, MemoryKind::device, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_managed(Address* address, std::size_t bytes, unsigned flags) {
-  const CUresult result = original<slot, door, AllocateManaged>()(address, bytes, flags);
+  const CUresult result = original<slot, binding, AllocateManaged>()(address, bytes, flags);
   return noted(result, address, bytes, MemoryKind::managed, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_async(Address* address, std::size_t bytes, CUstream stream) {
-  const CUresult result = original<slot, door, AllocateAsync>()(address, bytes, stream);
+  const CUresult result = original<slot, binding, AllocateAsync>()(address, bytes, stream);
   return noted(result, address, bytes, MemoryKind::pool, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_from_pool(Address* address, std::size_t bytes, void* pool, CUstream stream) {
-  const CUresult result = original<slot, door, AllocateFromPool>()(address, bytes, pool, stream);
+  const CUresult result = original<slot, binding, AllocateFromPool>()(address, bytes, pool, stream);
   return noted(result, address, bytes, MemoryKind::pool, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult free_memory(Address address) {
-  return freed(address, [&] { return original<slot, door, Free<Address>>()(address); });
+  return freed(address, [&] { return original<slot, binding, Free<Address>>()(address); });
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult free_memory_32(Address32 address) {
-  return freed(address, [&] { return original<slot, door, Free<Address32>>()(address); });
+  return freed(address, [&] { return original<slot, binding, Free<Address32>>()(address); });
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult free_async(Address address, CUstream stream) {
-  return freed(address, [&] { return original<slot, door, FreeAsync>()(address, stream); });
+  return freed(address, [&] { return original<slot, binding, FreeAsync>()(address, stream); });
 }
 
 // ---- mappings --------------------------------------------------------------------------------------------
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult map_memory(Address address, std::size_t bytes, std::size_t offset, unsigned long long handle,
                     unsigned long long flags) {
-  const CUresult result = original<slot, door, Map>()(address, bytes, offset, handle, flags);
+  const CUresult result = original<slot, binding, Map>()(address, bytes, offset, handle, flags);
   return noted(result, &address, bytes, MemoryKind::mapped, __builtin_return_address(0));
 }
 
 /// One call may end several mappings. The range stays reserved for the program, so no other mapping can
 /// appear there meanwhile.
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult unmap_memory(Address address, std::size_t bytes) {
   const std::uint64_t next = allocations().number_to_come();
-  const CUresult result = original<slot, door, Unmap>()(address, bytes);
+  const CUresult result = original<slot, binding, Unmap>()(address, bytes);
   if (result == cuda_success && !Passthrough::active()) allocations().forget_mappings(address, bytes, next);
   return result;
 }
 
 // ---- memory of the host ----------------------------------------------------------------------------------
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_host(void** address, std::size_t bytes) {
-  const CUresult result = original<slot, door, AllocateHost<std::size_t>>()(address, bytes);
+  const CUresult result = original<slot, binding, AllocateHost<std::size_t>>()(address, bytes);
   return noted(result, address, bytes, MemoryKind::host, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_host_32(void** address, unsigned bytes) {
-  const CUresult result = original<slot, door, AllocateHost<unsigned>>()(address, bytes);
+  const CUresult result = original<slot, binding, AllocateHost<unsigned>>()(address, bytes);
   return noted(result, address, bytes, MemoryKind::host, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult allocate_host_flags(void** address, std::size_t bytes, unsigned flags) {
-  const CUresult result = original<slot, door, AllocateHostFlags>()(address, bytes, flags);
+  const CUresult result = original<slot, binding, AllocateHostFlags>()(address, bytes, flags);
   return noted(result, address, bytes, MemoryKind::host, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult register_host(void* address, std::size_t bytes, unsigned flags) {
-  const CUresult result = original<slot, door, RegisterHost>()(address, bytes, flags);
+  const CUresult result = original<slot, binding, RegisterHost>()(address, bytes, flags);
   return noted(result, &address, bytes, MemoryKind::registered_host, __builtin_return_address(0));
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult free_host(void* address) {
-  return freed(address_of(address), [&] { return original<slot, door, FreeHost>()(address); });
+  return freed(address_of(address), [&] { return original<slot, binding, FreeHost>()(address); });
 }
 
-template <Slot slot, Door door>
+template <Slot slot, Binding binding>
 CUresult unregister_host(void* address) {
-  return freed(address_of(address), [&] { return original<slot, door, FreeHost>()(address); });
+  return freed(address_of(address), [&] { return original<slot, binding, FreeHost>()(address); });
 }
 
 }  // namespace lynxpp::preload

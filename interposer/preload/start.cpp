@@ -42,7 +42,7 @@ Leave real_exit_now_c99 = nullptr;
 Leave real_quick_exit = nullptr;
 
 [[noreturn]] void leave(Leave next, int status) {
-  remember_what_ptxas_wrote();
+  remember_ptxas_output();
   end_control();
   finish();
   status = status_of_run(status);
@@ -102,7 +102,7 @@ void keep_program_name(int count, char** arguments) {
 }
 
 [[gnu::destructor]] void end() {
-  remember_what_ptxas_wrote();
+  remember_ptxas_output();
   end_control();
 }
 
@@ -111,7 +111,8 @@ void keep_program_name(int count, char** arguments) {
 void* find_unhooked(void* handle, const char* name) {
   if (is_our_handle(handle)) return driver_export(name);
   void* const found = real_dlsym(handle == RTLD_NEXT ? RTLD_DEFAULT : handle, name);
-  const bool is_ours_alone = found != nullptr && belongs_to_this_library(found) && !exists_without_us(name);
+  const bool is_ours_alone =
+      found != nullptr && belongs_to_this_library(found) && !is_provided_elsewhere(name);
   return is_ours_alone ? lynxpp_no_symbol : nullptr;
 }
 
@@ -151,7 +152,7 @@ extern "C" [[gnu::visibility("hidden")]] void* lynxpp_find_hook(void* handle, co
     return looked_up_wrapper(slot);
   }
   // The look-up would find our own export, which must not suggest that a driver exists.
-  return exists_without_us(name) ? nullptr : lynxpp_no_symbol;
+  return is_provided_elsewhere(name) ? nullptr : lynxpp_no_symbol;
 }
 
 /// Returns the file to open instead of `name`; null: `name` itself.

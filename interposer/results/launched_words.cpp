@@ -281,14 +281,14 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
                                      const cod::LaunchView& view, std::vector<std::string>& notes) const {
   const cod::WordScheme& scheme = counting_->scheme;
   if (scheme.sample > 1)
-    notes.push_back("counts of words are an estimate: 1 of " + std::to_string(scheme.sample) +
+    notes.push_back("word counts are estimates: 1 of " + std::to_string(scheme.sample) +
                     " accesses was counted, chosen at random (seed " + std::to_string(scheme.seed) + ")");
   if (scheme.is_plain)
     notes.push_back(
-        "counts of words are an estimate: without atomic operations, concurrent increments may be lost");
+        "word counts are estimates: without atomic operations, concurrent increments may be lost");
   if (scheme.threshold == 0) return;
   const std::string threshold = std::to_string(scheme.threshold);
-  notes.push_back("counts of words stop at " + threshold);
+  notes.push_back("word counts stop at " + threshold);
   std::string reached;
   std::size_t arrays = 0;
   for (std::size_t k = 0; k < counts.size(); ++k) {
@@ -391,7 +391,7 @@ LaunchedWords::Finished LaunchedWords::finish(const ProbeLayout& layout, std::sp
     for (const auto& [array, runs] : replayed.runs[i]) finished.sources[i].emplace(array, runs);
     std::vector<std::string>& notes = finished.notes[i];
     if (!replayed.status) {
-      notes.push_back("counts of words are too low: " + replayed.status.error().diagnostics.front().message +
+      notes.push_back("word counts are too low: " + replayed.status.error().diagnostics.front().message +
                       "; the kernel's next launches use only probes");
     }
     std::uint64_t outside = replayed.status ? replayed.outside[i] : 0;

@@ -113,7 +113,7 @@ LaunchStreams::LaunchStreams(std::shared_ptr<Core> core, std::size_t specificati
     : core_(std::move(core)) {
   core_->rings.clear();
   for (std::size_t i = 0; i < specifications; ++i)
-    notes_.emplace_back(i, "the traces of this launch were not streamed: " + problem);
+    notes_.emplace_back(i, "this launch's traces were not streamed: " + problem);
 }
 
 LaunchStreams::~LaunchStreams() {

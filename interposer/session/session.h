@@ -125,9 +125,9 @@ class Session {
   /// when it returns.
   void collect();
 
-  /// Called when the program has waited for the device. Its thread goes on at once: the thread of the session
-  /// writes the records within milliseconds. Same as collect() if very many launches are outstanding, or
-  /// without that thread (Results::on_demand).
+  /// Called when the program has waited for the device. Returns immediately: the session's thread writes the
+  /// records within milliseconds. If very many launches are outstanding, or the session has no thread
+  /// (Results::on_demand), this is collect().
   void waited();
 
   /// Sets the reader of the range names that launches record. Call it before the first launch.
@@ -176,7 +176,7 @@ class Session {
   struct Pending;
   struct Plan;
   class Launching;
-  struct SettledTogether;
+  struct SettledBatch;
   struct Shared;
   class Outstanding;
   using KernelPtr = std::shared_ptr<Kernel>;
@@ -237,8 +237,8 @@ class Session {
   /// Precondition: `state_` is held.
   static void note_refusal(Seen& seen, const Status& launched);
   /// Begins collecting the results of a variant that was launched.
-  void take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
-                 const device::Launch& launch, Outstanding& outstanding);
+  void begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
+                        const device::Launch& launch, Outstanding& outstanding);
   void note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
                        const device::Launch& launch);
   bool launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
@@ -277,7 +277,8 @@ class Session {
   /// Calls `take` to allocate, and again after results of other launches were collected.
   Status take_memory(const std::function<Status()>& take);
   /// Continues after an allocation failed with `taken`, when `settled_` was `settled`.
-  Status take_memory_of_others(Status taken, std::uint64_t settled, const std::function<Status()>& take);
+  Status take_memory_after_collecting(Status taken, std::uint64_t settled,
+                                      const std::function<Status()>& take);
   /// Precondition: `state_` is held.
   bool is_crowded() const;
   /// Waits until few enough launches are outstanding. Returns false if there are still too many.
@@ -314,7 +315,7 @@ class Session {
   void close_due();
   void close_shared(const Choice& is_closed);
   /// Same, until none of those that are chosen now is left or Configuration::patience is over.
-  void close_finally(const Choice& is_closed);
+  void close_all_pending(const Choice& is_closed);
   /// Closes all because the process dies, whatever work of the program this delays, and gives short launches
   /// time to end.
   void close_at_once();
@@ -330,7 +331,7 @@ class Session {
   /// Returns null if the device cannot launch it with variants; coverage then says so.
   std::shared_ptr<Graph> graph_of(device::Device& device, const GraphLaunch& launch);
   /// Orders a launch without variants after earlier ones with variants; the caller makes it.
-  GraphLaunched launch_behind(const device::Device& device, const GraphLaunch& launch);
+  GraphLaunched order_after_variants(const device::Device& device, const GraphLaunch& launch);
   /// Returns null if the graph is unknown.
   std::shared_ptr<Graph> take_graph(std::uint64_t id);
   GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& reason);
@@ -346,7 +347,7 @@ class Session {
   Status reserve(const std::vector<GraphNode>& nodes, std::uint64_t bytes,
                  const std::function<Status()>& take);
   Status launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
-  void take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
+  void begin_collecting_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
 
   // ---- making variants (session_variants.cpp)
   void make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source);
@@ -397,7 +398,7 @@ class Session {
   /// Precondition of this and the next: `taking_` is held.
   void drain(Settled which);
   /// Returns the first outstanding launch of this kind, or of those that follow if looks_past_first_.
-  PendingPtr take(Settled which, SettledTogether& together);
+  PendingPtr take(Settled which, SettledBatch& together);
   /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
   void settle(Pending& pending, const Result<std::span<std::byte>>& bytes);
   void report(Pending& pending, std::span<std::byte> bytes, std::span<const CounterPage> pages);
@@ -416,7 +417,7 @@ class Session {
   std::uint64_t number_of_sites(const Plan& plan);
   void report_ends();
   /// Precondition: `records_` is held.
-  void close_books();
+  void write_final_records();
   /// Waits up to a second for threads that are in the middle of a launch.
   bool launches_are_made() const;
   void note_missing_results();
@@ -428,8 +429,8 @@ class Session {
   /// The results that no thread is waiting for yet are lost.
   void give_up(LastResults& last);
   /// Writes what is complete and, as notes, what is missing.
-  void take_what_is_there();
-  void close_books_without_rest();
+  void collect_completed();
+  void write_final_records_incomplete();
   /// Returns true if no results are outstanding.
   bool collect_in_background();
 

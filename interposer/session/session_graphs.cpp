@@ -46,7 +46,7 @@ class PartOfReadback final : public device::Readback {
 
 GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch) {
   const Launching here(*this);
-  if (!launch.copy) return launch_behind(device, launch);
+  if (!launch.copy) return order_after_variants(device, launch);
   const std::shared_ptr<Graph> graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
@@ -81,7 +81,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
     if (made) {
       // The launch has been made, whatever fails from here on.
       try {
-        take_back_graph(nodes, *graph, launch);
+        begin_collecting_graph(nodes, *graph, launch);
       } catch (const std::exception& error) {
         log().error("results of a graph are lost: {}", error.what());
       }
@@ -105,7 +105,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
 }
 
 /// No variants exist until the graph becomes another one: releases their resources.
-GraphLaunched Session::launch_behind(const device::Device& device, const GraphLaunch& launch) {
+GraphLaunched Session::order_after_variants(const device::Device& device, const GraphLaunch& launch) {
   const std::shared_ptr<Graph> graph = take_graph(launch.id);
   // An event of another context may no longer exist.
   if (graph != nullptr && graph->device == &device) graph->runs->order(launch.in);
@@ -277,7 +277,7 @@ Status Session::launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const 
   return graph.runs->launch(writes, launch.in);
 }
 
-void Session::take_back_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
+void Session::begin_collecting_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch) {
   Result<std::unique_ptr<device::Readback>> readback = graph.runs->read_back(launch.in);
   graph.runs->launched(launch.in);
   std::shared_ptr<SharedReadback> all;

@@ -257,15 +257,16 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   // The launch has been made, whatever fails from here on.
   try {
     if (pending->kept != nullptr) pending->kept->launched();
-    take_back(std::move(pending), std::move(*buffer), device, launch, outstanding);
+    begin_collecting(std::move(pending), std::move(*buffer), device, launch, outstanding);
   } catch (const std::exception& error) {
     log().error("{}: results of a launch are lost: {}", demangle(seen.coverage.kernel), error.what());
   }
   return success();
 }
 
-void Session::take_back(PendingPtr pending, std::unique_ptr<device::Buffer> buffer, device::Device& device,
-                        const device::Launch& launch, Outstanding& outstanding) {
+void Session::begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffer> buffer,
+                               device::Device& device, const device::Launch& launch,
+                               Outstanding& outstanding) {
   const auto read_back = [&]() -> Result<std::unique_ptr<device::Readback>> {
     try {
       return device.read_back(std::move(buffer), launch);

@@ -77,7 +77,7 @@ bool Session::collect_in_background() {
 
 void Session::drain(Settled which) {
   LYNXPP_CHECK(taking_.is_held_by_caller(), "taking_ is not held");
-  SettledTogether together;
+  SettledBatch together;
   while (which == Settled::all || !ending_) {
     PendingPtr taken = take(which, together);
     if (taken == nullptr) return;
@@ -92,7 +92,7 @@ void Session::drain(Settled which) {
   }
 }
 
-Session::PendingPtr Session::take(Settled which, SettledTogether& together) {
+Session::PendingPtr Session::take(Settled which, SettledBatch& together) {
   State state(state_);
   PendingPtr taken;
   std::vector<PendingPtr> passed;
@@ -183,7 +183,7 @@ void Session::Seen::begin_coverage(const std::vector<std::string>& specs) {
 }
 
 void Session::Seen::close_coverage() {
-  if (const NoRoom& missed = no_room; missed.launches != 0) {
+  if (const LackOfMemory& missed = no_room; missed.launches != 0) {
     coverage.notes.push_back(std::to_string(missed.launches) +
                              (missed.launches == 1 ? " launch" : " launches") +
                              " ran uninstrumented for lack of memory (up to " + std::to_string(missed.bytes) +
@@ -206,7 +206,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
     if (!plan.words->may_wrap(specification, i, milliseconds, plan.device.clock_khz)) continue;
     may_wrap = true;
     pending.words.notes[i].emplace_back(
-        "counts of words have 32 bits and one may have wrapped around in this long launch; counts of the "
+        "word counts have 32 bits, and one may have wrapped around in this long launch; counts of the "
         "kernel's next launches stop at 4294967295");
   }
   return may_wrap;
@@ -440,7 +440,7 @@ void Session::save_results(std::span<const device::Device* const> ending) {
   const bool is_over = ends(
       [this, last, settle_all, devices] {
         settle_all();
-        close_finally([&](const Shared& each) {
+        close_all_pending([&](const Shared& each) {
           return devices.empty() || std::ranges::find(devices, each.device) != devices.end();
         });
         last->add(take_all_of(devices));
@@ -496,27 +496,27 @@ void Session::finish() {
   ending_ = true;
   const bool is_over = ends(
       [this] {
-        close_finally([](const Shared&) { return true; });
+        close_all_pending([](const Shared&) { return true; });
         const std::lock_guard taking(taking_);
         drain(Settled::all);
       },
       configuration_.patience);
   if (!is_over) {
-    ends([this] { take_what_is_there(); }, patience);
-    return close_books_without_rest();
+    ends([this] { collect_completed(); }, patience);
+    return write_final_records_incomplete();
   }
   const std::lock_guard records(records_);
-  if (!finished_) close_books();
+  if (!finished_) write_final_records();
 }
 
 void Session::finish_now() {
   // Closing may block, and needs a lock that this thread may have held when a signal interrupted it.
   if (!state_.is_held_by_caller()) ends([this] { close_at_once(); }, patience);
-  take_what_is_there();
-  close_books_without_rest();
+  collect_completed();
+  write_final_records_incomplete();
 }
 
-void Session::take_what_is_there() {
+void Session::collect_completed() {
   State state(state_, patience);
   if (!state || finished_) return;
   std::deque<PendingPtr> all = std::exchange(pending_, {});
@@ -536,11 +536,11 @@ void Session::take_what_is_there() {
   for (PendingPtr& pending : rest) pending_.push_back(std::move(pending));
 }
 
-void Session::close_books_without_rest() {
+void Session::write_final_records_incomplete() {
   const std::unique_lock records(records_, patience);
   if (!records || finished_) return;
   if (const State state(state_, patience); !state) return;
-  close_books();
+  write_final_records();
 }
 
 /// Precondition: `state_` is held.
@@ -558,7 +558,7 @@ void Session::note_missing_results() {
   }
 }
 
-void Session::close_books() {
+void Session::write_final_records() {
   LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   finished_ = true;
   const State state(state_);

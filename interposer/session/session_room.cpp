@@ -90,7 +90,7 @@ Result<Taken> Session::allocate(Seen& seen, std::uint64_t bytes, const std::func
   const std::uint64_t settled = settled_;
   Result<Taken> memory = take();
   if (memory) return memory;
-  const Status taken = take_memory_of_others(memory.error(), settled, [&] {
+  const Status taken = take_memory_after_collecting(memory.error(), settled, [&] {
     memory = take();
     return memory ? success() : Status(memory.error());
   });
@@ -116,11 +116,11 @@ Result<std::unique_ptr<device::CounterMemory>> Session::keep_counters(Seen& seen
 Status Session::take_memory(const std::function<Status()>& take) {
   const std::uint64_t settled = settled_;
   Status taken = take();
-  return taken ? taken : take_memory_of_others(std::move(taken), settled, take);
+  return taken ? taken : take_memory_after_collecting(std::move(taken), settled, take);
 }
 
-Status Session::take_memory_of_others(Status taken, std::uint64_t settled,
-                                      const std::function<Status()>& take) {
+Status Session::take_memory_after_collecting(Status taken, std::uint64_t settled,
+                                             const std::function<Status()>& take) {
   close_shared([](const Shared&) { return true; });
   take_results_until([&] {
     if (std::exchange(settled, settled_.load()) != settled_) taken = take();

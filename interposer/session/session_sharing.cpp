@@ -138,7 +138,7 @@ void Session::close_shared(const Choice& is_closed) {
   if (const std::unique_lock closing(closing_, patience_with_closing); closing) take_shared(is_closed, false);
 }
 
-void Session::close_finally(const Choice& is_closed) {
+void Session::close_all_pending(const Choice& is_closed) {
   constexpr std::chrono::milliseconds pause(1);
   const auto latest = std::chrono::steady_clock::now() + configuration_.patience;
   std::vector<std::shared_ptr<Shared>> chosen;  // other threads may open more meanwhile

@@ -155,7 +155,7 @@ struct Session::Plan {
 };
 
 /// Launches that ran uninstrumented because memory for their counters was missing.
-struct NoRoom {
+struct LackOfMemory {
   std::uint64_t launches = 0;
   std::uint64_t bytes = 0;  ///< largest size of a launch's probe buffers
   std::string why;
@@ -187,7 +187,7 @@ struct Session::Seen {
   std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by kind
   std::atomic<std::uint64_t> outstanding = 0;     ///< launches whose results are not collected yet
   std::uint64_t lost = 0;                         ///< launches whose results are lost
-  NoRoom no_room;
+  LackOfMemory no_room;
   report::CoverageRecord coverage;              ///< under the current or last specifications
   std::vector<report::CoverageRecord> earlier;  ///< under other specifications
   report::TimingRecord timing;
@@ -334,7 +334,7 @@ struct Session::Graph {
 };
 
 /// Launches of one device that are settled in succession.
-struct Session::SettledTogether {
+struct Session::SettledBatch {
   const device::Device* on = nullptr;
   std::unique_ptr<device::CallGroup> calls;
 };

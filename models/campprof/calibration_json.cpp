@@ -133,13 +133,13 @@ std::string_view name_of(Calibration::Loop loop) {
 
 void check_version(const Json& json, Reader& reader) {
   if (!json.is_object() || !json.contains("lynxpp_calibration"))
-    return reader.fail("the file is not a calibration", "`lynxpp calibrate` makes one");
+    return reader.fail("the file is not a calibration", "`lynxpp band calibrate` makes one");
   std::uint32_t found = 0;
   reader.positive(json, "lynxpp_calibration", found, any);
   if (!reader.problem() && found != Calibration::version)
     reader.fail("the calibration has version " + std::to_string(found) + "; this lynxpp reads version " +
                     std::to_string(Calibration::version),
-                "calibrate the device again: lynxpp calibrate");
+                "calibrate the device again: lynxpp band calibrate");
 }
 
 }  // namespace

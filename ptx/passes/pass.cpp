@@ -22,7 +22,7 @@ Failure prefixed(Failure problem, const std::string& prefix) {
 
 Failure malformed(Failure problem, const std::string& pass) {
   problem = prefixed(std::move(problem), "pass '" + pass + "' produced code that is not well-formed: ");
-  problem.diagnostics.front().hint = "print it with 'lynxpp instrument --print-after " + pass + "'";
+  problem.diagnostics.front().hint = "print it with 'lynxpp ptx instrument --print-after " + pass + "'";
   return problem;
 }
 

@@ -11,7 +11,7 @@
     @lynxpp.budget("instruction_count.thread_instructions", at_most=1_000_000)
     def test_scale(): …
 
-    lynxpp.Records("job.jsonl")                                        # of LYNXPP_OUTPUT, `lynxpp merge`
+    lynxpp.Records("job.jsonl")                                        # of LYNXPP_OUTPUT, `lynxpp report merge`
 
 Needs Python 3.9 and its standard library. README.md next to this package has examples.
 """

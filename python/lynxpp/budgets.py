@@ -168,7 +168,7 @@ def budget(metric, at_most=None, at_least=None, kernels=None):
 
 
 def budgets(path):
-    """Makes a function fail like `budget` for each budget of a file, as `lynxpp diff --budgets` reads it:
+    """Makes a function fail like `budget` for each budget of a file, as `lynxpp report diff --budgets` reads it:
 
     [[budget]]
     kernel = "^softmax"                        # a regular expression

@@ -1,4 +1,4 @@
-"""Reads the records that lynxpp writes (LYNXPP_OUTPUT, `lynxpp merge`). Needs only Python's standard library; with
+"""Reads the records that lynxpp writes (LYNXPP_OUTPUT, `lynxpp report merge`). Needs only Python's standard library; with
 pandas installed, frame() returns a DataFrame.
 
     import lynxpp

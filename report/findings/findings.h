@@ -48,10 +48,11 @@ struct KernelFinding {
 std::vector<KernelFinding> findings_of(const RunFacts& facts,
                                        std::span<const FindingRule> rules = finding_rules());
 
-/// True if the finding promises at least 1 % of the run or, without an estimate, is about at least 5 % of it.
+/// True if the finding may save at least 1 % of the run or, without an estimate, concerns at least 5 % of it.
 bool is_worth_a_line(const KernelFinding& finding);
 
-/// Returns what the findings save together at most, as a share of the run: of each kernel at most its share.
+/// Returns the maximum share of the run that the findings can save together: for each kernel, at most the
+/// kernel's share.
 double benefit_together(std::span<const KernelFinding> findings);
 
 /// Returns "transpose.cu:24 (st.global.f32, argument 1 (float*))"; empty if unknown or about the kernel.
@@ -66,9 +67,9 @@ std::string percent_text(double share);
 /// Returns "40 to 55 %", or "40 %" if both ends have the same text.
 std::string interval_text(double low, double high);
 
-/// Returns the findings as lines of at most `width` characters; empty if all together promise less than 1 %
-/// of the run. Shows at most `most` findings, and only those that promise at least 1 %; if none does, the
-/// first three.
+/// Returns the findings as lines of at most `width` characters; empty if all together save less than 1 %
+/// of the run. Shows at most `most` findings, and only those that may save at least 1 %; otherwise the first
+/// three.
 std::string findings_text(const std::vector<KernelFinding>& findings, Weight weight, std::size_t width,
                           std::size_t most = 10);
 

@@ -158,8 +158,7 @@ const std::vector<FindingRule> rule_table = {
      0.25,
      memory_saving,
      sector_numbers,
-     "{what} take {sectors_per_request} sectors per request of a warp, where {least_per_request} would hold "
-     "its bytes: "
+     "{what} take {sectors_per_request} sectors per warp request where {least_per_request} would suffice: "
      "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused by the request); "
      "neighbouring "
      "lanes are "
@@ -175,8 +174,7 @@ const std::vector<FindingRule> rule_table = {
      0.25,
      memory_saving,
      sector_numbers,
-     "{what} take {sectors_per_request} sectors per request of a warp, where {least_per_request} would hold "
-     "its bytes: "
+     "{what} take {sectors_per_request} sectors per warp request where {least_per_request} would suffice: "
      "{transferred} bytes of sectors at L1 for {requested} bytes of data ({unused%} unused by the request)",
      why_sectors,
      "where each lane walks a range of its own, let the lanes of a warp walk it together; where the index is "
@@ -290,7 +288,8 @@ const std::vector<FindingRule> rule_table = {
       {"lane_trips",
        [](const View& v) { return ratio(v("flow.thread_iterations"), v("flow.thread_entries")); }},
       {"active", lanes_in_iteration}},
-     "lanes of a warp iterate this loop differently often: a warp enters it with {entering} lanes and "
+     "the lanes of a warp iterate this loop different numbers of times: a warp enters it with {entering} "
+     "lanes and "
      "iterates "
      "{warp_trips} times on average, a lane {lane_trips} times; {active} lanes are active per iteration",
      "a warp iterates until its last lane leaves the loop, while lanes that have left it idle; iterations "

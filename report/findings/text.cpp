@@ -37,7 +37,7 @@ std::string benefit_of(const KernelFinding& finding) {
     if (percent_text(low) != percent_text(high)) basis += ", " + interval_text(low, high);
   }
   const double shown = *finding.benefit > 0 ? std::max(*finding.benefit, 0.001) : 0;
-  return "at most " + percent_text(shown) + " (" + basis + ")";
+  return "saves at most " + percent_text(shown) + " (" + basis + ")";
 }
 
 /// `same_rule`: the number of the first finding by the same rule.
@@ -254,9 +254,9 @@ std::string findings_text(const std::vector<KernelFinding>& findings, Weight wei
   if (!is_any_large && together < least_benefit) return {};
   const std::string unit(text_of(weight));
   std::string text = "== lynxpp: findings ==\n";
-  text += wrapped(is_any_large ? "Ordered by the share of the run's " + unit + " that could be saved at most."
-                               : "No finding promises 1 % of the run's " + unit + " alone; all " +
-                                     std::to_string(findings.size()) + " together promise at most " +
+  text += wrapped(is_any_large ? "Ordered by the maximum share of the run's " + unit + " that could be saved."
+                               : "No single finding could save 1 % of the run's " + unit + "; all " +
+                                     std::to_string(findings.size()) + " together could save at most " +
                                      percent_text(together) + ". The first ones:",
                   0, width);
   if (!is_any_large) most = most_small_ones;
@@ -305,8 +305,8 @@ std::string summary_text(const Summary& summary, std::size_t width) {
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {
   constexpr std::size_t most = 50;
   if (findings.empty()) return {};
-  std::string html = "<h2>Findings <span class=\"unit\">ordered by the share of the run's " +
-                     escaped(text_of(weight)) + " that could be saved at most</span></h2>\n<ol>\n";
+  std::string html = "<h2>Findings <span class=\"unit\">ordered by the maximum share of the run's " +
+                     escaped(text_of(weight)) + " that could be saved</span></h2>\n<ol>\n";
   for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
     const KernelFinding& each = findings[i];
     const std::string location = location_text(each);

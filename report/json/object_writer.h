@@ -38,7 +38,7 @@ class ObjectWriter {
   }
   void may_lack(std::string_view name, const auto& value) { (*this)(name, value); }
   void if_any(std::string_view name, const auto& value) {
-    if (says_something(value)) (*this)(name, value);
+    if (is_informative(value)) (*this)(name, value);
   }
   void derived(std::string_view name, auto&& value) {
     if (writes_derived_) (*this)(name, value());
@@ -76,13 +76,13 @@ class ObjectWriter {
   static constexpr std::size_t longest_number = 40;  ///< including a comma
 
   template <typename T>
-  static bool says_something(const std::optional<T>& value) {
+  static bool is_informative(const std::optional<T>& value) {
     return value.has_value();
   }
-  static bool says_something(const LaunchRecord::Sampling& sampling) { return !sampling.is_whole(); }
-  static bool says_something(std::uint64_t value) { return value != 0; }
-  static bool says_something(bool value) { return value; }
-  static bool says_something(const auto& value) { return !value.empty(); }
+  static bool is_informative(const LaunchRecord::Sampling& sampling) { return !sampling.is_whole(); }
+  static bool is_informative(std::uint64_t value) { return value != 0; }
+  static bool is_informative(bool value) { return value; }
+  static bool is_informative(const auto& value) { return !value.empty(); }
 
   void key(std::string_view name) {
     separate();
@@ -217,14 +217,14 @@ inline void ObjectWriter::results(std::string_view name, std::string_view units,
                                   const std::vector<ResultValue>& results) {
   bool has_units = false;
   bool has_folds = false;
-  const auto has_fold_beside = [](const ResultValue& result) {
+  const auto has_scalar_fold = [](const ResultValue& result) {
     return result.extents.empty() && result.fold;
   };
   key(name);
   open();
   for (std::size_t i = 0; i < results.size(); ++i) {
     has_units |= !results[i].unit.empty();
-    has_folds |= has_fold_beside(results[i]);
+    has_folds |= has_scalar_fold(results[i]);
     key(results[i].name);
     results[i].extents.empty() ? write_number(results[i]) : write(results[i]);
   }
@@ -239,7 +239,7 @@ inline void ObjectWriter::results(std::string_view name, std::string_view units,
   key(folds_member);
   open();
   for (const ResultValue& result : results) {
-    if (has_fold_beside(result)) (*this)(result.name, *result.fold);
+    if (has_scalar_fold(result)) (*this)(result.name, *result.fold);
   }
   close();
 }

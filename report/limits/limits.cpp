@@ -184,9 +184,9 @@ class Computation {
                                    noise_);
   }
 
-  /// Redundant loads cost at most what repeating all from the same addresses does. A kernel that may write
-  /// what it reads may keep its values elsewhere, so that stores go, too. Without the variant: the cost of
-  /// harmless loads.
+  /// Returns an upper bound of the cost of redundant loads: the cost of repeating all loads from the same
+  /// addresses. If the kernel may write what it reads, it could keep these values elsewhere, so stores are
+  /// included. If the variant is missing, the cost of harmless loads is used.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
     if (operation != "global-access") return std::nullopt;
     if (native_.note.ends_with("it may write what it reads")) return gain_of(operation, pair);
@@ -194,7 +194,7 @@ class Computation {
     return models::limits::gain_of({native_.ms, reuse_->ms, baseline()}, noise_);
   }
 
-  /// Lines gain at most what all lines do, and what they cost.
+  /// Returns the gain of some lines, bounded by the gain of all lines and by their own cost.
   std::optional<Gain> reuse_of_lines(const std::string& operation, const Gain& cost, const Pair& pair) const {
     const std::optional<Gain> all = reuse_of(operation, pair);
     return all && all->at_most > cost.at_most ? std::optional(cost) : all;
@@ -238,8 +238,8 @@ class Computation {
     return found != counts.end() && found->of != 0 ? &*found : nullptr;
   }
 
-  /// Repeating a barrier does not show how long warps wait for others at it, but clocks do. That time is
-  /// gained at most, as far as the traffic of global memory does not explain it: all warps share that, while
+  /// Limits a barrier's gain to the time that warps wait at it by their clocks, minus what the traffic of
+  /// global memory explains. Repeating a barrier does not show that time. All warps share the traffic, but
   /// other classes may be expensive only in the warps that the others wait for.
   void bound_by_waits(Limit& limit, const Gain& traffic) const {
     const TrialRecord::Count* const waits =
@@ -292,8 +292,8 @@ class Computation {
     kernel.limits.push_back(std::move(limit));
   }
 
-  /// True if the kernel needs at least the class's cost while the class stays. Others: a variant with fewer
-  /// resources, and classes whose operations go with those of another class.
+  /// True if the kernel cannot be faster than the class's cost unless the class is removed. False for
+  /// variants with fewer resources, and for classes whose operations disappear with those of another class.
   bool is_needed(const Limit& limit) const {
     if (!is_class(limit) || limit.operation == "fetch" || limit.operation == "branch") return false;
     const Pairs& pairs = classes_.at(limit.operation);
@@ -417,8 +417,9 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.again->ms, pair.harmless->ms}, noise_);
   }
 
-  /// The variant has one block per SM fewer. Its slowdown does not bound what more blocks gain: if the time
-  /// goes with the blocks at all, it is taken to fall in proportion to them, up to the limit of threads.
+  /// Extrapolates from the variant with one block per SM fewer. Its slowdown does not bound the gain of more
+  /// blocks: if the time depends on the blocks at all, it is assumed to fall in proportion to them, up to the
+  /// limit of threads.
   static void bound_by_occupancy(Gain& gain, KernelLimits& kernel) {
     if (!kernel.waves || kernel.waves->most_blocks_per_sm == 0 || kernel.blocks_per_sm < 2) return;
     const auto blocks = static_cast<double>(kernel.blocks_per_sm);

@@ -30,14 +30,14 @@ struct LimitLocation {
   bool operator==(const LimitLocation&) const = default;
 };
 
-/// The gain at most of changing a class of operations, as a share of the kernel's time.
+/// Upper bounds of the gain of changing a class of operations, as shares of the kernel's time.
 struct Gains {
-  Gain gain;                    ///< if the operations go
+  Gain gain;                    ///< if the operations are removed
   std::optional<Gain> pattern;  ///< of memory accesses and atomics: if their pattern becomes harmless
-  /// Of global accesses: if loads of values that the block has loaded before become loads of shared memory.
+  /// Global accesses: if loads of values that the block has loaded before become loads of shared memory.
   std::optional<Gain> reuse = {};
 
-  /// The gain of the remedies of findings, which change patterns where operations have one.
+  /// Returns the gain of the findings' remedies, which change the access pattern of operations that have one.
   const Gain& of_remedy() const { return pattern ? *pattern : gain; }
 };
 
@@ -117,8 +117,8 @@ struct KernelLimits {
     std::uint64_t multiprocessors = 0;
     std::uint64_t blocks_per_sm = 0;
     std::uint64_t most_blocks_per_sm = 0;  ///< that the SM's threads allow; 0: unknown
-    /// True if one block per SM less costs nothing although all slots are in use: blocks of an SM share its
-    /// throughput, so that it idles only without any block.
+    /// True if one block per SM fewer costs nothing although all slots are in use: the blocks of an SM share
+    /// its throughput, so it idles only if it has no block.
     bool is_throughput_bound = false;
     double full() const;  ///< waves, as a fraction
     double idle() const;  ///< share of the time for which slots idle, if all blocks do the same work

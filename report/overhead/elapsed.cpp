@@ -36,7 +36,7 @@ bool all_same(const ElapsedSetting& setting) {
          std::ranges::all_of(setting.runs, [](const ElapsedRun& run) { return run.same_output; });
 }
 
-/// The cpu device is part of lynxpp: nothing runs on it without.
+/// Names the baseline. The cpu device is part of lynxpp, so no program runs on it without lynxpp.
 std::string native_name(const ElapsedBench& bench) {
   return bench.device == "cpu" ? "without a specification" : "without lynxpp";
 }

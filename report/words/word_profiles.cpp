@@ -120,7 +120,7 @@ LaunchProfile::Resources resources_of(const LaunchResources& resources, std::uin
 
 /// Returns the limit of counts, from the launch's notes, if the scheme has one.
 std::optional<std::uint64_t> limit_of(const std::vector<std::string>& notes) {
-  constexpr std::string_view start = "counts of words stop at ";
+  constexpr std::string_view start = "word counts stop at ";
   for (const std::string& note : notes) {
     std::uint64_t limit = 0;
     const char* const end = note.data() + note.size();

@@ -75,7 +75,7 @@ def transactions(steps):
     """Measures the cost of transactions, and the equations."""
     findings, file = steps.findings, steps.calibration
     machine = () if steps.is_gpu else ("--machine", "compute_1_3", "--iterations", 64)
-    run = steps.lynxpp("calibrate", *machine, "-o", file)
+    run = steps.lynxpp("band", "calibrate", *machine, "-o", file)
     findings.files["calibration.json"] = file.read_text()
     calibration = json.loads(findings.files["calibration.json"])
     findings.data["calibration"] = calibration

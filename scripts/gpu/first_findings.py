@@ -19,7 +19,6 @@ packs these into OUT/raw.tar.gz. Exit status: 0, 1 if a command failed, 3 withou
 """
 import argparse
 import collections
-import datetime
 import json
 import pathlib
 import re
@@ -27,18 +26,16 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from common import LIBRARY_FOLDERS, Build, Findings, TestFailure, gpu  # noqa: E402
-from limits_pairs import in_percent, unpacked  # noqa: E402
+import common  # noqa: E402
+from common import Findings, TestFailure, in_percent  # noqa: E402
 
 MOST_SECONDS = 75  # of one command
 LAST_SECONDS = 25  # of one that starts when the budget ends
-MACHINE = "compute_9_0"
 IN_JAX = {"kmeans.py", "mlp.py"}  # slow to start: timed once
 EXACT = {"hist", "mm"}  # other remedies change the input
 ROUNDS = {"cuda": 30, "cpu": 2}
@@ -57,34 +54,20 @@ PROGRAMS = [
 ]
 
 
-class Runner:
+class Runner(common.Runner):
     """Starts the programs of an unpacked package."""
 
     def __init__(self, folder, device, out, budget):
-        self.folder, self.device, self.raw = folder / "first", device, out / "raw"
-        self.deadline = time.monotonic() + budget
+        super().__init__(folder, device, MOST_SECONDS, budget, LAST_SECONDS, folder / "first")
+        self.raw = out / "raw"
         self.raw.mkdir(parents=True, exist_ok=True)
-        self.build = Build(folder, device=device)
-        folders = [*LIBRARY_FOLDERS, folder / "cudart"]
-        self.environment = {"LD_LIBRARY_PATH": ":".join(str(each) for each in folders if each.exists()),
-                            **({"LYNXPP_CPU_CLOCK": MACHINE} if device == "cpu" else {})}
-
-    def run(self, *command, variables=None, preload=False):
-        left = self.deadline - time.monotonic()
-        if left < 0:
-            raise TestFailure(f"no time was left for {command}")
-        run = self.build.run(*command, preload=preload, environment={**self.environment, **(variables or {})}, folder=self.folder,
-                             timeout=min(MOST_SECONDS, left + LAST_SECONDS))
-        if run.status != 0:
-            raise TestFailure(str(run))
-        return run
 
     def command(self, program, rounds=None, mended=0):
         """Returns the command line; `rounds` is an argument of the program."""
         arguments = [] if rounds is None else [rounds]
         if program.name.endswith(".py"):
-            return [sys.executable, self.folder / program.name, *arguments]
-        usual = re.search(r"argc > 1 \? atoi\(argv\[1\]\) : (\d+)( << (\d+))?;", (self.folder / f"{program.name}.cu").read_text())
+            return [sys.executable, self.working_folder / program.name, *arguments]
+        usual = re.search(r"argc > 1 \? atoi\(argv\[1\]\) : (\d+)( << (\d+))?;", (self.working_folder / f"{program.name}.cu").read_text())
         size = program.cpu_size if self.device == "cpu" else int(usual[1]) << int(usual[3] or 0)
         return [f"./{program.name}{'.' + str(mended) if mended else ''}", *([size, *arguments] if rounds or self.device == "cpu" else [])]
 
@@ -165,7 +148,7 @@ def agents_example(runner, failures):
                                                  f"./{name}", *size).stderr
             texts[f"{name}.bench"] = runner.run(runner.build.command, "bench", "-d", runner.device, "-r", 5, "-s", "instruction_count", "--",
                                                 f"./{name}", *size).stdout.decode()
-        texts["diff"] = runner.run(runner.build.command, "diff", runner.raw / "slow.jsonl", runner.raw / "fast.jsonl", "--top", 5).stdout.decode()
+        texts["diff"] = runner.run(runner.build.command, "report", "diff", runner.raw / "slow.jsonl", runner.raw / "fast.jsonl", "--top", 5).stdout.decode()
     except (TestFailure, subprocess.SubprocessError) as failure:
         failures.append(f"the example of docs/agents.md: {failure}")
     for name, text in texts.items():
@@ -191,13 +174,11 @@ def findings_of(programs, failures, texts):
 
 
 def measure(arguments):
-    found = gpu() if arguments.device == "cuda" else ("cpu device", f"time modelled for {MACHINE}")
-    if found is None:
-        print("error: no GPU found by nvidia-smi", file=sys.stderr)
+    machine = common.machine_of(arguments.device, "first_findings.py")
+    if machine is None:
         return 3
     out = arguments.out.resolve()
-    runner = Runner(unpacked(arguments.source.resolve()), arguments.device, out, arguments.budget)
-    machine = f"{', '.join(found)}; {datetime.date.today().isoformat()}, `scripts/gpu/first_findings.py measure`"
+    runner = Runner(common.unpacked(arguments.source.resolve()), arguments.device, out, arguments.budget)
     only = set(filter(None, arguments.only.split(",")))
     failures, programs, texts = [], [], {}
     if not only or "agents" in only:
@@ -226,45 +207,25 @@ def summarize(arguments):
     return 0
 
 
-def compile_program(nvcc, source, target, *options):
-    subprocess.run([nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-gencode", "arch=compute_90,code=[compute_90,sm_90]",
-                    f"-I{HERE.parents[1]}", *options, "-o", target, source], check=True)
-
-
-def fill(tree, root, arguments):
-    """Copies what the package contains to the folder `tree`."""
-    for name in ("bin/lynxpp", "lib/liblynxpp.so", "lib/liblynxpp-engine.so"):
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(arguments.build / name, tree / name)
-        subprocess.run(["strip", tree / name], check=True)
-    sources, target = root / "examples" / "first_findings", tree / "first"
+def fill(tree, arguments):
+    """Copies the command and the programs to the folder `tree`."""
+    def compiled(source, name, *options):
+        common.compile_program(arguments.nvcc, source, target / name, f"-I{HERE.parents[1]}", *options)
+    common.copy_command(arguments.build, tree)
+    sources, target = HERE.parents[1] / "examples" / "first_findings", tree / "first"
     shutil.copytree(sources, target)
     for program in PROGRAMS:
         for mended in range(len(program.remedies) + 1) if program.cpu_size else ():
-            name = f"{program.name}.{mended}" if mended else program.name
-            compile_program(arguments.nvcc, sources / f"{program.name}.cu", target / name, f"-DMENDED={mended}")
-    transpose = root / "examples" / "agents" / "transpose.cu"
+            compiled(sources / f"{program.name}.cu", f"{program.name}.{mended}" if mended else program.name, f"-DMENDED={mended}")
+    transpose = HERE.parents[1] / "examples" / "agents" / "transpose.cu"
     shutil.copy(transpose, target)
     (target / "padded.cu").write_text(transpose.read_text().replace("[tile][tile]", "[tile][tile + 1]"))
-    compile_program(arguments.nvcc, transpose, target / "slow")
-    compile_program(arguments.nvcc, target / "padded.cu", target / "fast")
-    (tree / "cudart").mkdir()
-    shutil.copy(next(folder / "libcudart.so.13" for folder in LIBRARY_FOLDERS if (folder / "libcudart.so.13").exists()), tree / "cudart")
+    compiled(transpose, "slow")
+    compiled(target / "padded.cu", "fast")
 
 
 def prepare(arguments):
-    root = HERE.parents[1]
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    archive = arguments.out / "package.tar.gz"
-    with tempfile.TemporaryDirectory() as folder:
-        fill(pathlib.Path(folder), root, arguments)
-        with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
-            tar.add(folder, arcname=".")
-    scripts = [HERE / name for name in ("first_findings.py", "limits_pairs.py", "common.py", "cumapz.py")]
-    for script in (*scripts, root / "tests" / "end_to_end" / "harness.py"):
-        shutil.copy(script, arguments.out)
-    shutil.copytree(root / "python" / "lynxpp", arguments.out / "lynxpp", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    print(f"{archive}: {archive.stat().st_size / 1e6:.1f} MB")
+    common.pack(arguments.out, lambda tree: fill(tree, arguments), ("first_findings.py",))
     return 0
 
 

@@ -26,24 +26,22 @@ import argparse
 import collections
 import concurrent.futures
 import csv
-import datetime
 import json
 import math
-import os
 import pathlib
 import queue
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from common import LIBRARY_FOLDERS, Build, Findings, TestFailure, gpu  # noqa: E402
+import common  # noqa: E402
+from common import Findings, TestFailure, in_percent  # noqa: E402
 from cumapz import shown, spearman  # noqa: E402
 
 OPERATIONS = {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64", "integer", "special-function",
@@ -84,7 +82,6 @@ NO_GAIN, WORTHWHILE = 0.01, 0.03     # true gains below count as none; predictio
 BOUND = 0.9                          # of the true gain that a prediction must reach
 LEAST_CORRELATION = 0.9              # of ranks of predicted and true gains
 FASTEST, SLOWEST = 50, 500           # microseconds that a launch should take
-MACHINE = "compute_9_0"              # of modelled time
 
 Pair = collections.namedtuple("Pair", "program problem mending operation lines gains cpu_size")
 
@@ -93,10 +90,6 @@ def read_table(path):
     with open(path, newline="") as file:
         return [Pair(row["program"], row["problem"], row["mending"], row["operation"], [int(line) for line in row["lines"].split()],
                      row["gains"] == "yes", int(row["cpu_size"])) for row in csv.DictReader(file)]
-
-
-def in_percent(fraction):
-    return "" if fraction is None else f"{100 * fraction:.1f}"
 
 
 # The answers of the commands.
@@ -299,26 +292,15 @@ def write(rows, failures, folder, machine):
 
 # The runs.
 
-class Runner:
-    """Starts the programs of a build folder or of an unpacked package, on one GPU or on the cpu device."""
+class Runner(common.Runner):
+    """Measures pairs, on one GPU or on the cpu device."""
 
     def __init__(self, folder, device, answers, number=None):
-        self.build = Build(folder, device=device)
-        self.device = device
+        super().__init__(folder, device, MOST_SECONDS, variables={} if number is None else {"CUDA_VISIBLE_DEVICES": str(number)})
         self.answers = answers
         self.answers.mkdir(parents=True, exist_ok=True)
         self.results = {}    # of the slow kernels without instrumentation
         self.estimates = {}  # columns of earlier estimates of `lynxpp record`
-        folders = [*LIBRARY_FOLDERS, self.build.folder / "cudart"]
-        self.environment = {"LD_LIBRARY_PATH": ":".join(str(each) for each in folders if each.exists()),
-                            **({"LYNXPP_CPU_CLOCK": MACHINE} if device == "cpu" else {}),
-                            **({"CUDA_VISIBLE_DEVICES": str(number)} if number is not None else {})}
-
-    def run(self, program, *arguments, preload=False):
-        run = self.build.run(program, *arguments, preload=preload, environment=self.environment, timeout=MOST_SECONDS)
-        if run.status != 0:
-            raise TestFailure(str(run))
-        return run
 
     def command(self, pair, launches):
         size = [pair.cpu_size] if self.device == "cpu" else []
@@ -383,19 +365,6 @@ def measure_pair(runner, pair, failures):
     return row
 
 
-def unpacked(source):
-    """Returns a folder: `source`, or the contents of an archive, unpacked once in the same folder."""
-    if source.is_dir():
-        return source
-    folder = source.parent / "unpacked"
-    if not folder.exists() or folder.stat().st_mtime < source.stat().st_mtime:
-        shutil.rmtree(folder, ignore_errors=True)
-        with tarfile.open(source) as archive:
-            archive.extractall(folder)
-        os.utime(folder)
-    return folder
-
-
 def earlier_estimates(path):
     """Returns {program: columns} about `lynxpp record` from an earlier limits_pairs.csv."""
     with open(path, newline="") as file:
@@ -412,18 +381,16 @@ def earlier_rows(folder):
 
 
 def measure(arguments):
-    found = gpu() if arguments.device == "cuda" else ("cpu device", f"time modelled for {MACHINE}")
-    if found is None:
-        print("error: no GPU found by nvidia-smi", file=sys.stderr)
+    machine = common.machine_of(arguments.device, "limits_pairs.py")
+    if machine is None:
         return 3
-    folder = unpacked(arguments.source.resolve())
+    folder = common.unpacked(arguments.source.resolve())
     pairs = read_table(folder / "examples" / "limits" / "pairs.csv")
     only = set(filter(None, arguments.only.split(",")))
     if unknown := only - {pair.program for pair in pairs}:
         print(f"error: unknown pair {', '.join(sorted(unknown))}; the table has {', '.join(pair.program for pair in pairs)}", file=sys.stderr)
         return 2
     out = arguments.out.resolve()
-    machine = f"{', '.join(found)}; {datetime.date.today().isoformat()}, `scripts/gpu/limits_pairs.py measure`"
     runners = queue.SimpleQueue()
     for number in range(arguments.gpus):
         runners.put(Runner(folder, arguments.device, out / "answers", number if arguments.gpus > 1 else None))
@@ -490,34 +457,19 @@ def summarize(arguments):
     return 0
 
 
-def fill(tree, root, arguments):
-    """Copies what the package contains to the folder `tree`."""
-    for name in ("bin/lynxpp", "lib/liblynxpp.so", "lib/liblynxpp-engine.so"):
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(arguments.build / name, tree / name)
-        subprocess.run(["strip", tree / name], check=True)
-    programs, target = arguments.programs or arguments.build / "examples" / "limits", tree / "examples" / "limits"
+def fill(tree, arguments):
+    """Copies the command and the pairs to the folder `tree`."""
+    common.copy_command(arguments.build, tree)
+    sources, programs, target = HERE.parents[1] / "examples" / "limits", arguments.programs or arguments.build / "examples" / "limits", tree / "examples" / "limits"
     target.mkdir(parents=True)
-    shutil.copy(root / "examples" / "limits" / "pairs.csv", target)
+    shutil.copy(sources / "pairs.csv", target)
     for pair in read_table(target / "pairs.csv"):
         shutil.copy(programs / pair.program, target)
-        shutil.copy(root / "examples" / "limits" / f"{pair.program}.cu", target)
-    (tree / "cudart").mkdir()
-    shutil.copy(next(folder / "libcudart.so.13" for folder in LIBRARY_FOLDERS if (folder / "libcudart.so.13").exists()), tree / "cudart")
+        shutil.copy(sources / f"{pair.program}.cu", target)
 
 
 def prepare(arguments):
-    root = HERE.parents[1]
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    archive = arguments.out / "package.tar.gz"
-    with tempfile.TemporaryDirectory() as folder:
-        fill(pathlib.Path(folder), root, arguments)
-        with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
-            tar.add(folder, arcname=".")
-    for script in (*(HERE / name for name in ("limits_pairs.py", "common.py", "cumapz.py")), root / "tests" / "end_to_end" / "harness.py"):
-        shutil.copy(script, arguments.out)
-    shutil.copytree(root / "python" / "lynxpp", arguments.out / "lynxpp", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    print(f"{archive}: {archive.stat().st_size / 1e6:.1f} MB")
+    common.pack(arguments.out, lambda tree: fill(tree, arguments), ("limits_pairs.py", "cumapz.py"))
     return 0
 
 

@@ -17,26 +17,23 @@ Writes OUT/limits_reading.md and .json, and the outputs to OUT/raw. Exit status:
 """
 import argparse
 import collections
-import datetime
 import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from common import LIBRARY_FOLDERS, Build, Findings, TestFailure, gpu  # noqa: E402
-from limits_pairs import fill, in_percent, read_table, unpacked  # noqa: E402
+import common  # noqa: E402
+from common import Findings, TestFailure, in_percent  # noqa: E402
+from limits_pairs import fill, read_table  # noqa: E402
 
 MOST_SECONDS = 60    # of one command
 LAST_SECONDS = 30    # of one that starts when the budget ends
-MACHINE = "compute_9_0"
 TIMED = {"cuda": 40, "cpu": 2}
 TRIED = ("spills", "gather", "matrix_product", "laplace", "low_occupancy", "hotspot")
 
@@ -46,24 +43,11 @@ PROGRAMS = [Program("softmax", None, None, 140), Program("matmul.py", "triton", 
             Program("clusters.py", "jax", None, 80)]
 
 
-class Runner:
+class Runner(common.Runner):
     def __init__(self, folder, device, out, budget):
-        self.folder, self.device, self.raw = folder / "reading", device, out / "raw"
-        self.deadline = time.monotonic() + budget
+        super().__init__(folder, device, MOST_SECONDS, budget, LAST_SECONDS, folder / "reading")
+        self.raw = out / "raw"
         self.raw.mkdir(parents=True, exist_ok=True)
-        self.build = Build(folder, device=device)
-        folders = [*LIBRARY_FOLDERS, folder / "cudart"]
-        self.environment = {"LD_LIBRARY_PATH": ":".join(str(each) for each in folders if each.exists()),
-                            **({"LYNXPP_CPU_CLOCK": MACHINE} if device == "cpu" else {})}
-
-    def run(self, *command, preload=False):
-        left = self.deadline - time.monotonic()
-        if left < 0:
-            raise TestFailure(f"no time was left for {command}")
-        run = self.build.run(*command, preload=preload, environment=self.environment, folder=self.folder, timeout=min(MOST_SECONDS, left + LAST_SECONDS))
-        if run.status != 0:
-            raise TestFailure(str(run))
-        return run
 
     def limits(self, name, *arguments):
         """Returns the kernels of the answer of `lynxpp limits`, which is kept."""
@@ -82,7 +66,7 @@ class Runner:
         return {name: tuple(map(float, numbers.split())) for name, numbers in re.findall(r"^(.*) ms ([\d. ]+)$", run.stderr, re.MULTILINE)}
 
     def command(self, program, variant, launches):
-        start = [sys.executable, self.folder / program.name] if program.module else [f"./{program.name}"]
+        start = [sys.executable, self.working_folder / program.name] if program.module else [f"./{program.name}"]
         return [*start, variant, launches, *([512] if self.device == "cpu" else [])]
 
 
@@ -150,14 +134,12 @@ def try_pair(runner, pair, findings):
 
 
 def measure(arguments):
-    found = gpu() if arguments.device == "cuda" else ("cpu device", f"time modelled for {MACHINE}")
-    if found is None:
-        print("error: no GPU found by nvidia-smi", file=sys.stderr)
+    machine = common.machine_of(arguments.device, "limits_reading.py")
+    if machine is None:
         return 3
     out = arguments.out.resolve()
-    folder = unpacked(arguments.source.resolve())
+    folder = common.unpacked(arguments.source.resolve())
     runner = Runner(folder, arguments.device, out, arguments.budget)
-    machine = f"{', '.join(found)}; {datetime.date.today().isoformat()}, `scripts/gpu/limits_reading.py measure`"
     findings = Findings("limits_reading", "what `lynxpp limits` says, and what following it gains")
     only = set(filter(None, arguments.only.split(",")))
     advised, tried = [], []
@@ -189,21 +171,11 @@ def measure(arguments):
 
 
 def prepare(arguments):
-    root = HERE.parents[1]
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    archive = arguments.out / "package.tar.gz"
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        fill(folder, root, arguments)
-        shutil.copytree(HERE / "reading", folder / "reading", ignore=shutil.ignore_patterns("__pycache__"))
-        subprocess.run([arguments.nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-gencode", "arch=compute_90,code=[compute_90,sm_90]",
-                        "-o", folder / "reading" / "softmax", root / "examples" / "reading" / "softmax.cu"], check=True)
-        with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
-            tar.add(folder, arcname=".")
-    for script in (*(HERE / each for each in ("limits_reading.py", "limits_pairs.py", "common.py", "cumapz.py")), root / "tests" / "end_to_end" / "harness.py"):
-        shutil.copy(script, arguments.out)
-    shutil.copytree(root / "python" / "lynxpp", arguments.out / "lynxpp", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    print(f"{archive}: {archive.stat().st_size / 1e6:.1f} MB")
+    def fill_all(tree):
+        fill(tree, arguments)
+        shutil.copytree(HERE / "reading", tree / "reading", ignore=shutil.ignore_patterns("__pycache__"))
+        common.compile_program(arguments.nvcc, HERE.parents[1] / "examples" / "reading" / "softmax.cu", tree / "reading" / "softmax")
+    common.pack(arguments.out, fill_all, ("limits_reading.py", "limits_pairs.py", "cumapz.py"))
     return 0
 
 

@@ -1,4 +1,4 @@
-// `lynxpp calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` with values
+// `lynxpp band calibrate` with benchmarks whose times are known straight lines, and `lynxpp band` with values
 // given as options on the resulting calibration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Band : public testing::Test {
   Outcome calibrate(const std::string& program, std::vector<std::string> more = {}) const {
     const std::string file = folder_.write("benchmarks", program);
     EXPECT_EQ(start({"/bin/chmod", "+x", file}).exit_code, 0);
-    std::vector<std::string> arguments{"calibrate", "--machine", "compute_1_3", "--benchmarks", file};
+    std::vector<std::string> arguments{"band", "calibrate", "--machine", "compute_1_3", "--benchmarks", file};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
@@ -227,7 +227,7 @@ TEST_F(Band, DrawsTheBand) {
 
 TEST_F(Band, ReportsErrors) {
   EXPECT_THAT(run({"band", "--gld-32", "1", "--warps", "1"}).err, HasSubstr("no device is calibrated"));
-  EXPECT_THAT(run({"calibrate", "--machine", "abacus"}).err, HasSubstr("abacus"));
+  EXPECT_THAT(run({"band", "calibrate", "--machine", "abacus"}).err, HasSubstr("abacus"));
   ASSERT_EQ(calibrate(benchmarks()).exit_code, 0);
   EXPECT_THAT(run({"band", "-c", "GeForce", "--gld-32", "1", "--warps", "1"}).err,
               HasSubstr("the device 'GeForce' is not calibrated"));

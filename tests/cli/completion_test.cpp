@@ -31,7 +31,9 @@ std::vector<std::string> offered(std::vector<std::string> words) {
 /// Maps "  -o,--output FILE  …" to "--output".
 std::set<std::string> long_options_of(const std::string& command) {
   std::set<std::string> options;
-  const std::string help = lynxpp({command, "--help"}).out;
+  std::vector<std::string> words = split(command, ' ');
+  words.emplace_back("--help");
+  const std::string help = lynxpp(std::move(words)).out;
   const std::regex pattern(R"(\n  (?:-\w,)?(--[a-z0-9-]+))");
   for (std::sregex_iterator match(help.begin(), help.end(), pattern), end; match != end; ++match)
     options.insert((*match)[1]);
@@ -41,16 +43,21 @@ std::set<std::string> long_options_of(const std::string& command) {
 TEST(Complete, OffersCommands) {
   EXPECT_THAT(offered({""}), IsSupersetOf({"run", "record", "report", "ptx", "help"}));
   EXPECT_THAT(offered({"re"}), ElementsAre("record", "report"));
-  EXPECT_THAT(offered({"ptx", ""}), ElementsAre("stat", "cfg", "annotate", "perturb", "run"));
+  EXPECT_THAT(offered({"ptx", ""}), ElementsAre("stat", "cfg", "annotate", "perturb", "run", "instrument"));
+  EXPECT_THAT(offered({"report", ""}), ElementsAre("diff", "merge", "trace", ":files"));
+  EXPECT_THAT(offered({"band", "c"}), ElementsAre("calibrate", ":command"));
   EXPECT_THAT(offered({"help", "rec"}), ElementsAre("record"));
   EXPECT_THAT(offered({}), Contains("run"));
 }
 
 TEST(Complete, OffersTheOptionsOfTheHelp) {
-  for (const char* command : {"run", "record", "bench", "limits", "report", "merge", "trace", "diff", "check",
-                              "instrument", "advise", "quality", "band", "characterize"}) {
+  for (const char* command :
+       {"run", "record", "bench", "limits", "report", "report merge", "report trace", "report diff", "check",
+        "ptx instrument", "advise", "quality", "band", "band calibrate", "characterize"}) {
     std::set<std::string> names;
-    for (const std::string& each : offered({command, "--"})) names.insert(each);
+    std::vector<std::string> words = split(command, ' ');
+    words.emplace_back("--");
+    for (const std::string& each : offered(words)) names.insert(each);
     EXPECT_EQ(names, long_options_of(command)) << command;
   }
   EXPECT_THAT(offered({"report", "--format", "csv", "--f"}), testing::IsEmpty()) << "given already";
@@ -83,7 +90,7 @@ TEST(Complete, OffersTheKernelsOfAFile) {
   EXPECT_THAT(offered({"ptx", "stat", file, "-k", ""}), ElementsAre("matmul", "plain"));
   EXPECT_THAT(offered({"ptx", "run", file, "-k", ""}), ElementsAre("matmul", "plain"));
   EXPECT_THAT(offered({"ptx", "run", ""}), ElementsAre(":files"));
-  EXPECT_THAT(offered({"instrument", file, "--kernel", "mat"}), ElementsAre("matmul"));
+  EXPECT_THAT(offered({"ptx", "instrument", file, "--kernel", "mat"}), ElementsAre("matmul"));
 }
 
 /// Runs a line in a shell with lynxpp in PATH.

@@ -1,4 +1,4 @@
-// `lynxpp diff` on small files of records; compares the whole output.
+// `lynxpp report diff` on small files of records; compares the whole output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ std::string second_run(bool extra) {
 class Diff : public testing::Test {
  protected:
   std::string body_of(std::vector<std::string> options = {}) const {
-    std::vector<std::string> arguments{"diff", a_, b_};
+    std::vector<std::string> arguments{"report", "diff", a_, b_};
     arguments.insert(arguments.end(), options.begin(), options.end());
     const Outcome outcome = lynxpp(arguments);
     EXPECT_EQ(outcome.exit_code, 0);
@@ -182,14 +182,14 @@ TEST_F(Diff, ListsWhatOnlyOneFileHas) {
 }
 
 TEST_F(Diff, ReportsErrors) {
-  const Outcome missing = lynxpp({"diff", a_, folder_.path("none.jsonl")});
+  const Outcome missing = lynxpp({"report", "diff", a_, folder_.path("none.jsonl")});
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_EQ(missing.out, "");
   EXPECT_THAT(missing.err, HasSubstr("cannot read"));
   const std::string empty = folder_.write("empty.jsonl", "");
-  EXPECT_THAT(lynxpp({"diff", a_, empty}).err, HasSubstr(empty + " holds no records"));
-  EXPECT_EQ(lynxpp({"diff", a_}).exit_code, 2);
-  EXPECT_EQ(lynxpp({"diff", a_, b_, "--top", "-1"}).exit_code, 2);
+  EXPECT_THAT(lynxpp({"report", "diff", a_, empty}).err, HasSubstr(empty + " holds no records"));
+  EXPECT_EQ(lynxpp({"report", "diff", a_}).exit_code, 2);
+  EXPECT_EQ(lynxpp({"report", "diff", a_, b_, "--top", "-1"}).exit_code, 2);
 }
 
 /// Runs of a kernel whose loads of shared memory conflict or not, as `lynxpp record` writes them.
@@ -219,7 +219,8 @@ class Verdicts : public testing::Test {
   }
 
   Outcome diff(const std::string& a, const std::string& b, const std::vector<std::string>& options = {}) {
-    std::vector<std::string> arguments{"diff", folder_.write("a.jsonl", a), folder_.write("b.jsonl", b)};
+    std::vector<std::string> arguments{"report", "diff", folder_.write("a.jsonl", a),
+                                       folder_.write("b.jsonl", b)};
     arguments.insert(arguments.end(), options.begin(), options.end());
     return lynxpp(arguments);
   }
@@ -340,13 +341,13 @@ TEST_F(Verdicts, BudgetsNeedOneRunOnly) {
   const std::string budgets = folder_.write(
       "budgets.toml",
       "[[budget]]\nkernel = 'k'\nmetric = 'instruction_count.warp_instructions'\nat_most = 99\n");
-  const Outcome outcome = lynxpp({"diff", run_file, "--budgets", budgets});
+  const Outcome outcome = lynxpp({"report", "diff", run_file, "--budgets", budgets});
   EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_THAT(outcome.out, StartsWith("1 of 1 budgets failed\n\n== budgets in "));
-  EXPECT_EQ(lynxpp({"diff", run_file}).exit_code, 2);
-  EXPECT_EQ(lynxpp({"diff", run_file, "--budgets", budgets, "--fail-over", "1%"}).exit_code, 2);
+  EXPECT_EQ(lynxpp({"report", "diff", run_file}).exit_code, 2);
+  EXPECT_EQ(lynxpp({"report", "diff", run_file, "--budgets", budgets, "--fail-over", "1%"}).exit_code, 2);
   const nlohmann::json object =
-      nlohmann::json::parse(lynxpp({"diff", run_file, "--budgets", budgets, "--json"}).out);
+      nlohmann::json::parse(lynxpp({"report", "diff", run_file, "--budgets", budgets, "--json"}).out);
   EXPECT_EQ(object["budgets"]["exceeded"], 1);
   EXPECT_EQ(object["budgets"]["rows"][0]["value"], 100);
   EXPECT_EQ(object["budgets"]["rows"][0]["line"], 1);
@@ -360,8 +361,8 @@ TEST_F(Verdicts, AKernelThatWasNotMeasuredKeepsNoBudget) {
   const std::string budgets = folder_.write(
       "budgets.toml",
       "[[budget]]\nkernel = 'k'\nmetric = 'instruction_count.warp_instructions'\nat_most = 100\n");
-  const Outcome outcome =
-      lynxpp({"diff", folder_.write("run.jsonl", run(100, 0, "k", coverage)), "--budgets", budgets});
+  const Outcome outcome = lynxpp(
+      {"report", "diff", folder_.write("run.jsonl", run(100, 0, "k", coverage)), "--budgets", budgets});
   EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_THAT(outcome.out,
               HasSubstr("FAILED, line 1: instruction_count.warp_instructions of k2: not measured: it "

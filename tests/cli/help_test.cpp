@@ -8,6 +8,7 @@
 #include <set>
 
 #include "instrumentors/catalogue.h"
+#include "support/setting.h"
 #include "support/text.h"
 #include "tests/cli/process.h"
 
@@ -15,9 +16,10 @@ namespace lynxpp::cli {
 namespace {
 
 const std::vector<std::string> subcommands{
-    "run",    "record",    "bench",      "limits", "characterize", "report",  "merge",     "trace", "diff",
-    "check",  "check-run", "instrument", "ptx",    "advise",       "quality", "calibrate", "band",  "list",
-    "attach", "detach",    "status",     "why",    "top",          "lsp",     "triton"};
+    "run", "record", "bench",  "limits",  "report", "check-run",    "triton", "attach", "detach", "status",
+    "why", "top",    "advise", "quality", "band",   "characterize", "list",   "check",  "ptx",    "lsp"};
+const std::vector<std::string> inner_subcommands{"report diff",    "report merge",   "report trace",
+                                                 "band calibrate", "ptx instrument", "ptx run"};
 
 /// `subcommand`: empty, "run" or "ptx run".
 std::string help_of(const std::string& subcommand) {
@@ -27,6 +29,12 @@ std::string help_of(const std::string& subcommand) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
   return outcome.out;
+}
+
+std::vector<std::string> all_subcommands() {
+  std::vector<std::string> all = subcommands;
+  all.insert(all.end(), inner_subcommands.begin(), inner_subcommands.end());
+  return all;
 }
 
 void expect_golden(const std::string& name, const std::string& text) {
@@ -41,15 +49,14 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 TEST(Help, MatchesGolden) {
   expect_golden("help", help_of(""));
-  for (const std::string& subcommand : subcommands) expect_golden("help-" + subcommand, help_of(subcommand));
-  expect_golden("help-ptx-run", help_of("ptx run"));
+  for (const std::string& subcommand : all_subcommands())
+    expect_golden("help-" + std::regex_replace(subcommand, std::regex(" "), "-"), help_of(subcommand));
 }
 
 TEST(Help, FitsTheTerminal) {
-  for (const std::string& subcommand : subcommands) {
+  for (const std::string& subcommand : all_subcommands()) {
     for (const std::string& line : split(help_of(subcommand), '\n')) EXPECT_LE(line.size(), 100u) << line;
   }
-  for (const std::string& line : split(help_of("ptx run"), '\n')) EXPECT_LE(line.size(), 100u) << line;
 }
 
 TEST(Help, NamesEverySubcommand) {
@@ -77,24 +84,26 @@ std::string manual() {
 TEST(Manual, DescribesEveryCommandAndOption) {
   const std::string text = manual();
   const std::set<std::string> described = options_in(text);
-  for (const std::string& subcommand : subcommands) {
-    EXPECT_THAT(text, testing::HasSubstr("\n.SS lynxpp " + subcommand + "\n"));
+  for (const std::string& subcommand : all_subcommands()) {
+    const bool is_shown_with_ptx = subcommand == "ptx run";
+    EXPECT_THAT(text, testing::HasSubstr(is_shown_with_ptx ? "\n.BI \"lynxpp ptx run"
+                                                           : "\n.SS lynxpp " + subcommand + "\n"));
     const std::set<std::string> options = options_in(help_of(subcommand));
     EXPECT_THAT(options, testing::Contains("--help"));
     for (const std::string& option : options)
       EXPECT_TRUE(described.contains(option)) << subcommand << " " << option;
   }
-  for (const std::string& option : options_in(help_of("ptx run")))
-    EXPECT_TRUE(described.contains(option)) << "ptx run " << option;
 }
 
 TEST(Manual, DescribesEveryEnvironmentVariable) {
   const std::string text = manual();
   for (const char* name : {"LYNXPP_SPEC", "LYNXPP_KERNELS", "LYNXPP_LAUNCHES", "LYNXPP_OUTPUT",
-                           "LYNXPP_DEVICE", "LYNXPP_LOG", "LYNXPP_DUMP", "LYNXPP_TRACE", "LYNXPP_TIMING",
-                           "LYNXPP_CONTROL", "LYNXPP_START", "LYNXPP_MEMORY_BUDGET"}) {
+                           "LYNXPP_DEVICE", "LYNXPP_LOG", "LYNXPP_DUMP", "LYNXPP_TRACE", "LYNXPP_DEBUG",
+                           "LYNXPP_CONTROL", "LYNXPP_START", "LYNXPP_MEMORY_BUDGET", "LYNXPP_FIRST_LAUNCH"}) {
     EXPECT_THAT(text, testing::HasSubstr(std::string("\n.B ") + name + "\n"));
   }
+  for (const std::string_view key : debug_keys)
+    EXPECT_THAT(text, testing::ContainsRegex("\n[.]BR? (.*\", \" )?" + std::string(key) + "(\n| )"));
 }
 
 TEST(Manual, HasNoErrorsForItsFormatter) {
@@ -135,6 +144,28 @@ TEST(Usage, ErrorsSayWhatToDo) {
   expect(
       {"check"},
       "lynxpp: error: no specification to check\n  hint: `lynxpp check --help` lists commands and options\n");
+}
+
+TEST(Usage, OldNamesWorkAndNameTheNewOne) {
+  for (const std::string& command : inner_subcommands) {
+    if (command == "ptx run") continue;
+    const std::string old_name = command.substr(command.find(' ') + 1);
+    const Outcome outcome = lynxpp({old_name, "--help"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.out, help_of(command));
+    EXPECT_EQ(outcome.err, "lynxpp: warning: `lynxpp " + old_name + "` is now `lynxpp " + command +
+                               "`; the old name will be removed\n");
+    EXPECT_EQ(lynxpp({"help", old_name}).out, outcome.out);
+  }
+}
+
+TEST(Usage, RecordFilesAreNotPages) {
+  for (const char* command : {"run", "record", "limits", "triton"}) {
+    const Outcome outcome = lynxpp({command, "-o", "page.html", "/bin/true"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err,
+                testing::HasSubstr("`lynxpp report FILE --format html -o page.html` makes a page"));
+  }
 }
 
 TEST(List, ShowsEveryReadyMadeSpecificationWithItsSummary) {

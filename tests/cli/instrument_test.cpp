@@ -72,7 +72,7 @@ std::vector<std::string> entries_of(const std::string& ptx) {
 }
 
 TEST_F(Instrument, WritesOneKernelToStandardOutput) {
-  const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_});
+  const Outcome outcome = lynxpp({"ptx", "instrument", one_, "-s", spec_});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(outcome.out), testing::ElementsAre("_Z5firstPi"));
   EXPECT_THAT(outcome.out, HasSubstr("st.u32 [%rd3], %r1;"));
@@ -83,13 +83,13 @@ TEST_F(Instrument, WritesOneKernelToStandardOutput) {
 }
 
 TEST_F(Instrument, PassesAreTimedAndPrinted) {
-  const Outcome timed = lynxpp({"instrument", one_, "-s", spec_, "--time-passes"});
+  const Outcome timed = lynxpp({"ptx", "instrument", one_, "-s", spec_, "--time-passes"});
   EXPECT_EQ(timed.exit_code, 0) << timed.err;
   EXPECT_THAT(timed.err, HasSubstr("passes of first(int*):\n"));
   EXPECT_THAT(timed.err, testing::ContainsRegex("\n  splice +[0-9.]+ ms +[0-9.]+ %  [0-9]+ edits\n"));
 
   const Outcome printed =
-      lynxpp({"instrument", one_, "-s", spec_, "--print-before", "splice", "--print-after", "splice"});
+      lynxpp({"ptx", "instrument", one_, "-s", spec_, "--print-before", "splice", "--print-after", "splice"});
   EXPECT_EQ(printed.exit_code, 0) << printed.err;
   const std::size_t before = printed.err.find("// ---- before pass 'splice'\n");
   const std::size_t after = printed.err.find("// ---- after pass 'splice'\n");
@@ -98,12 +98,12 @@ TEST_F(Instrument, PassesAreTimedAndPrinted) {
   EXPECT_THAT(printed.err.substr(after), HasSubstr("%lynxpp_"));
   EXPECT_THAT(entries_of(printed.out), testing::ElementsAre("_Z5firstPi")) << "the result stays apart";
 
-  const Outcome all = lynxpp({"instrument", one_, "-s", spec_, "--print-after", "all"});
+  const Outcome all = lynxpp({"ptx", "instrument", one_, "-s", spec_, "--print-after", "all"});
   EXPECT_THAT(all.err, HasSubstr("// ---- after pass 'extract'\n"));
 }
 
 TEST_F(Instrument, UnknownPassesAreRefused) {
-  const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "--print-after", "splcie"});
+  const Outcome outcome = lynxpp({"ptx", "instrument", one_, "-s", spec_, "--print-after", "splcie"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("unknown pass 'splcie'; did you mean 'splice'?"));
   EXPECT_THAT(outcome.err, HasSubstr("hidden-parameter"));
@@ -111,7 +111,7 @@ TEST_F(Instrument, UnknownPassesAreRefused) {
 }
 
 TEST_F(Instrument, WritesAModulePerKernel) {
-  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-o", folder_.path("out.ptx")});
+  const Outcome outcome = lynxpp({"ptx", "instrument", two_, "-s", spec_, "-o", folder_.path("out.ptx")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(entries_of(text_of("out-_Z5firstPi.ptx")), testing::ElementsAre("_Z5firstPi"));
   EXPECT_THAT(entries_of(text_of("out-second.ptx")), testing::ElementsAre("second"));
@@ -121,7 +121,7 @@ TEST_F(Instrument, WritesAModulePerKernel) {
 }
 
 TEST_F(Instrument, SeveralKernelsNeedFiles) {
-  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_});
+  const Outcome outcome = lynxpp({"ptx", "instrument", two_, "-s", spec_});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "lynxpp: error: " + two_ +
@@ -132,13 +132,13 @@ TEST_F(Instrument, SeveralKernelsNeedFiles) {
 TEST_F(Instrument, AcceptsEverySpellingOfAKernelName) {
   for (const char* name : {"_Z5firstPi", "first(int*)", "first"}) {
     const Outcome outcome =
-        lynxpp({"instrument", two_, "-s", spec_, "-k", name, "-o", folder_.path("out.ptx")});
+        lynxpp({"ptx", "instrument", two_, "-s", spec_, "-k", name, "-o", folder_.path("out.ptx")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(entries_of(text_of("out.ptx")), testing::ElementsAre("_Z5firstPi"));
   }
-  EXPECT_EQ(lynxpp({"instrument", two_, "-s", spec_, "-k", "secnd"}).err,
+  EXPECT_EQ(lynxpp({"ptx", "instrument", two_, "-s", spec_, "-k", "secnd"}).err,
             "lynxpp: error: " + two_ + " defines no kernel 'secnd'\n  hint: did you mean 'second'?\n");
-  const Outcome outcome = lynxpp({"instrument", two_, "-s", spec_, "-k", "banana"});
+  const Outcome outcome = lynxpp({"ptx", "instrument", two_, "-s", spec_, "-k", "banana"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err,
             "lynxpp: error: " + two_ + " defines no kernel 'banana'\n  hint: it defines first, second\n");
@@ -148,8 +148,8 @@ TEST_F(Instrument, ShortensLongFileNames) {
   const std::string name(5000, 'k');
   const std::string module = std::string(header) + ".visible .entry " + name +
                              "1() { ret; }\n.visible .entry " + name + "2() { ret; }\n";
-  const Outcome outcome =
-      lynxpp({"instrument", folder_.write("long.ptx", module), "-s", spec_, "-o", folder_.path("out.ptx")});
+  const Outcome outcome = lynxpp(
+      {"ptx", "instrument", folder_.write("long.ptx", module), "-s", spec_, "-o", folder_.path("out.ptx")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
@@ -161,7 +161,7 @@ TEST_F(Instrument, ShortensLongFileNames) {
 TEST_F(Instrument, TargetWithoutASiteIsAWarningAtTheTarget) {
   const std::string path = folder_.write(
       "atomics.cod", "// Never.\nlong seen;\nON_INSTRUCTION: ATOMIC: {\n  seen = seen + 1;\n}\n");
-  const Outcome outcome = lynxpp({"instrument", one_, "-s", path});
+  const Outcome outcome = lynxpp({"ptx", "instrument", one_, "-s", path});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(
       outcome.err,
@@ -169,14 +169,14 @@ TEST_F(Instrument, TargetWithoutASiteIsAWarningAtTheTarget) {
           path +
           ":3:1: warning: nothing in first(int*) matches this target\n  ON_INSTRUCTION: ATOMIC: {\n  ^"));
   // With several kernels: one warning, and only if no kernel matches.
-  const Outcome both = lynxpp({"instrument", two_, "-s", path, "-o", folder_.path("out.ptx")});
+  const Outcome both = lynxpp({"ptx", "instrument", two_, "-s", path, "-o", folder_.path("out.ptx")});
   EXPECT_THAT(both.err, HasSubstr(":3:1: warning: nothing in the 2 kernels matches this target\n"));
   EXPECT_EQ(both.err.find("matches this target"), both.err.rfind("matches this target")) << both.err;
 }
 
 TEST_F(Instrument, ReadyMadeTargetsWithoutASiteGiveNoWarning) {
   const Outcome outcome =
-      lynxpp({"instrument", one_, "-s", "opcode_mix,quality,value_check,call_counts,loop_trips"});
+      lynxpp({"ptx", "instrument", one_, "-s", "opcode_mix,quality,value_check,call_counts,loop_trips"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, testing::Not(HasSubstr("warning")));
 }
@@ -184,22 +184,22 @@ TEST_F(Instrument, ReadyMadeTargetsWithoutASiteGiveNoWarning) {
 TEST_F(Instrument, ErrorsHaveALocation) {
   const std::string bad =
       folder_.write("bad.ptx", std::string(header) + ".visible .entry k()\n{\n  mov.u32 %r1, ;\n}\n");
-  const Outcome outcome = lynxpp({"instrument", bad, "-s", spec_});
+  const Outcome outcome = lynxpp({"ptx", "instrument", bad, "-s", spec_});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, HasSubstr(bad + ":7:"));
   EXPECT_THAT(outcome.err, HasSubstr("\n    mov.u32 %r1, ;\n"));
 
-  EXPECT_EQ(lynxpp({"instrument", folder_.write("empty.ptx", header), "-s", spec_}).err,
+  EXPECT_EQ(lynxpp({"ptx", "instrument", folder_.write("empty.ptx", header), "-s", spec_}).err,
             "lynxpp: error: " + folder_.path("empty.ptx") + " defines no kernel\n");
-  EXPECT_EQ(lynxpp({"instrument", "/no/such.ptx", "-s", spec_}).err,
+  EXPECT_EQ(lynxpp({"ptx", "instrument", "/no/such.ptx", "-s", spec_}).err,
             "lynxpp: error: cannot read /no/such.ptx: No such file or directory\n");
-  EXPECT_THAT(lynxpp({"instrument", "/bin/sh", "-s", spec_}).err,
+  EXPECT_THAT(lynxpp({"ptx", "instrument", "/bin/sh", "-s", spec_}).err,
               HasSubstr("lynxpp: error: /bin/sh holds no PTX\n"));
-  EXPECT_EQ(lynxpp({"instrument", one_, "-s", "banana"}).exit_code, 2);
+  EXPECT_EQ(lynxpp({"ptx", "instrument", one_, "-s", "banana"}).exit_code, 2);
 
-  const Outcome wrong_spec =
-      lynxpp({"instrument", one_, "-s", folder_.write("wrong.cod", "ON_KERNEL_ENTRY: { return 1 +; }\n")});
+  const Outcome wrong_spec = lynxpp(
+      {"ptx", "instrument", one_, "-s", folder_.write("wrong.cod", "ON_KERNEL_ENTRY: { return 1 +; }\n")});
   EXPECT_EQ(wrong_spec.exit_code, 1);
   EXPECT_THAT(wrong_spec.err, testing::StartsWith(folder_.path("wrong.cod") + ":1:"));
 }
@@ -209,7 +209,7 @@ TEST_F(Instrument, PtxasAcceptsTheResult) {
     GTEST_SKIP() << "no ptxas here";
   }
   const std::string out = folder_.path("out.ptx");
-  ASSERT_EQ(lynxpp({"instrument", one_, "-s", spec_, "-o", out}).exit_code, 0);
+  ASSERT_EQ(lynxpp({"ptx", "instrument", one_, "-s", spec_, "-o", out}).exit_code, 0);
   const Outcome assembled =
       start({"/bin/sh", "-c",
              "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=sm_75 -o " + folder_.path("out.cubin") + " " + out});
@@ -244,7 +244,7 @@ TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
                     "  if (leastActiveThreadInWarp()) visits[here] += 1;\n"
                     "}\n");
   const std::string out = folder_.path("out.ptx");
-  ASSERT_EQ(lynxpp({"instrument", one_, "-s", map, "--sm", "90", "-o", out}).exit_code, 0);
+  ASSERT_EQ(lynxpp({"ptx", "instrument", one_, "-s", map, "--sm", "90", "-o", out}).exit_code, 0);
   ASSERT_THAT(text_of("out.ptx"), HasSubstr("atom.global.cas.b64"));
   EXPECT_EQ(yields_of(out), 0u);
   const std::string loop = folder_.write(
@@ -254,7 +254,7 @@ TEST_F(Instrument, MapsAndTracesHaveNoLaneYield) {
                       "  mul.wide.u32 %rd2, %r1, 4;\n  add.u64 %rd1, %rd1, %rd2;\n  mov.u32 %r2, 0;\nagain:\n"
                       "  ld.global.u32 %r3, [%rd1];\n  add.u32 %r2, %r2, 1;\n  setp.lt.u32 %p1, %r2, %r3;\n"
                       "  @%p1 bra again;\n  st.global.u32 [%rd1], %r2;\n  ret;\n}\n");
-  ASSERT_EQ(lynxpp({"instrument", loop, "-s", "memory_trace", "--sm", "90", "-o", out}).exit_code, 0);
+  ASSERT_EQ(lynxpp({"ptx", "instrument", loop, "-s", "memory_trace", "--sm", "90", "-o", out}).exit_code, 0);
   ASSERT_THAT(text_of("out.ptx"), HasSubstr("atom.global.add.u64"));
   EXPECT_EQ(yields_of(out), 0u);
 }
@@ -271,7 +271,7 @@ TEST_F(Instrument, DoesNotKeepMasksAcrossALabel) {
       "  if (leastActiveThreadInWarp()) atomicMax(&odd, votes + (unsigned int)clockCounter());\n"
       "}\n");
   const std::string out = folder_.path("out.ptx");
-  const Outcome outcome = lynxpp({"instrument", one_, "-s", cod, "--sm", "80", "-o", out});
+  const Outcome outcome = lynxpp({"ptx", "instrument", one_, "-s", cod, "--sm", "80", "-o", out});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   std::set<std::string> masks;  // computed since the last label
   std::size_t operations = 0;
@@ -291,7 +291,7 @@ TEST_F(Instrument, DoesNotKeepMasksAcrossALabel) {
 }
 
 TEST_F(Instrument, ReportsAFullDisk) {
-  const Outcome outcome = lynxpp({"instrument", one_, "-s", spec_, "-o", "/no/such/folder/out.ptx"});
+  const Outcome outcome = lynxpp({"ptx", "instrument", one_, "-s", spec_, "-o", "/no/such/folder/out.ptx"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "lynxpp: error: cannot write /no/such/folder/out.ptx\n");
 }

@@ -52,8 +52,8 @@ kernel           share of  launches          warp   lanes
 k(float*)           100 %         1           100    75 %
 
 == lynxpp: findings ==
-Ordered by the share of the run's estimated work that could be saved at most.
-1.  partial warps, at most 25 % (estimated): k(float*)
+Ordered by the maximum share of the run's estimated work that could be saved.
+1.  partial warps, saves at most 25 % (estimated): k(float*)
     A block has 48 threads, which is not a multiple of 32: 25 % of the lanes of its warps have no
     thread.
     Why: a warp has 32 lanes, however many threads it has.

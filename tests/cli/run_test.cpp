@@ -207,6 +207,8 @@ TEST_F(Run, ChecksEnvironmentVariables) {
   EXPECT_EQ(run({"-s", specification_, "echo"}, {{"LYNXPP_LAUNCHES", "9-2"}}).exit_code, 2);
   EXPECT_THAT(run({"-s", specification_, "echo"}, {{"LYNXPP_KERNELS", "("}}).err,
               testing::StartsWith("lynxpp: error: LYNXPP_KERNELS: '(' is not a valid regular expression"));
+  EXPECT_EQ(run({"-s", specification_, "echo"}, {{"LYNXPP_DEBUG", "timing=1,cpu_teir=forms"}}).err,
+            "lynxpp: error: LYNXPP_DEBUG: no setting 'cpu_teir'\n  hint: did you mean 'cpu_tier'?\n");
   EXPECT_EQ(run({"-s", "banana,,", "echo"}).exit_code, 2);
 }
 

@@ -43,7 +43,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=build) as name:
         folder = pathlib.Path(name)
         paths = generated.write(folder, RANKS, KERNELS)
-        subprocess.run([build / "bin" / "lynxpp", "merge", *paths, "-o", folder / "job.jsonl"], check=True)
+        subprocess.run([build / "bin" / "lynxpp", "report", "merge", *paths, "-o", folder / "job.jsonl"], check=True)
         for path in paths:
             path.unlink()
         request = {"memory": f"{MEMORY}MB", "folder": str(folder / "spilled"), "statements": statements}

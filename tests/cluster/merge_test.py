@@ -1,4 +1,4 @@
-"""`lynxpp merge` and `lynxpp report` on generated records: their output and their memory.
+"""`lynxpp report merge` and `lynxpp report` on generated records: their output and their memory.
 
 usage: merge_test.py BUILD_FOLDER
 """
@@ -40,7 +40,7 @@ class Merge(unittest.TestCase):
     def test_every_record_once_and_tables_of_sites_shared(self):
         paths = generated.write(self.folder, 12, 5)
         merged = self.folder / "job.jsonl"
-        run("merge", *paths, "-o", merged)
+        run("report", "merge", *paths, "-o", merged)
         records = [json.loads(line) for line in merged.read_text().splitlines()]
         kinds = ("process", "device", "sites", "series", "launch", "coverage")
         count = {kind: sum(record["record"] == kind for record in records) for kind in kinds}
@@ -52,10 +52,10 @@ class Merge(unittest.TestCase):
 
     def test_memory_does_not_grow_with_files_or_their_length(self):
         few = generated.write(self.folder, 4, 20)
-        _, _, little = run("merge", *few, "-o", self.folder / "few.jsonl")
+        _, _, little = run("report", "merge", *few, "-o", self.folder / "few.jsonl")
         paths = generated.write(self.folder, 600, 20)
-        _, _, much = run("merge", *paths, "-o", self.folder / "many.jsonl")
-        _, _, again = run("merge", self.folder / "many.jsonl", "-o", self.folder / "again.jsonl")
+        _, _, much = run("report", "merge", *paths, "-o", self.folder / "many.jsonl")
+        _, _, again = run("report", "merge", self.folder / "many.jsonl", "-o", self.folder / "again.jsonl")
         margin = 3072  # KiB; pages of libraries come and go
         self.assertGreater((self.folder / "many.jsonl").stat().st_size, 2 * 1024 * margin)
         self.assertLess(much, little + margin)
@@ -64,7 +64,7 @@ class Merge(unittest.TestCase):
 
     def test_report_sums_ranks_or_groups_by_rank(self):
         merged = self.folder / "job.jsonl"
-        run("merge", *generated.write(self.folder, 12, 3), "-o", merged)
+        run("report", "merge", *generated.write(self.folder, 12, 3), "-o", merged)
         summary = json.loads(run("report", merged, "--format", "json")[0])
         kernels = summary["specifications"][0]["kernels"]
         self.assertEqual([kernel["launches"] for kernel in kernels], [12, 12, 12])
@@ -83,23 +83,23 @@ class Merge(unittest.TestCase):
         path = generated.write(self.folder, 1, 2)[0]
         packed = self.folder / "rank0.jsonl.gz"
         packed.write_bytes(gzip.compress(path.read_bytes()))
-        plain = run("merge", path)[0]
-        self.assertEqual(run("merge", packed)[0], plain)
+        plain = run("report", "merge", path)[0]
+        self.assertEqual(run("report", "merge", packed)[0], plain)
         with open(path, "rb") as lines:
-            self.assertEqual(run("merge", "-", stdin=lines)[0], plain)
+            self.assertEqual(run("report", "merge", "-", stdin=lines)[0], plain)
         packed.write_bytes(gzip.compress(path.read_bytes())[:-30])
-        self.assertIn("to its end", run("merge", packed, status=1)[1])
+        self.assertIn("to its end", run("report", "merge", packed, status=1)[1])
 
     def test_errors_are_reported(self):
         path = generated.write(self.folder, 1, 2)[0]
         before = path.read_bytes()
-        self.assertIn("both an input and the output", run("merge", path, "-o", path, status=1)[1])
+        self.assertIn("both an input and the output", run("report", "merge", path, "-o", path, status=1)[1])
         self.assertEqual(path.read_bytes(), before)
-        self.assertIn("cannot read", run("merge", self.folder / "none.jsonl", status=1)[1])
-        self.assertIn("cannot write", run("merge", path, "-o", self.folder / "none" / "out", status=1)[1])
-        self.assertIn("cannot write", run("merge", path, "-o", "/dev/full", status=1)[1])
+        self.assertIn("cannot read", run("report", "merge", self.folder / "none.jsonl", status=1)[1])
+        self.assertIn("cannot write", run("report", "merge", path, "-o", self.folder / "none" / "out", status=1)[1])
+        self.assertIn("cannot write", run("report", "merge", path, "-o", "/dev/full", status=1)[1])
         path.write_bytes(before[:-20])
-        output, errors, _ = run("merge", path)
+        output, errors, _ = run("report", "merge", path)
         self.assertIn("not a complete JSON object", errors)
         self.assertEqual(len(output.splitlines()), len(before.splitlines()) - 1)
 

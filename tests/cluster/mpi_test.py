@@ -44,7 +44,7 @@ def main():
         paths = sorted(folder.glob("rank*.jsonl"))
         assert [path.name for path in paths] == [f"rank{rank}.jsonl" for rank in range(RANKS)], paths
         merged = folder / "job.jsonl"
-        subprocess.run([command, "merge", *paths, "-o", merged], check=True)
+        subprocess.run([command, "report", "merge", *paths, "-o", merged], check=True)
         records = [record for record, _ in lynxpp.Records(merged)]
         ranks = {record["process"]: record for record in records if record["record"] == "process"}
         assert sorted(record["rank"] for record in ranks.values()) == list(range(RANKS)), ranks

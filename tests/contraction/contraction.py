@@ -231,7 +231,7 @@ def main():
         fused = sum(any(name in ("FFMA", "DFMA") for name in counts) for counts in original.values())
         for name, text in SPECIFICATIONS.items():
             (folder / f"{name}.cod").write_text(text)
-            run = subprocess.run([build / "bin" / "lynxpp", "instrument", "-s", folder / f"{name}.cod", "--sm", "90", "-o", folder / f"{name}.ptx", source],
+            run = subprocess.run([build / "bin" / "lynxpp", "ptx", "instrument", "-s", folder / f"{name}.cod", "--sm", "90", "-o", folder / f"{name}.ptx", source],
                                  capture_output=True, text=True)
             if run.returncode != 0:
                 sys.exit(run.stderr)

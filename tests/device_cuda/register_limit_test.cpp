@@ -32,10 +32,10 @@ TEST(RegisterLimits, KeepTheOriginalsWarpsOrTakeTheNextStep) {
 
 TEST(RegisterLimits, AreWorthMoreWarpsWithFewSpills) {
   const KernelResources variant = resources_of(56, 40, 36);
-  EXPECT_TRUE(is_worth_its_limit(resources_of(40, 40, 48), variant));
-  EXPECT_TRUE(is_worth_its_limit(resources_of(40, 56, 48), variant));
-  EXPECT_FALSE(is_worth_its_limit(resources_of(40, 60, 48), variant));
-  EXPECT_FALSE(is_worth_its_limit(resources_of(40, 40, 36), variant));
+  EXPECT_TRUE(pays_off(resources_of(40, 40, 48), variant));
+  EXPECT_TRUE(pays_off(resources_of(40, 56, 48), variant));
+  EXPECT_FALSE(pays_off(resources_of(40, 60, 48), variant));
+  EXPECT_FALSE(pays_off(resources_of(40, 40, 36), variant));
 }
 
 struct Compiled {
@@ -211,13 +211,13 @@ TEST(RegisterLimits, CountOnlyWarpsThatTheGridFills) {
 TEST(RegisterLimits, AddKeptRegistersUpToTheAvailableOnes) {
   const KernelResources filled{33, 0, 0, 4, 32, 64};
   const KernelResources variant{32, 0, 0, 8, 64, 64};
-  EXPECT_EQ(roomier_limit(filled, variant, 1), 40u);
-  EXPECT_EQ(roomier_limit(filled, variant, 7), 40u);
-  EXPECT_EQ(roomier_limit(filled, variant, 8), 48u);
-  EXPECT_EQ(roomier_limit(filled, variant, 100), 64u) << "the maximum for 32 warps";
-  EXPECT_EQ(roomier_limit(filled, variant, 0), 0u);
-  EXPECT_EQ(roomier_limit(filled, {64, 0, 0, 4, 32, 64}, 100), 0u) << "no room";
-  EXPECT_EQ(roomier_limit({33, 0, 0, 1, 1, 64}, {40, 0, 0, 1, 2, 64}, 1000), 248u);
+  EXPECT_EQ(raised_register_limit(filled, variant, 1), 40u);
+  EXPECT_EQ(raised_register_limit(filled, variant, 7), 40u);
+  EXPECT_EQ(raised_register_limit(filled, variant, 8), 48u);
+  EXPECT_EQ(raised_register_limit(filled, variant, 100), 64u) << "the maximum for 32 warps";
+  EXPECT_EQ(raised_register_limit(filled, variant, 0), 0u);
+  EXPECT_EQ(raised_register_limit(filled, {64, 0, 0, 4, 32, 64}, 100), 0u) << "no room";
+  EXPECT_EQ(raised_register_limit({33, 0, 0, 1, 1, 64}, {40, 0, 0, 1, 2, 64}, 1000), 248u);
 }
 
 TEST_F(LimitedLoad, TriesNothingIfNoWarpIsLostOrTheTextIsLong) {

@@ -1,7 +1,7 @@
 """Compares the stand-in's tables with the exports of the toolkit's driver library and of the stand-in, and with the
-documentation, which it generates with --write.
+documented list, which it generates with --write.
 
-Arguments: nm, the toolkit's libcuda.so, the stand-in, device/cpu/driver, docs/cpu-driver.md [--write].
+Arguments: nm, the toolkit's libcuda.so, the stand-in, device/cpu/driver, docs/cpu-driver-functions.txt [--write].
 """
 
 import pathlib
@@ -11,29 +11,8 @@ import sys
 import textwrap
 
 INTRODUCTION = """\
-# The CUDA driver on the cpu device
-
-This page lists all functions that the driver library of CUDA 13.0 exports. A name includes its variants with
-the suffixes `_v2`, `_ptsz` and similar, unless the other list names them. A function that the device does not
-support returns `CUDA_ERROR_NOT_SUPPORTED` and is logged once. The tables are `device/cpu/driver/api.def` and
-`unsupported.def`; the test `device_driver_exports` compares them with the toolkit's library and with this
-page, which `tests/device_driver/exports_test.py … --write` generates from them.
-
-A program finds the stand-in, `lib/cpu-driver/libcuda.so.1`, if `lynxpp run` starts it for the cpu device
-(`-d cpu`, or a machine without a driver). With `LD_PRELOAD` alone, it finds the stand-in if it opens
-`libcuda.so.1` itself. A program that is linked with `libcuda.so.1` and started without `lynxpp run` needs
-that folder in `LD_LIBRARY_PATH`. The hooks intercept calls to the stand-in as they do for a GPU's driver, so
-launches are instrumented in the same way.
-
-- Modules, libraries and the linker accept PTX: as text, in fatbinaries, or from files. The linker combines
-  several PTX inputs into one.
-- There is one device unless [`LYNXPP_CPU_DEVICES`](cpu-runtime.md) sets another number. All contexts of a
-  device share its memory and its default stream; everything that a context allocates, loads or creates is
-  freed with it. A module belongs to the device of the context that loads it, a library to all devices.
-- A kernel failure is a sticky error of its device until a context of that device is destroyed or reset.
-- Virtual memory has a granularity of 2 MB and is supported for device memory only. A mapping starts at the
-  beginning of its memory; access is either read and write or none. Memory is exported as a file descriptor.
-- `cuGetExportTable` returns no table. Statically linked CUDA runtimes need one, so they remain unsupported.
+The CUDA driver's functions on the cpu device. A name includes its variants with the suffixes _v2, _ptsz and
+similar, unless the other list names them.
 """
 VARIANT = re.compile(r"(?:_v\d|_ptsz|_ptds)$")
 

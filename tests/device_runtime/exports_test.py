@@ -1,6 +1,6 @@
 """Compares the cpu device's tables with what the toolkit's runtime exports and with the documentation.
 
-Arguments: nm, libcudart.so, device/cpu/runtime, docs/cpu-runtime.md.
+Arguments: nm, libcudart.so, device/cpu/runtime, docs/cpu-runtime-functions.txt.
 """
 
 import pathlib

@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <random>
 #include <stdexcept>
 
@@ -17,19 +15,10 @@ namespace {
 
 constexpr unsigned shared_bytes = 49152;
 
-double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int exponent = static_cast<int>(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
-  const int mantissa = static_cast<int>(bits) & ((1 << mantissa_bits) - 1);
-  const double sign = (bits >> (exponent_bits + mantissa_bits) & 1) != 0 ? -1 : 1;
-  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
-  return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
-}
-
 double value_of(const std::string& type, std::uint32_t bits) {
-  if (type == "e2m3") return small_float(bits, 2, 3);
-  if (type == "e3m2") return small_float(bits, 3, 2);
-  if (type == "e2m1") return small_float(bits, 2, 1);
+  if (type == "e2m3") return value_of_float(bits, 2, 3);
+  if (type == "e3m2") return value_of_float(bits, 3, 2);
+  if (type == "e2m1") return value_of_float(bits, 2, 1);
   return value_of_element(type, bits);
 }
 
@@ -41,14 +30,6 @@ unsigned element_bits(const std::string& type) {
 std::uint32_t random_of(const std::string& type, std::uint32_t random) {
   const unsigned bits = element_bits(type);
   return bits < 8 ? random & ((1u << bits) - 1) : random_element(type, random);
-}
-
-std::uint32_t encode_of(const TensorProduct& form, double value) {
-  if (form.d == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (form.d == "f16") return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
-  using Limits = std::numeric_limits<std::int32_t>;
-  if (form.saturates) value = std::clamp<double>(value, Limits::min(), Limits::max());
-  return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
 }
 
 /// Number of a type in an instruction descriptor (PTX ISA, tables of instruction descriptors).
@@ -72,12 +53,6 @@ Cell cell_of_d(const TensorProduct& form, unsigned i, unsigned j) {
   if (form.m == 32) return {0, i + j / (n / 4) * 32, j % (n / 4)};                    // layout G
   if (form.is_stationary) return {0, i + (j < n / 2 ? 0 : 64), j % (n / 2)};          // layout E
   return {0, form.first_lane + i / 16 * 32 + i % 16, j};                              // layout F
-}
-
-std::string list(const std::string& name, unsigned count) {
-  std::string text = "{";
-  for (unsigned i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + name + std::to_string(i);
-  return text + "}";
 }
 
 }  // namespace
@@ -146,20 +121,8 @@ std::string TensorProgram::whole_kernel() const {
   mov.u32 %bar, bar;
   @%first mbarrier.init.shared.b64 [%bar], 1;
   mov.u32 %v0, %t;
-copy:
-  setp.lt.u32 %more, %v0, %words;
-  @!%more bra copied;
-  mul.wide.u32 %offset, %v0, 4;
-  add.u64 %offset, %image, %offset;
-  ld.global.b32 %value, [%offset];
-  mov.u32 %at, tile;
-  mad.lo.u32 %at, %v0, 4, %at;
-  st.shared.b32 [%at], %value;
-  add.u32 %v0, %v0, 128;
-  bra copy;
-copied:
-  fence.proxy.async.shared::cta;
-  shr.u32 %lanes, %t, 5;
+)" + image_copy("%v0") +
+         R"(  shr.u32 %lanes, %t, 5;
   setp.ne.u32 %q, %lanes, 0;
   @%q bra allocated;
   tcgen05.alloc.cta_group::)" +
@@ -182,12 +145,8 @@ fill:
   bra fill;
 filled:
   tcgen05.wait::st.sync.aligned;
-  mov.u32 %at, tile;
-  shr.u32 %at, %at, 4;
-  cvt.u64.u32 %tile, %at;
-  add.u64 %da, %da, %tile;
-  add.u64 %db, %db, %tile;
-  setp.eq.u32 %p, 0, 0;
+)" + descriptors_at_tile() +
+         R"(  setp.eq.u32 %p, 0, 0;
   tcgen05.fence::before_thread_sync;
   bar.sync 0;
 )" + cluster +
@@ -261,14 +220,14 @@ again:
 }
 
 std::uint64_t tensor_core_descriptor(const OperandLayout& layout, const PlacedMatrix& placed) {
-  const auto field = [](std::size_t bytes) { return std::uint64_t{(bytes & 0x3ffff) >> 4}; };
   const std::uint64_t mode = layout.pairs         ? 1
                              : layout.pieces == 1 ? 0
                              : layout.pieces == 8 ? 2
                              : layout.pieces == 4 ? 4
                                                   : 6;
-  return field(placed.begin) | field(placed.leading) << 16 | field(placed.stride) << 32 |
-         std::uint64_t{1} << 46 | std::uint64_t{layout.shift} << 49 | mode << 61;
+  return descriptor_field(placed.begin) | descriptor_field(placed.leading) << 16 |
+         descriptor_field(placed.stride) << 32 | std::uint64_t{1} << 46 | std::uint64_t{layout.shift} << 49 |
+         mode << 61;
 }
 
 unsigned TensorProduct::k() const {
@@ -328,7 +287,7 @@ Matrices random_product(const TensorProduct& form, unsigned seed) {
 }
 
 double scale_of(const TensorProduct& form, std::uint32_t bits) {
-  return form.has_small_scales ? small_float(bits, 4, 3) : std::ldexp(1.0, static_cast<int>(bits) - 127);
+  return form.has_small_scales ? value_of_float(bits, 4, 3) : std::ldexp(1.0, static_cast<int>(bits) - 127);
 }
 
 std::uint32_t expected_of(const TensorProduct& form, const Matrices& in, unsigned i, unsigned j) {
@@ -344,7 +303,7 @@ std::uint32_t expected_of(const TensorProduct& form, const Matrices& in, unsigne
     }
     sum += a * b;
   }
-  return encode_of(form, sum);
+  return encode_result(form.d, form.saturates, sum);
 }
 
 /// Puts a matrix with elements along k into shared memory; narrow elements as 16 in 16 bytes.
@@ -434,7 +393,7 @@ void check_tensor_product(const TensorProduct& form, unsigned seed) {
   std::string tail = form.scale_block != 0 ? ", [%v3], [%v4]" : "";
   for (std::size_t i = 0; i < form.disabled.size(); ++i)
     code += "  mov.b32 %m" + std::to_string(i) + ", " + std::to_string(form.disabled[i]) + ";\n";
-  if (!form.disabled.empty()) tail += ", " + list("%m", static_cast<unsigned>(form.disabled.size()));
+  if (!form.disabled.empty()) tail += ", " + operand_list("%m", static_cast<unsigned>(form.disabled.size()));
   code += std::string("  setp.eq.u32 %p, 0, ") + (form.adds ? "0" : "1") + ";\n";
   tail += ", %p";
   if (form.scale_shift != 0) tail += ", " + std::to_string(form.scale_shift);

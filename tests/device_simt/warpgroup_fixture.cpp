@@ -18,16 +18,6 @@ constexpr unsigned pattern_alignment = 1024;
 
 bool is_integer(const std::string& type) { return type == "s8" || type == "u8" || type == "b1"; }
 
-/// Value of a float with a sign, an exponent and a mantissa.
-double value_of_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int exponent = static_cast<int>(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
-  const int mantissa = static_cast<int>(bits) & ((1 << mantissa_bits) - 1);
-  const double sign = (bits >> (exponent_bits + mantissa_bits) & 1) != 0 ? -1 : 1;
-  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
-  return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
-}
-
 /// CuTe's Swizzle<log2(pieces), 4, 3>, or Swizzle<2, 5, 2> of pairs.
 std::size_t swizzle(std::size_t offset, const OperandLayout& layout) {
   if (layout.pairs) return offset ^ ((offset >> 2) & (3 << 5));
@@ -66,10 +56,9 @@ struct CanonicalLayout {
 
 /// Returns the descriptor of a placed matrix.
 std::uint64_t descriptor_of(const OperandLayout& layout, const PlacedMatrix& placed) {
-  const auto field = [](std::size_t bytes) { return std::uint64_t{(bytes & 0x3ffff) >> 4}; };
   const std::uint64_t mode = layout.pieces == 1 ? 0 : layout.pieces == 8 ? 1 : layout.pieces == 4 ? 2 : 3;
-  return field(placed.begin) | field(placed.leading) << 16 | field(placed.stride) << 32 |
-         std::uint64_t{layout.shift} << 49 | mode << 62;
+  return descriptor_field(placed.begin) | descriptor_field(placed.leading) << 16 |
+         descriptor_field(placed.stride) << 32 | std::uint64_t{layout.shift} << 49 | mode << 62;
 }
 
 /// Thread and position, in elements, of an element of D; `per_register`: 1 or 2.
@@ -152,6 +141,15 @@ std::string WarpgroupCase::opcode() const {
          "." + b + (a == "b1" ? ".and.popc" : "");
 }
 
+double value_of_float(std::uint32_t bits, int exponent_bits, int mantissa_bits) {
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = static_cast<int>(bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
+  const int mantissa = static_cast<int>(bits) & ((1 << mantissa_bits) - 1);
+  const double sign = (bits >> (exponent_bits + mantissa_bits) & 1) != 0 ? -1 : 1;
+  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
+  return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
+}
+
 double value_of_element(const std::string& type, std::uint32_t bits) {
   if (type == "f16") return value_of_float(bits, 5, 10);
   if (type == "bf16") return value_of_float(bits, 8, 7);
@@ -164,11 +162,11 @@ double value_of_element(const std::string& type, std::uint32_t bits) {
   return bits;
 }
 
-std::uint32_t encode_result(const WarpgroupCase& form, double value) {
-  if (form.d == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (form.d == "f16") return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
+std::uint32_t encode_result(const std::string& type, bool saturates, double value) {
+  if (type == "f32") return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  if (type == "f16") return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
   using Limits = std::numeric_limits<std::int32_t>;
-  if (form.saturates) value = std::clamp<double>(value, Limits::min(), Limits::max());
+  if (saturates) value = std::clamp<double>(value, Limits::min(), Limits::max());
   return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
 }
 
@@ -220,7 +218,7 @@ std::uint32_t expected_element(const WarpgroupCase& form, const WarpgroupMatrice
   for (unsigned index = 0; index < form.stored(); ++index)
     sum += sign * value_of_element(form.a, in.a[row][index]) *
            value_of_element(form.b, in.b[in.positions[row][index]][column]);
-  return encode_result(form, sum);
+  return encode_result(form.d, form.saturates, sum);
 }
 
 WarpgroupOperands lay_out(const WarpgroupCase& form, const WarpgroupMatrices& in) {
@@ -253,12 +251,41 @@ WarpgroupOperands lay_out(const WarpgroupCase& form, const WarpgroupMatrices& in
   return made;
 }
 
+std::string operand_list(const std::string& name, unsigned count) {
+  std::string text = "{";
+  for (unsigned i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + name + std::to_string(i);
+  return text + "}";
+}
+
+std::string image_copy(const std::string& index) {
+  return "copy:\n  setp.lt.u32 %more, " + index + R"(, %words;
+  @!%more bra copied;
+  mul.wide.u32 %offset, )" +
+         index + R"(, 4;
+  add.u64 %offset, %image, %offset;
+  ld.global.b32 %value, [%offset];
+  mov.u32 %at, tile;
+  mad.lo.u32 %at, )" +
+         index + R"(, 4, %at;
+  st.shared.b32 [%at], %value;
+  add.u32 )" +
+         index + ", " + index + R"(, 128;
+  bra copy;
+copied:
+  fence.proxy.async.shared::cta;
+)";
+}
+
+std::string descriptors_at_tile() {
+  return R"(  mov.u32 %at, tile;
+  shr.u32 %at, %at, 4;
+  cvt.u64.u32 %tile, %at;
+  add.u64 %da, %da, %tile;
+  add.u64 %db, %db, %tile;
+)";
+}
+
 std::string warpgroup_kernel(const WarpgroupCase& form, const std::string& code) {
-  const auto list = [](const char* name, unsigned count) {
-    std::string text = "{";
-    for (unsigned i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + std::string(name) + std::to_string(i);
-    return text + "}";
-  };
   const auto transfer = [](const char* name, unsigned count, bool loads, const char* base) {
     std::string text;
     for (unsigned i = 0; i < count; ++i) {
@@ -276,8 +303,8 @@ std::string warpgroup_kernel(const WarpgroupCase& form, const std::string& code)
     if (!form.a_in_registers) tail += form.layout_a.mn_major ? ", 1" : ", 0";
     tail += form.layout_b.mn_major ? ", 1" : ", 0";
   }
-  const std::string product = "  " + form.opcode() + " " + list("%d", form.registers_of_d()) + ", " +
-                              (form.a_in_registers ? list("%a", 4) : "%da") + ", %db" + tail + ";\n";
+  const std::string product = "  " + form.opcode() + " " + operand_list("%d", form.registers_of_d()) + ", " +
+                              (form.a_in_registers ? operand_list("%a", 4) : "%da") + ", %db" + tail + ";\n";
   return R"(.visible .entry test(.param .u64 out, .param .u64 image, .param .u32 words, .param .u64 c, .param .u64 a,
                      .param .u64 metadata, .param .u64 da, .param .u64 db, .param .u32 adds) {
   .shared .align 1024 .b8 tile[66560];
@@ -301,26 +328,8 @@ std::string warpgroup_kernel(const WarpgroupCase& form, const std::string& code)
   add.u64 %a, %a, %offset;
   add.u64 %m, %m, %offset;
   ld.global.b32 %meta, [%m];
-copy:
-  setp.lt.u32 %more, %t, %words;
-  @!%more bra copied;
-  mul.wide.u32 %offset, %t, 4;
-  add.u64 %offset, %image, %offset;
-  ld.global.b32 %value, [%offset];
-  mov.u32 %at, tile;
-  mad.lo.u32 %at, %t, 4, %at;
-  st.shared.b32 [%at], %value;
-  add.u32 %t, %t, 128;
-  bra copy;
-copied:
-  fence.proxy.async.shared::cta;
-  bar.sync 0;
-  mov.u32 %at, tile;
-  shr.u32 %at, %at, 4;
-  cvt.u64.u32 %tile, %at;
-  add.u64 %da, %da, %tile;
-  add.u64 %db, %db, %tile;
-)" + transfer("%a", 4, true, "%a") +
+)" + image_copy("%t") +
+         "  bar.sync 0;\n" + descriptors_at_tile() + transfer("%a", 4, true, "%a") +
          transfer("%d", form.registers_of_d(), true, "%c") + "  wgmma.fence.sync.aligned;\n" +
          (code.empty() ? product : code) +
          "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n" +

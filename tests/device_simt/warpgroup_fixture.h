@@ -53,7 +53,10 @@ struct WarpgroupCase {
 
 unsigned bits_of_element(const std::string& type);
 double value_of_element(const std::string& type, std::uint32_t bits);
-std::uint32_t encode_result(const WarpgroupCase& form, double value);
+/// Returns the value of a finite float with a sign, an exponent and a mantissa.
+double value_of_float(std::uint32_t bits, int exponent_bits, int mantissa_bits);
+/// Returns the bits of a result of type `type`: "f32", "f16" or an integer.
+std::uint32_t encode_result(const std::string& type, bool saturates, double value);
 /// Returns a finite element whose products with others are far from overflow.
 std::uint32_t random_element(const std::string& type, std::uint32_t random);
 
@@ -75,6 +78,18 @@ struct WarpgroupOperands {
   std::vector<std::uint32_t> metadata;  ///< [thread]
 };
 WarpgroupOperands lay_out(const WarpgroupCase& form, const WarpgroupMatrices& in);
+
+// Parts of kernels for 128 threads.
+
+/// Returns "{%d0, %d1, …}" for the name "%d".
+std::string operand_list(const std::string& name, unsigned count);
+/// Returns PTX that copies `%words` words from `%image` to `tile`, for the async proxy. `index` is a register
+/// with the thread's number, which it changes; `%at`, `%value`, `%offset` and `%more` are overwritten.
+std::string image_copy(const std::string& index);
+/// Returns PTX that adds the address of `tile` to the descriptors `%da` and `%db`.
+std::string descriptors_at_tile();
+/// Returns a descriptor's field for a number of bytes.
+inline std::uint64_t descriptor_field(std::size_t bytes) { return (bytes & 0x3ffff) >> 4; }
 
 /// Returns a kernel of one warpgroup. `code` replaces the instruction: its operands are `{%d0, …}`, `%da` or
 /// `{%a0, …}`, `%db`, `%meta` and `%scale`.

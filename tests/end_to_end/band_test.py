@@ -32,7 +32,7 @@ def lynxpp(*arguments, **environment):
 
 
 def setUpModule():
-    outcome = lynxpp("calibrate", "--machine", MACHINE, "--iterations", 64, "-o", CALIBRATION)
+    outcome = lynxpp("band", "calibrate", "--machine", MACHINE, "--iterations", 64, "-o", CALIBRATION)
     assert outcome.returncode == 0, outcome.stderr
 
 
@@ -142,7 +142,7 @@ class Bands(unittest.TestCase):
     def test_scattered_lanes_have_a_band_at_every_number_of_warps(self):
         """For lists in rows of 1 KB, the lines of few and of many warps predict each other."""
         with tempfile.TemporaryDirectory() as data:
-            outcome = lynxpp("calibrate", "--machine", MACHINE, "--iterations", 50, "--scattered", XDG_DATA_HOME=data)
+            outcome = lynxpp("band", "calibrate", "--machine", MACHINE, "--iterations", 50, "--scattered", XDG_DATA_HOME=data)
             self.assertEqual(outcome.returncode, 0, outcome.stderr)
             file = pathlib.Path(data, "lynxpp/calibrations", f"{MACHINE}-scattered.json")
             calibration = json.loads(file.read_text())
@@ -263,7 +263,7 @@ class AddedArithmetic(unittest.TestCase):
 
         def code_bytes(count):
             ptx, cubin = (pathlib.Path(FOLDER.name, f"kept.{kind}") for kind in ("ptx", "cubin"))
-            made = lynxpp("instrument", BUILD.examples / "vecadd.ptx", "-s", self.specification(count), "--sm", 90, "-o", ptx)
+            made = lynxpp("ptx", "instrument", BUILD.examples / "vecadd.ptx", "-s", self.specification(count), "--sm", 90, "-o", ptx)
             self.assertEqual(made.returncode, 0, made.stderr)
             subprocess.run([ptxas, "-arch=sm_90", ptx, "-o", cubin], check=True)
             sections = subprocess.run(["readelf", "-SW", cubin], check=True, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""`lynxpp diff` of a program at two sizes: compares every value with the records and the device's own
+"""`lynxpp report diff` of a program at two sizes: compares every value with the records and the device's own
 counters.
 
 usage: diff_test.py BUILD_FOLDER
@@ -42,7 +42,7 @@ class Diff(unittest.TestCase):
 
     @classmethod
     def lynxpp_diff(cls, *options):
-        run = BUILD.run(BUILD.command, "diff", cls.files["a"], cls.files["b"], *options, preload=False)
+        run = BUILD.run(BUILD.command, "report", "diff", cls.files["a"], cls.files["b"], *options, preload=False)
         if run.status != 0 or run.stderr:
             raise AssertionError(str(run))
         return run.stdout.decode()

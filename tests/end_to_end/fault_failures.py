@@ -24,7 +24,7 @@ def memory_budget(build):
         expect_words(run, "5 launches ran uninstrumented for lack of memory (up to ", "LYNXPP_MEMORY_BUDGET leaves 0 bytes of memory for "
                      "probe buffers") if instrumented == 0 else demand_equal("notes", coverage["notes"], [])
     run = build.run(build.examples / "vecadd", spec="instruction_count", environment={"LYNXPP_MEMORY_BUDGET": "much"})
-    expect_words(run, "LYNXPP_MEMORY_BUDGET: 'much' is no amount of memory", "512M", "the program runs uninstrumented")
+    expect_words(run, "LYNXPP_MEMORY_BUDGET: 'much' is not an amount of memory", "512M", "the program runs uninstrumented")
     expect_unchanged(build, run)
 
 

@@ -17,15 +17,15 @@ SOURCES = pathlib.Path(__file__).resolve().parent / "findings"
 SENTENCES = {
     "strided": [
         ("uncoalesced access", "argument 1 (float const*)",
-         "loads take 32 sectors per request of a warp, where 4 would hold its bytes: 4,194,304 bytes of sectors at L1 for "
+         "loads take 32 sectors per warp request where 4 would suffice: 4,194,304 bytes of sectors at L1 for "
          "524,288 bytes of data (88 % unused by the request); neighbouring lanes are 64 bytes apart")],
     "pitched": [
         ("uncoalesced access", "argument 2 (double*)",
-         "stores take 32 sectors per request of a warp, where 8 would hold its bytes: 262,144 bytes of sectors at L1 for "
+         "stores take 32 sectors per warp request where 8 would suffice: 262,144 bytes of sectors at L1 for "
          "65,536 bytes of data (75 % unused by the request); neighbouring lanes are 8 * argument 3 bytes apart")],
     "gathered": [
         ("scattered access", "argument 2 (float const*)",
-         "loads take 31.5 sectors per request of a warp, where 4 would hold its bytes: 257,728 bytes of sectors at L1 for "
+         "loads take 31.5 sectors per warp request where 4 would suffice: 257,728 bytes of sectors at L1 for "
          "32,768 bytes of data (87 % unused by the request)")],
     "column_of_tile": [
         ("bank conflicts", "tile",
@@ -58,7 +58,7 @@ SENTENCES = {
          "active per instruction on average")],
     "uneven_rows": [
         ("uneven loop", None,
-         "lanes of a warp iterate this loop differently often: a warp enters it with 9 lanes and iterates 25 times on "
+         "the lanes of a warp iterate this loop different numbers of times: a warp enters it with 9 lanes and iterates 25 times on "
          "average, a lane 3.67 times; 1.32 lanes are active per iteration")],
     "partial_warps": [
         ("partial warps", None,

@@ -48,11 +48,11 @@ def is_read_by_commands(build, folder):
         demand_equal(f"status of {stat}", stat.status, 0)
         expect(b"kernel vecadd(" in stat.stdout, f"the kernel is not shown\n{stat}")
         out = pathlib.Path(folder, "out.ptx")
-        instrumented = build.run(build.command, "instrument", path, "-s", "instruction_count", "-o", out, preload=False)
+        instrumented = build.run(build.command, "ptx", "instrument", path, "-s", "instruction_count", "-o", out, preload=False)
         demand_equal(f"status of {instrumented}", instrumented.status, 0)
         expect("__lynxpp_probe" in out.read_text(), f"{path} is not instrumented")
     linked = lines / "relocatable"
-    vague = build.run(build.command, "instrument", linked, "-s", "instruction_count", preload=False)
+    vague = build.run(build.command, "ptx", "instrument", linked, "-s", "instruction_count", preload=False)
     expect(vague.status == 1 and "holds 2 PTX modules" in vague.stderr, f"one of two modules is taken\n{vague}")
     one = build.run(build.command, "ptx", "stat", linked, "-k", "scale", preload=False)
     expect(one.status == 0 and b"kernel scale(" in one.stdout and b"kernel other(" not in one.stdout, f"wrong module\n{one}")

@@ -54,7 +54,7 @@ class Progress(unittest.TestCase):
     def test_instrument(self):
         text = (INPUTS / "kernel.ptx").read_text()
         with tempfile.TemporaryDirectory() as folder:
-            self.check(["instrument", "kernel.ptx", "-s", "instruction_count", "-o", pathlib.Path(folder, "out.ptx")],
+            self.check(["ptx", "instrument", "kernel.ptx", "-s", "instruction_count", "-o", pathlib.Path(folder, "out.ptx")],
                        b"\rkernel 1 of " + str(text.count(".entry")).encode())
 
 

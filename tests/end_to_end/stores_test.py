@@ -86,7 +86,7 @@ class Stores(unittest.TestCase):
         home = self.folder / "home"
         home.mkdir()
         os.chown(home, SOMEBODY, SOMEBODY)
-        run = BUILD.run(BUILD.command, "calibrate", "--machine", "compute_1_3", "-i", "16", preload=False,
+        run = BUILD.run(BUILD.command, "band", "calibrate", "--machine", "compute_1_3", "-i", "16", preload=False,
                         environment={"HOME": str(home), "XDG_DATA_HOME": "", "LYNXPP_CPU_CACHE": "off", "LYNXPP_PTX_STORE": "off"})
         self.assertNotEqual(run.status, 0, run)
         self.assertIn("home belongs to user 65534", run.stderr)

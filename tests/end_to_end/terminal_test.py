@@ -70,11 +70,11 @@ class TerminalTest(unittest.TestCase):
     def test_reports(self):
         path = self.records()
         for arguments in (["report", path], ["report", path, "--all"], ["report", path, "-f", "summary"], ["report", path, "-f", "csv"],
-                          ["report", path, "-f", "json"], ["report", path, "--by", "device"], ["diff", path, path, "--json"]):
+                          ["report", path, "-f", "json"], ["report", path, "--by", "device"], ["report", "diff", path, path, "--json"]):
             with self.subTest(arguments=arguments):
                 _, shown = on_terminal(BUILD.command, *arguments)
                 self.expect_clean(shown, "kernel")
-        _, shown = on_terminal(BUILD.command, "diff", path, path)
+        _, shown = on_terminal(BUILD.command, "report", "diff", path, path)
         self.expect_clean(shown, "nothing changed")
 
     def test_untrusted_texts(self):
@@ -92,7 +92,7 @@ class TerminalTest(unittest.TestCase):
         text = f".version 7.0\n.target sm_75\n.address_size 64\n// {HOSTILE} größer → 😀\n.visible .entry k()\n{{\n\tret;\n}}\n"
         path = self.folder / "a.ptx"
         path.write_text(text)
-        command = [BUILD.command, "instrument", path, "-s", "instruction_count"]
+        command = [BUILD.command, "ptx", "instrument", path, "-s", "instruction_count"]
         status, shown = on_terminal(*command)
         self.assertEqual(status, 0, shown)
         self.expect_clean(shown, "größer → 😀", ".visible .entry k")

@@ -58,7 +58,7 @@ class Why(unittest.TestCase):
         run = self.ask_until(program, "bar.sync: 2,")
         self.assertEqual(run.returncode, 0)
         first, *rest = run.stdout.splitlines()
-        self.assertRegex(first, r"^hang, launch 0, grid 2, block 80: not over after \d+\.\d s$")
+        self.assertRegex(first, r"^hang, launch 0, grid 2, block 80: still running after \d+\.\d s$")
         self.assertEqual(sorted(rest), [
             "  warps finished: 3",
             "  warps in the loop at hanging.cu:5: 1, for example warp 0 of block 1",
@@ -82,7 +82,7 @@ class Why(unittest.TestCase):
         program = self.start("-s", "basic_block_count,warp_timeline")
         run = program.why()
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertRegex(run.stdout, r"^hang, launch 0, grid 2, block 80: not over after .* s\nTo see where warps wait")
+        self.assertRegex(run.stdout, r"^hang, launch 0, grid 2, block 80: still running after .* s\nTo see where warps wait")
         program.end()
 
     def test_two_specifications_have_their_own_arrays(self):
@@ -95,7 +95,7 @@ class Why(unittest.TestCase):
     def test_a_time_limit_asks_by_itself(self):
         program = self.start("--hang", "1")
         lines = [program.read_error() for _ in range(4)]
-        self.assertRegex(lines[0], r"hang, launch 0, grid 2, block 80: not over after \d+\.\d s")
+        self.assertRegex(lines[0], r"hang, launch 0, grid 2, block 80: still running after \d+\.\d s")
         self.assertIn("  warps waiting at hanging.cu:7, bar.sync: 2, for example warp 2 of block 1\n", lines)
         self.assertEqual(program.end()[0], 0)
 

@@ -99,7 +99,7 @@ class Program:
     def check_plain(self, scheme):
         """Updates may be lost, but none is invented; a word that was accessed has a count."""
         for what, counts, actual, notes in self.shared_counts(scheme):
-            expect("counts of words are an estimate" in notes, f"{what} says: {notes}")
+            expect("word counts are estimates" in notes, f"{what} says: {notes}")
             for word, count in enumerate(counts):
                 expect(count <= actual.get(word, 0) and (count > 0) == (actual.get(word, 0) > 0),
                        f"{what}: word {word} has {count}, the device counted {actual.get(word, 0)}")

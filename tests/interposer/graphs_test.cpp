@@ -29,14 +29,15 @@ TEST_P(GraphDoor, CountsEveryReplayByKernel) {
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("driver "), SizeIs(7));
   const std::string way = " by graphs";
-  EXPECT_THAT(result.events_of("engine natively "),
-              ElementsAre("first 2" + way, "second 1" + way,  // as instantiated
-                          "first 2" + way, "second 1" + way, "first 1" + way,
-                          "second 1" + way,  // one node disabled
-                          "second 2" + way,  // another kernel in the other node
-                          "second 4" + way,  // another child graph
-                          "second 1 by graphs that were changed in a way that is not followed",  // an update
-                          "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
+  EXPECT_THAT(
+      result.events_of("engine natively "),
+      ElementsAre("first 2" + way, "second 1" + way,  // as instantiated
+                  "first 2" + way, "second 1" + way, "first 1" + way,
+                  "second 1" + way,  // one node disabled
+                  "second 2" + way,  // another kernel in the other node
+                  "second 4" + way,  // another child graph
+                  "second 1 by graphs that were changed in a way that lynxpp does not track",  // an update
+                  "(graphs that were not seen being instantiated, by replay) 1 by graphs"));
 }
 
 TEST_P(GraphDoor, CountsEveryReplayIfTheDriverCannotCloneGraphs) {
@@ -57,7 +58,7 @@ struct Change {
   std::vector<std::string> told;
 };
 
-const std::string lost = " by graphs that were changed in a way that is not followed";
+const std::string lost = " by graphs that were changed in a way that lynxpp does not track";
 const std::string loops = " by graphs with conditional nodes";
 const std::string at_first = "graph first second second";
 const std::string none = "graph without a copy";

@@ -25,13 +25,13 @@ using testing::StartsWith;
 
 // ---- doors -----------------------------------------------------------------------------------------------
 
-class Door : public testing::TestWithParam<const char*> {
+class Binding : public testing::TestWithParam<const char*> {
  protected:
-  std::string door(const std::string& actions) { return std::string(GetParam()) + " " + actions; }
+  std::string with_binding(const std::string& actions) { return std::string(GetParam()) + " " + actions; }
 };
 
-TEST_P(Door, OffersEveryLaunchToTheEngineAndThenMakesIt) {
-  const Outcome result = run_driver(door("launches"), attached);
+TEST_P(Binding, OffersEveryLaunchToTheEngineAndThenMakesIt) {
+  const Outcome result = run_driver(with_binding("launches"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
   const std::string image = "image " + std::to_string(80) + " ";
@@ -57,8 +57,8 @@ TEST_P(Door, OffersEveryLaunchToTheEngineAndThenMakesIt) {
                           "driver cuLaunchCooperativeKernel_ptsz kernel grid 8 block 96", "engine finish"));
 }
 
-TEST_P(Door, KnowsImagesAndNames) {
-  const Outcome result = run_driver(door("images"), attached);
+TEST_P(Binding, KnowsImagesAndNames) {
+  const Outcome result = run_driver(with_binding("images"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("module_data image 80 "), StartsWith("module_data_ex image 80 "),
@@ -67,16 +67,16 @@ TEST_P(Door, KnowsImagesAndNames) {
                           StartsWith("module_of_library image 24 "), StartsWith("relocatable image 72 ")));
 }
 
-TEST_P(Door, QueriesTheDriverForUnseenHandles) {
-  const Outcome result = run_driver(door("unseen"), attached);
+TEST_P(Binding, QueriesTheDriverForUnseenHandles) {
+  const Outcome result = run_driver(with_binding("unseen"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("from_file image 0 "), StartsWith("enumerated_function image 80 "),
                           StartsWith("enumerated_kernel image 24 ")));
 }
 
-TEST_P(Door, EngineMayMakeTheLaunchItself) {
-  const Outcome result = run_driver(door("launch"), attached + "FAKE_ENGINE=take");
+TEST_P(Binding, EngineMayMakeTheLaunchItself) {
+  const Outcome result = run_driver(with_binding("launch"), attached + "FAKE_ENGINE=take");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
               ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
@@ -84,8 +84,8 @@ TEST_P(Door, EngineMayMakeTheLaunchItself) {
                           "engine sees device 1", "engine sees device 2", "engine finish"));
 }
 
-TEST_P(Door, ReleasingASharedContextDoesNotWait) {
-  const Outcome result = run_driver(door("holds"), attached);
+TEST_P(Binding, ReleasingASharedContextDoesNotWait) {
+  const Outcome result = run_driver(with_binding("holds"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   ASSERT_THAT(result.events, SizeIs(9));
   EXPECT_THAT(std::vector(result.events.begin() + 4, result.events.end()),
@@ -95,8 +95,8 @@ TEST_P(Door, ReleasingASharedContextDoesNotWait) {
       << "and the last hold, with which it ends, does";
 }
 
-TEST_P(Door, EngineKnowsIfTheProgramIsProfiled) {
-  const Outcome result = run_driver(door("profile launch profile_end launch profile"), attached);
+TEST_P(Binding, EngineKnowsIfTheProgramIsProfiled) {
+  const Outcome result = run_driver(with_binding("profile launch profile_end launch profile"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
               ElementsAre("driver cuProfilerStart", "engine opened, LYNXPP_SPEC is set", "engine profile 1",
@@ -106,8 +106,8 @@ TEST_P(Door, EngineKnowsIfTheProgramIsProfiled) {
                           "driver cuProfilerStart", "engine profile 1", "engine finish"));
 }
 
-TEST_P(Door, CountsLaunchesThatAreNeverInstrumented) {
-  const Outcome result = run_driver(door("counted_launches"), attached);
+TEST_P(Binding, CountsLaunchesThatAreNeverInstrumented) {
+  const Outcome result = run_driver(with_binding("counted_launches"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine natively "),
               ElementsAre("kernel 1 by cuLaunch, cuLaunchGrid or cuLaunchGridAsync",
@@ -115,21 +115,21 @@ TEST_P(Door, CountsLaunchesThatAreNeverInstrumented) {
                           "kernel 1 by cuLaunchCooperativeKernelMultiDevice"));
 }
 
-TEST_P(Door, KnowsImagesOfFiles) {
+TEST_P(Binding, KnowsImagesOfFiles) {
   const TemporaryFolder folder;
   const std::string path = folder.file("module.ptx");
   std::ofstream(path) << ".version 9.0\n.target sm_75\n.address_size 64\n";
-  const Outcome result = run_driver(door("from_files"), attached + "DRIVER_PROGRAM_FILE=" + path);
+  const Outcome result = run_driver(with_binding("from_files"), attached + "DRIVER_PROGRAM_FILE=" + path);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("module_file image 44 "), StartsWith("library_file image 44 ")));
 }
 
-TEST_P(Door, ProgramAttachesAndDetachesByItsEnvironment) {
+TEST_P(Binding, ProgramAttachesAndDetachesByItsEnvironment) {
   const Outcome result =
-      run_driver(door("launch setenv=a launch setenv=a launch putenv=b,c launch unsetenv launch "
-                      "setenv=unknown launch setenv=d clearenv "
-                      "launch"));
+      run_driver(with_binding("launch setenv=a launch setenv=a launch putenv=b,c launch unsetenv launch "
+                              "setenv=unknown launch setenv=d clearenv "
+                              "launch"));
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(
       result.events,
@@ -143,8 +143,8 @@ TEST_P(Door, ProgramAttachesAndDetachesByItsEnvironment) {
                   StartsWith("driver cuLaunchKernel kernel"), "engine finish"));
 }
 
-TEST_P(Door, CollectsResultsWhenTheProgramWaits) {
-  const Outcome result = run_driver(door("synchronisations"), attached);
+TEST_P(Binding, CollectsResultsWhenTheProgramWaits) {
+  const Outcome result = run_driver(with_binding("synchronisations"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(
       result.events,
@@ -157,8 +157,8 @@ TEST_P(Door, CollectsResultsWhenTheProgramWaits) {
                   "engine waited", "engine finish"));
 }
 
-TEST_P(Door, ReportsUnloadingToTheEngine) {
-  const Outcome result = run_driver(door("unload"), attached);
+TEST_P(Binding, ReportsUnloadingToTheEngine) {
+  const Outcome result = run_driver(with_binding("unload"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
               ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
@@ -169,15 +169,15 @@ TEST_P(Door, ReportsUnloadingToTheEngine) {
                           "driver cuLibraryUnload", "engine finish"));
 }
 
-TEST_P(Door, RefusedUnloadForgetsNothing) {
-  const Outcome result = run_driver(door("unload"), attached + "FAKE_DRIVER_KEEPS_MODULES=1");
+TEST_P(Binding, RefusedUnloadForgetsNothing) {
+  const Outcome result = run_driver(with_binding("unload"), attached + "FAKE_DRIVER_KEEPS_MODULES=1");
   EXPECT_THAT(result.events_of("engine launch "),
               ElementsAre(StartsWith("kernel image 80 "), StartsWith("kernel image 80 "),
                           StartsWith("library_kernel ")));
 }
 
-TEST_P(Door, SavesResultsBeforeAContextEnds) {
-  const Outcome result = run_driver(door("contexts"), attached);
+TEST_P(Binding, SavesResultsBeforeAContextEnds) {
+  const Outcome result = run_driver(with_binding("contexts"), attached);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.events,
               ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
@@ -188,9 +188,9 @@ TEST_P(Door, SavesResultsBeforeAContextEnds) {
                           "driver cuCtxDestroy_v2", "driver cuCtxDestroy_v2", "engine finish"));
 }
 
-TEST_P(Door, OpensNothingWithoutASpecification) {
+TEST_P(Binding, OpensNothingWithoutASpecification) {
   for (const char* environment : {"", "LYNXPP_SPEC="}) {
-    const Outcome result = run_driver(door("launches images"), environment);
+    const Outcome result = run_driver(with_binding("launches images"), environment);
     EXPECT_EQ(result.status, 0) << result.errors;
     EXPECT_EQ(result.errors, "");
     EXPECT_THAT(result.events, Not(Contains(HasSubstr("engine"))));
@@ -198,8 +198,8 @@ TEST_P(Door, OpensNothingWithoutASpecification) {
   }
 }
 
-TEST_P(Door, ProgramBehavesAsWithoutLynxpp) {
-  const std::string actions = door("launches images unseen unload");
+TEST_P(Binding, ProgramBehavesAsWithoutLynxpp) {
+  const std::string actions = with_binding("launches images unseen unload");
   const Outcome alone = run_driver(actions, {}, "");
   const Outcome preloaded = run_driver(actions, attached);
   EXPECT_EQ(alone.status, preloaded.status);
@@ -215,7 +215,7 @@ TEST_P(Door, ProgramBehavesAsWithoutLynxpp) {
   }());
 }
 
-INSTANTIATE_TEST_SUITE_P(Preload, Door, testing::Values("linked", "dlsym", "proc", "proc_v1"),
+INSTANTIATE_TEST_SUITE_P(Preload, Binding, testing::Values("linked", "dlsym", "proc", "proc_v1"),
                          ReadableName());
 
 TEST(Preload, LinkedProgramsMayAlsoUseDlsym) {

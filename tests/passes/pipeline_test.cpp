@@ -87,7 +87,7 @@ TEST_F(PassPipeline, VerificationNamesTheFirstPassThatSpoilsTheCode) {
   EXPECT_EQ(render(ran.error().diagnostics),
             "<instrumented>:6:0: error: pass 'spoil' produced code that is not well-formed: register "
             "'%lynxpp_r9' of 'k' is not declared, in 'mov.u32 %r1, %lynxpp_r9;'\n"
-            "  hint: print it with 'lynxpp instrument --print-after spoil'\n");
+            "  hint: print it with 'lynxpp ptx instrument --print-after spoil'\n");
 }
 TEST_F(PassPipeline, VerificationFindsOverlappingReplacements) {
   PassManager manager;

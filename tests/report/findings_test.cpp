@@ -194,14 +194,14 @@ const std::vector<Case>& cases() {
       {"uncoalesced access",
        {memory({100, 0, 0, 0}, {3200, 0, 0, 0}, {12800, 0, 0, 0})},
        {memory({100, 0, 0, 0}, {500, 0, 0, 0}, {12800, 0, 0, 0})},
-       "loads take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400 bytes of sectors "
+       "loads take 32 sectors per warp request where 4 would suffice: 102,400 bytes of sectors "
        "at L1 for "
        "12,800 bytes of data (88 % unused by the request); neighbouring lanes are 64 bytes apart",
        0.875},
       {"scattered access",
        {memory({0, 100, 0, 0}, {0, 3200, 0, 0}, {0, 12800, 0, 0})},
        {memory({0, 100, 0, 0}, {0, 500, 0, 0}, {0, 12800, 0, 0})},
-       "stores take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400 bytes of sectors "
+       "stores take 32 sectors per warp request where 4 would suffice: 102,400 bytes of sectors "
        "at L1 for "
        "12,800 bytes of data (88 % unused by the request)",
        0.875},
@@ -262,7 +262,8 @@ const std::vector<Case>& cases() {
         blocks({12800, 12800, 25600, 12800}, {400, 400, 3200, 400})},
        {instructions(12800 * 8, 4000), divergence(400, 0, 0),
         blocks({12800, 12800, 25600, 12800}, {400, 400, 3200, 400})},
-       "lanes of a warp iterate this loop differently often: a warp enters it with 32 lanes and iterates 8 "
+       "the lanes of a warp iterate this loop different numbers of times: a warp enters it with 32 lanes and "
+       "iterates 8 "
        "times on "
        "average, a lane 2 times; 8 lanes are active per iteration",
        0.6},
@@ -381,7 +382,7 @@ TEST_F(Findings, CopiesAreNeitherLoadsNorStores) {
   std::vector<Record> records{copies, memory({100, 0, 0, 0}, {3200, 0, 0, 0}, {12800, 0, 0, 0})};
   const std::vector<KernelFinding> found = findings(records);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_TRUE(found[0].sentence.starts_with("asynchronous copies take 32 sectors per request of a warp"))
+  EXPECT_TRUE(found[0].sentence.starts_with("asynchronous copies take 32 sectors per warp request"))
       << found[0].sentence;
 }
 
@@ -572,11 +573,11 @@ TEST_F(Findings, TextHasFindingReasonAndAdvice) {
   const std::vector<KernelFinding> found = findings(cases()[0].fires);
   EXPECT_EQ("\n" + findings_text(found, facts_.weight, 90), R"(
 == lynxpp: findings ==
-Ordered by the share of the run's estimated work that could be saved at most.
-1.  uncoalesced access, at most 88 % (estimated): k, a.cu:10 (ld.global.f32)
-    Loads take 32 sectors per request of a warp, where 4 would hold its bytes: 102,400
-    bytes of sectors at L1 for 12,800 bytes of data (88 % unused by the request);
-    neighbouring lanes are 64 bytes apart.
+Ordered by the maximum share of the run's estimated work that could be saved.
+1.  uncoalesced access, saves at most 88 % (estimated): k, a.cu:10 (ld.global.f32)
+    Loads take 32 sectors per warp request where 4 would suffice: 102,400 bytes of sectors
+    at L1 for 12,800 bytes of data (88 % unused by the request); neighbouring lanes are 64
+    bytes apart.
     Why: L1 serves a warp's request in sectors of 32 bytes, and each sector that a lane
     touches is requested whole.
     Try: let neighbouring lanes access neighbouring addresses: swap the roles of the
@@ -636,7 +637,7 @@ TEST_F(Findings, SmallBenefitsOfManyKernelsAreShownTogether) {
   for (int i = 0; i < 9; ++i) many.insert(many.end(), found.begin(), found.end());
   EXPECT_EQ(benefit_together(many), 1) << "of a kernel no more than all";
   const std::string text = findings_text(found, facts_.weight, 100);
-  EXPECT_THAT(text, HasSubstr(" together promise at most 58 %.\nThe first ones:\n1.  "));
+  EXPECT_THAT(text, HasSubstr(" together could save at most 58 %.\nThe first ones:\n1.  "));
   EXPECT_THAT(text, HasSubstr("\n3.  "));
   EXPECT_THAT(text, Not(HasSubstr("\n4.  ")));
 }

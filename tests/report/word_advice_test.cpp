@@ -110,7 +110,7 @@ TEST(WordAdvice, NamesArraysWhoseCountsAreCapped) {
       profile_of("device_memory_profile", 0, {{"a", 64, 255}, {"b", 64, 255}, {"c", 64, 7}});
   profiles.add(record);
   EXPECT_THAT(advice_text(profiles.advice(), 200), Not(HasSubstr("several at the limit")));
-  record.notes = {"counts of words stop at 255"};
+  record.notes = {"word counts stop at 255"};
   record.launch = 1;
   WordProfiles limited;
   limited.add(record);

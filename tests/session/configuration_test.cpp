@@ -98,7 +98,7 @@ TEST(Configuration, ReadsTheEnvironmentAndReportsErrors) {
   setenv("LYNXPP_MEMORY_BUDGET", "much", 1);
   read_configuration(problems);
   ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].message, "LYNXPP_MEMORY_BUDGET: 'much' is no amount of memory");
+  EXPECT_EQ(problems[0].message, "LYNXPP_MEMORY_BUDGET: 'much' is not an amount of memory");
   problems.clear();
   unsetenv("LYNXPP_MEMORY_BUDGET");
   EXPECT_TRUE(third.prints_table);

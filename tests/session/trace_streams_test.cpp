@@ -262,8 +262,7 @@ TEST_F(Launches, RunWithoutRingsIfMemoryIsFull) {
   std::vector<std::byte> left = buffer(130);
   launch->finish(layout, left);
   EXPECT_EQ(counted(left), 130u);
-  EXPECT_THAT(launch->notes(0),
-              ElementsAre("the traces of this launch were not streamed: there is no memory"));
+  EXPECT_THAT(launch->notes(0), ElementsAre("this launch's traces were not streamed: there is no memory"));
   EXPECT_FALSE(std::filesystem::exists(folder.file("new")));
 }
 
@@ -285,7 +284,7 @@ TEST_F(SessionTest, DeviceWithoutRingsRunsTheLaunch) {
   EXPECT_TRUE(launch());
   ASSERT_EQ(records_.launches.size(), 1u);
   EXPECT_THAT(records_.launches[0].notes,
-              testing::Contains("the traces of this launch were not streamed: kernels of this device cannot "
+              testing::Contains("this launch's traces were not streamed: kernels of this device cannot "
                                 "write host memory"));
   EXPECT_THAT(device_.loaded.at(0), HasSubstr("membar.sys"));
 }

@@ -17,6 +17,7 @@
 #include "support/call_site.h"
 #include "support/log.h"
 #include "support/output_file.h"
+#include "support/setting.h"
 #include "support/text.h"
 #include "support/trust.h"
 #include "support/whole_output.h"
@@ -105,12 +106,12 @@ std::string text_of(const FindingPlace& place, const std::string& kernel) {
   return text;
 }
 
-/// "in 3 of 8 orders; --seed 5 reproduces it, which differs from order 1:" and the deviations
+/// Returns "in 3 of 8 schedules; --seed 5 reproduces it, where" and the deviations from schedule 1.
 std::string text_of_orders(const KeptFinding& kept) {
   if (!explores()) return "";
   const std::uint32_t seed = *kept.seeds.begin();
   std::string text = "\n  in " + std::to_string(kept.seeds.size()) + " of " + std::to_string(kept.judged) +
-                     (kept.judged == 1 ? " order" : " orders") + "; --seed " + std::to_string(seed) +
+                     (kept.judged == 1 ? " schedule" : " schedules") + "; --seed " + std::to_string(seed) +
                      " reproduces it";
   const std::vector<std::string>& deviations = kept.finding.orders.deviations;
   if (!deviations.empty()) text += ", where";
@@ -138,9 +139,9 @@ std::string text_of(const KeptFinding& kept) {
   return text + "\n";
 }
 
-/// Explains for which launches of a kernel not all orders were judged.
+/// Explains for which launches of a kernel not all schedules were run.
 std::string text_of_unexplored(const std::string& kernel, const std::string& reason, std::uint64_t launches) {
-  return "kernel " + demangle(kernel) + ": not all orders were judged in " + std::to_string(launches) +
+  return "kernel " + demangle(kernel) + ": not all schedules were run in " + std::to_string(launches) +
          (launches == 1 ? " launch: " : " launches: ") + reason + "\n";
 }
 
@@ -226,7 +227,7 @@ std::string line_of(const Json& json) {
 
 void write_lines(const std::string& lines) {
   static const std::string path = [] {
-    const char* const value = secure_getenv("LYNXPP_CPU_CHECK_OUTPUT");
+    const char* const value = setting("LYNXPP_CPU_CHECK_OUTPUT");
     return std::string(value != nullptr ? value : "");
   }();
   if (path.empty()) return;

@@ -11,6 +11,7 @@
 #include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "support/log.h"
+#include "support/setting.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
@@ -28,12 +29,12 @@ struct ModelledDevice {
 
 /// Reads LYNXPP_CPU_CLOCK_TIMES: modelling is slow, and not needed if launches are only counted.
 bool wants_times() {
-  static const char* const value = secure_getenv("LYNXPP_CPU_CLOCK_TIMES");
+  static const char* const value = setting("LYNXPP_CPU_CLOCK_TIMES");
   return value == nullptr || std::string_view(value) != "0";
 }
 
 std::optional<models::Machine> find_wanted() {
-  const char* const name = secure_getenv("LYNXPP_CPU_CLOCK");
+  const char* const name = setting("LYNXPP_CPU_CLOCK");
   if (name == nullptr || *name == '\0') return std::nullopt;
   Result<models::Machine> machine = models::find_machine(name);
   if (!machine) {
@@ -53,7 +54,7 @@ std::optional<models::Machine> find_wanted() {
 
 /// Reads LYNXPP_CPU_CLOCK_L2.
 models::clock::CachesBefore wanted_caches() {
-  const char* const value = secure_getenv("LYNXPP_CPU_CLOCK_L2");
+  const char* const value = setting("LYNXPP_CPU_CLOCK_L2");
   const std::string_view wanted = value != nullptr ? value : "";
   if (wanted == "emptied") return models::clock::CachesBefore::emptied;
   if (!wanted.empty() && wanted != "kept")

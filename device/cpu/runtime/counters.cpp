@@ -13,6 +13,7 @@
 #include "device/cpu/runtime/clock.h"
 #include "support/log.h"
 #include "support/output_file.h"
+#include "support/setting.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -197,8 +198,8 @@ struct Settings {
 /// The environment is read once, because a program may change it while its other threads launch.
 Settings& settings() {
   static Settings read = [] {
-    const char* const path = secure_getenv("LYNXPP_CPU_COUNTERS");
-    const char* const words = secure_getenv("LYNXPP_CPU_WORDS");
+    const char* const path = setting("LYNXPP_CPU_COUNTERS");
+    const char* const words = setting("LYNXPP_CPU_WORDS");
     Settings found;
     if (path != nullptr && *path != '\0') found.path = path;
     found.counts_words = words != nullptr && std::string_view(words) == "1";

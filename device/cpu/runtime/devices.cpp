@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/log.h"
+#include "support/setting.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -14,7 +15,7 @@ thread_local int thread_device = 0;
 thread_local std::uint64_t choices = 0;
 
 int wanted_devices() {
-  const char* const value = secure_getenv("LYNXPP_CPU_DEVICES");
+  const char* const value = setting("LYNXPP_CPU_DEVICES");
   if (value == nullptr || *value == '\0') return 1;
   const std::string_view text(value);
   int count = 0;

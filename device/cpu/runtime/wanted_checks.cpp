@@ -11,6 +11,7 @@
 
 #include "device/cpu/simt/check/written_memory.h"
 #include "support/log.h"
+#include "support/setting.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
@@ -26,7 +27,7 @@ constexpr std::uint32_t most_schedules = 1'000'000;
 
 /// Returns the number in an environment variable; 0 if it is not set or invalid.
 std::uint32_t number_in(const char* variable) {
-  const char* const value = secure_getenv(variable);
+  const char* const value = setting(variable);
   if (value == nullptr) return 0;
   const std::string_view text = value;
   std::uint32_t number = 0;
@@ -45,7 +46,7 @@ std::vector<std::uint32_t> find_seeds() {
 
 Wanted find_wanted_checks() {
   Wanted wanted;
-  const char* const value = secure_getenv("LYNXPP_CPU_CHECK");
+  const char* const value = setting("LYNXPP_CPU_CHECK");
   if (value == nullptr) return wanted;
   CheckSelection& launches = wanted.launches;
   const std::pair<std::string_view, bool*> checks[] = {{"memory", &launches.memory},
@@ -66,7 +67,7 @@ Wanted find_wanted_checks() {
   }
   wanted.seeds = find_seeds();
   if (launches.init) keep_written_memory();
-  if (launches.any() && secure_getenv("LYNXPP_CPU_CLOCK") != nullptr)
+  if (launches.any() && setting("LYNXPP_CPU_CLOCK") != nullptr)
     log().warn("launches are checked (LYNXPP_CPU_CHECK), so no time is modelled");
   return wanted;
 }

@@ -157,7 +157,7 @@ void watch_ptxas(int count, char** arguments) {
   if (runs_ptxas()) ptxas_arguments = {arguments, static_cast<std::size_t>(count)};
 }
 
-void remember_what_ptxas_wrote() {
+void remember_ptxas_output() {
   if (ptxas_arguments.empty()) return;
   try {
     remember(read_arguments());

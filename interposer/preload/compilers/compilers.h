@@ -11,7 +11,7 @@ namespace lynxpp::preload {
 void watch_ptxas(int count, char** arguments);
 
 /// Called at the end of the process.
-void remember_what_ptxas_wrote();
+void remember_ptxas_output();
 
 /// Returns the replacement for `name` as looked up in `handle`: a function that forwards to the library's
 /// nvrtcGetCUBIN and remembers its output. Null for every other name, or if the library lacks the function.

@@ -1,6 +1,6 @@
 // Optimizations beyond one counter per edge off the spanning tree, or one probe per access. Counts are
-// identical with and without each of them: `lynxpp instrument --without NAME` and LYNXPP_WITHOUT=NAME disable
-// one, which is how its gain is measured.
+// identical with and without each of them: `lynxpp ptx instrument --without NAME` and LYNXPP_WITHOUT=NAME
+// disable one, which is how its gain is measured.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ const cards = (list) => element("ol", { class: "cards" }, ...list.map(([each, ke
 const kernelOf = new Map(kernels.flatMap((kernel) => kernel.findings.map((each) => [each, kernel])));
 /** The findings of the run that are listed at its top; the others are listed with their kernels, so that each appears once. */
 const worth = everyFinding.filter((each) => isWorthReading(each) && kernelOf.has(each));
-/** What all findings save together at most: of each kernel at most its share. */
+/** The maximum share that all findings could save together: for each kernel, at most the kernel's share. */
 const together = Math.min(1, kernels.reduce((sum, kernel) => sum + Math.min(Math.max(0, ...kernel.findings.map(({ weight }) => weight ?? 0)),
   kernel.findings.reduce((all, { benefit }) => all + (benefit ?? 0), 0)), 0));
 const first = (worth.length ? worth.slice(0, 12) : together >= 0.01 ? everyFinding.filter((each) => kernelOf.has(each)).slice(0, 3) : []).map((each) => [each, kernelOf.get(each)]);
@@ -73,8 +73,8 @@ const listed = new Set(first.map(([each]) => each));
 function findings() {
   if (!first.length) return kernels.every(({ sites }) => !sites) ? "" : element("p", { class: "facts" }, `No rule found anything ${everyFinding.length ? "that would save 1 % of the run" : "to improve"}.`);
   return element("section", { id: "findings" }, element("h2", {}, "Where to look first"),
-    element("p", { class: "facts" }, worth.length ? `Bars: the share of the run's ${unit} that could be saved at most.`
-      : `No finding promises 1 % of the run's ${unit} alone; all ${format(everyFinding.length)} together promise at most ${percent(together)}. The first ones:`),
+    element("p", { class: "facts" }, worth.length ? `Bars show the maximum share of the run's ${unit} that could be saved.`
+      : `No single finding could save 1 % of the run's ${unit}; all ${format(everyFinding.length)} together could save at most ${percent(together)}. The first ones:`),
     cards(first.slice(0, 5)), first.length > 5 ? section(several(first.length - 5, "more finding"), () => cards(first.slice(5)), false) : "",
     worth.length > first.length ? element("p", { class: "facts" }, `${format(worth.length - first.length)} more are listed with their kernels.`) : "",
     first.some(([{ place }]) => place && !place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : "");
@@ -113,7 +113,7 @@ function overview(show) {
       } },
     { title: `share of ${unit}`, field: "share", ...bars, formatter: drawn((row) => row.share, ({ each }) =>
       [percent(each.share), time(each.milliseconds)].filter(Boolean).join(" · ")) },
-    rows.some(({ traffic }) => traffic) && { title: "requested of traffic at L1", field: "traffic", ...bars,
+    rows.some(({ traffic }) => traffic) && { title: "requested share of traffic at L1", field: "traffic", ...bars,
       formatter: drawn(({ each }) => each.transferred && each.requested / each.transferred, ({ each }) => `${percent(each.requested / each.transferred)} of ${compact(each.transferred).replace(/\D?$/, " $&B")}`,
         ({ each }) => `Global loads, stores and asynchronous copies request ${format(each.requested)} bytes in ${format(each.transferred)} bytes of sectors at L1`) },
     rows.some(({ lanes }) => lanes) && { title: "active lanes", field: "lanes", ...bars, formatter: drawn((row) => row.lanes, (row) => percent(row.lanes)) },

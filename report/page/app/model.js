@@ -126,7 +126,7 @@ export function figuresOf(kernel) {
       ...["memory", "branches", "integer_arithmetic", "floating_arithmetic", "barriers", "atomics", "calls"].map((name) =>
         of(name) ? part(name.replace("_", " "), of(name), of("thread_instructions")) : undefined),
     ]),
-    group("Global memory: requested of transferred bytes", "memory_efficiency", (of) => [
+    group("Global memory: requested share of transferred bytes", "memory_efficiency", (of) => [
       ...["load", "store"].map((kind) => part(`${kind}s`, of(`${kind}_bytes_asked`), of(`${kind}_bytes_moved`))),
       part("of these asynchronous copies", of("async_copy_bytes_asked"), 32 * of("async_copy_sectors")),
       of("load_sectors") && of("store_sectors") ? part("loads and stores", kernel.requested, kernel.transferred) : undefined,
@@ -138,7 +138,7 @@ export function figuresOf(kernel) {
     group("Branches", "branch_divergence", (of) => [part("divergent", of("total_divergent"), of("total_branches"))]),
     group("Thread blocks", "kernel_runtime", (of) => (isMeaningless(kernel, { unit: "cycles" }) ? [] : [
       part("mean of longest", of("mean_cycles"), of("max_cycles"), "cycles"),
-      of("load_imbalance") && { name: "mean of busiest multiprocessor", share: 1 / of("load_imbalance"), value: percent(1 / of("load_imbalance")) },
+      of("load_imbalance") && { name: "average over busiest multiprocessor", share: 1 / of("load_imbalance"), value: percent(1 / of("load_imbalance")) },
     ])),
   ];
   const { original } = kernel.timing ?? {};
@@ -200,7 +200,7 @@ export function measuresOf(kernel) {
     "sectors of 32 bytes beyond those that the requested bytes would fill");
   add("wavefronts", "conflicts in shared memory", "wavefronts", find("shared_bank_conflicts", "conflicts"), "wavefronts beyond one per access");
   add("hottest", "atomic operations on one word", "operations", find("atomic_contention", "hottest_word"), "at least this many on the most updated word");
-  add("divergent", "divergent branches", "executions", find("branch_divergence", "divergent"), "executions by a warp whose lanes take both paths");
+  add("divergent", "divergent branches", "executions", find("branch_divergence", "divergent"), "executions at which the lanes of a warp take both paths");
   const [threads, warps] = ["thread_executions", "warp_executions"].map((name) => find("basic_block_count", name));
   const spread = (values) => values && sites.instructions.block.map((block) => values[block]);
   add("idle", "idle lanes", "lanes", spread(warps?.map((each, i) => 32 * each - threads[i])), "lanes without a thread at this instruction, summed over executions");

@@ -13,7 +13,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import Build, TestFailure, demand_equal, expect, read_json_lines  # noqa: E402
 
-REASONS = {"by graphs that were changed in a way that is not followed", "by graphs in which a graph was replaced",
+REASONS = {"by graphs that were changed in a way that lynxpp does not track", "by graphs in which a graph was replaced",
            "by graphs that had been launched before attaching"}
 
 # An overloaded machine may not provide memory in time; such launches are also accounted for.

@@ -110,20 +110,20 @@ class Streams(unittest.TestCase):
     def test_the_command_prints_the_same_as_the_reader(self):
         _, _, streams = self.traced("memory_trace", 200)
         stream = streams["memory_trace", "accesses"]
-        command = BUILD.run(BUILD.command, "trace", self.seen, "-t", "accesses", "--format", "json", preload=False)
+        command = BUILD.run(BUILD.command, "report", "trace", self.seen, "-t", "accesses", "--format", "json", preload=False)
         self.assertEqual((command.status, command.stderr), (0, ""))
         lines = [json.loads(line) for line in command.stdout.splitlines()]
         self.assertEqual([(line["entry"], line["kernel"], line["launch"]) for line in lines],
                          [(number, stream.kernel, stream.launch) for number, _ in stream.entries()])
         self.assertEqual([{name: line[name] for name in stream.fields} for line in lines], [entry for _, entry in stream.entries()])
-        table = BUILD.run(BUILD.command, "trace", self.seen, "-t", "lane_addresses", preload=False).stdout.decode().splitlines()
+        table = BUILD.run(BUILD.command, "report", "trace", self.seen, "-t", "lane_addresses", preload=False).stdout.decode().splitlines()
         self.assertEqual(table[0], "process,kernel,launch,entry,lane_addresses.access,lane_addresses.lane,lane_addresses.address")
         self.assertEqual([tuple(map(int, line.split(",")[-3:])) for line in table[1:]],
                          [tuple(entry.values()) for _, entry in streams["memory_trace", "lane_addresses"].entries()])
-        listed = BUILD.run(BUILD.command, "trace", self.seen, "--list", preload=False).stdout.decode().splitlines()
+        listed = BUILD.run(BUILD.command, "report", "trace", self.seen, "--list", preload=False).stdout.decode().splitlines()
         self.assertEqual(len(listed), 3)
         self.assertIn(str(stream.appended), listed[1])
-        other = BUILD.run(BUILD.command, "trace", self.seen, "-k", "no_such_kernel", preload=False)
+        other = BUILD.run(BUILD.command, "report", "trace", self.seen, "-k", "no_such_kernel", preload=False)
         self.assertEqual((other.status, other.stdout), (0, b""))
 
     def test_a_full_disk_is_reported_and_the_program_continues(self):
@@ -154,16 +154,16 @@ class Streams(unittest.TestCase):
         numbers = [number for number, _ in streams["accesses"].entries()]
         self.assertGreater(len(numbers), 1000)
         self.assertEqual(numbers, list(range(len(numbers))))
-        listed = BUILD.run(BUILD.command, "trace", self.seen, "--list", preload=False)
+        listed = BUILD.run(BUILD.command, "report", "trace", self.seen, "--list", preload=False)
         self.assertEqual(listed.status, 0, listed)
         self.assertIn(str(len(numbers)), listed.stdout.decode())
 
     def test_reports_errors(self):
-        missing = BUILD.run(BUILD.command, "trace", self.folder / "nothing", preload=False)
+        missing = BUILD.run(BUILD.command, "report", "trace", self.folder / "nothing", preload=False)
         self.assertEqual(missing.status, 1)
         self.assertIn("does not exist", missing.stderr)
         (self.folder / "text.trace").write_text("this is a text that is no trace")
-        text = BUILD.run(BUILD.command, "trace", self.folder, preload=False)
+        text = BUILD.run(BUILD.command, "report", "trace", self.folder, preload=False)
         self.assertEqual(text.status, 1)
         self.assertIn("is not a file of streamed traces", text.stderr)
         run, records = BUILD.measure(SPMV, 200, spec="memory_trace", environment={**self.traces(), "LYNXPP_TRACE": str(self.folder / "text.trace")})

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "support/log.h"
+#include "support/setting.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -144,7 +145,7 @@ std::unique_ptr<CodeCache> CodeCache::of_user(std::string_view processor) {
   Result<std::unique_ptr<CodeCache>> cache = open(folder, identity + '\n' + std::string(processor));
   if (cache) return std::move(*cache);
   const std::string& reason = cache.error().diagnostics.front().message;
-  if (secure_getenv("LYNXPP_CPU_CACHE") != nullptr) {
+  if (setting("LYNXPP_CPU_CACHE") != nullptr) {
     log().warn("the cpu device does not cache compiled code: {}", reason);
   } else {
     log().info("the cpu device does not cache compiled code: {}", reason);

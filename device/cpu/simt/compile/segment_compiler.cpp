@@ -11,6 +11,7 @@
 #include "device/cpu/simt/compile/form_library.h"
 #include "device/cpu/simt/compile/region.h"
 #include "support/log.h"
+#include "support/setting.h"
 
 namespace lynxpp::device::cpu {
 
@@ -33,7 +34,7 @@ std::uint64_t segments_with_own_code() { return promoted.load(); }
 CodeTier code_tier() {
   if (const int tier = chosen_tier.load(); tier >= 0) return static_cast<CodeTier>(tier);
   static const CodeTier tier = [] {
-    const char* const value = secure_getenv("LYNXPP_CPU_TIER");
+    const char* const value = setting("LYNXPP_CPU_TIER");
     const std::string_view name = value != nullptr ? value : "";
     if (name == "forms") return CodeTier::forms;
     if (name == "blocks") return CodeTier::blocks;

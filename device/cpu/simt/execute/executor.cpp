@@ -32,6 +32,7 @@
 #include "ptx/ir/directives.h"
 #include "ptx/parser/parser.h"
 #include "support/log.h"
+#include "support/setting.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -402,7 +403,7 @@ Result<std::shared_ptr<LoadedModule>> load_module(std::string ptx, const std::st
 
 int compute_capability() {
   static const int wanted = [] {
-    const char* const value = secure_getenv("LYNXPP_CPU_CAPABILITY");
+    const char* const value = setting("LYNXPP_CPU_CAPABILITY");
     const std::string_view text = value != nullptr ? value : "";
     if (text == "100") return 100;
     if (!text.empty() && text != "90")

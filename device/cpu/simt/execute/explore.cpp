@@ -169,7 +169,7 @@ Explorer::Judged Explorer::judge(Schedule schedule) {
     made.place.action = "the launch fails";
     made.place.has_thread = false;
     made.place.line = static_cast<std::uint32_t>(why.location.line);
-    made.detail = "the launch does not fail in order 1: " + why.message;
+    made.detail = "the launch does not fail in schedule 1: " + why.message;
     made.count = 1;
   }
   return judged;
@@ -236,7 +236,7 @@ void Explorer::explore_others(const Status& status) {
     deviations_[seed] = std::move(judged.deviations);
     add(seed, std::move(judged.checks.findings));
   }
-  if (!unfinished.empty()) checks_.unexplored = "not run to the end: order " + unfinished;
+  if (!unfinished.empty()) checks_.unexplored = "not run to the end: schedule " + unfinished;
   for (Finding& each : findings_) {
     const std::uint32_t seed = each.orders.seeds.front();
     const FaultKey key = key_of(each);

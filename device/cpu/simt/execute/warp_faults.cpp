@@ -32,7 +32,7 @@ bool BlockRunner::fail_at(const Warp& warp, const Segment& segment, std::uint32_
   if (launch_.schedule() != nullptr && launch_.check->selection().sync) {
     launch_.check->add_finding(FindingKind::failing_order,
                                place_at(warp, *warp.top().function, segment, lanes),
-                               "the launch does not fail in order 1: " + message);
+                               "the launch does not fail in schedule 1: " + message);
   }
   return fail(message + name_of_source(segment.source_file, segment.source_line), segment.line);
 }
