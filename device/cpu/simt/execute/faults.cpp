@@ -93,7 +93,7 @@ std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
       return "the address is in shared or local memory, but " + std::string(fault.site->opcode) +
              " accesses global memory";
     case FaultKind::no_object:
-      return std::string("the address is not the handle of a ") +
+      return std::string("the value is not the handle of a ") +
              (fault.site->opcode.starts_with("su") ? "surface object" : "texture object");
     case FaultKind::outside_surface: return "the coordinates are outside the surface";
     case FaultKind::invalid_tensor:
