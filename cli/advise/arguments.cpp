@@ -61,7 +61,7 @@ CLI::App* add_advise(CLI::App& app, AdviseArguments& arguments) {
       ->type_name("FOLDER");
   advise->footer(
       "The estimate is that of CuMAPz: a model without a unit, for comparing variants of one kernel.\n"
-      "With '-- PROGRAM', lynxpp runs the program and computes the estimate from its kernels' accesses.\n"
+      "With '-- PROGRAM', the program runs, and the estimate is computed from its kernels' accesses.\n"
       "The exit code is 1 if a description or a machine has errors, 3 if the program launches no kernel.\n\n"
       "Example: lynxpp advise examples/advise/product.access --machine compute_1_3\n"
       "Example: lynxpp advise -k matmul --sharing -- ./app");
