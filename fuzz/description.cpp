@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (variants.error().diagnostics.empty()) std::abort();
     return 0;
   }
-  const auto segments = segments_of(*description, variants->front());
+  const auto segments = symmetry_of(*description, variants->front()).segments;
   for (unsigned d = 0; d < 3; ++d) {
     std::int64_t end = 0;
     for (const Segment& segment : segments[d]) {

@@ -86,9 +86,62 @@ class Execution {
 
   /// Runs representatives of blocks that repeat periodically.
   void run_all_blocks() {
-    const std::array<std::vector<Segment>, 3> segments = segments_of(description_, variant_);
+    Symmetry symmetry = symmetry_of(description_, variant_);
     std::array<std::int64_t, 3> at{};
-    run_blocks(segments, 2, at, 1);
+    if (!symmetry.moves_differ) return run_blocks(symmetry.segments, 2, at, 1);
+    for (unsigned d = 0; d < 3; ++d) {
+      if (!symmetry.all_differ[d]) continue;
+      symmetry.segments[d].clear();
+      for (std::int64_t i = 0; i < variant_.grid[d]; ++i) symmetry.segments[d].push_back({i, i + 1, 1});
+    }
+    for (const Segment& z : symmetry.segments[2]) {
+      for (const Segment& y : symmetry.segments[1]) {
+        for (const Segment& x : symmetry.segments[0]) run_kinds(symmetry, {x, y, z});
+      }
+    }
+  }
+
+  /// Runs a block of each kind.
+  void run_kinds(const Symmetry& symmetry, const std::array<Segment, 3>& blocks) {
+    std::array<std::int64_t, 3> at{};
+    std::int64_t number = 1;
+    for (std::size_t d = 0; d < blocks.size(); ++d) {
+      at[d] = blocks[d].begin;
+      number *= blocks[d].end - blocks[d].begin;
+    }
+    const auto run_for = [&](const std::array<std::int64_t, 3>& block, std::int64_t weight) {
+      weight_ = weight;
+      run_block(block);
+      if (weight != 0) ++totals_.blocks_run;
+    };
+    if (number == 1) return run_for(at, 1);
+    spend(number, {});
+    accessed_.emplace();
+    run_for(at, 0);
+    for (const BlockKind& kind : kinds_of(blocks, moving_elements(symmetry)))
+      run_for(kind.first, kind.blocks);
+    // The corners bound the addresses of all blocks.
+    constexpr unsigned corners = 8;
+    for (unsigned corner = 0; corner < corners; ++corner) {
+      for (std::size_t d = 0; d < blocks.size(); ++d)
+        at[d] = (corner >> d & 1) != 0 ? blocks[d].end - 1 : blocks[d].begin;
+      run_for(at, 0);
+    }
+  }
+
+  /// Groups what the last block has accessed by array and move.
+  std::vector<MovingElements> moving_elements(const Symmetry& symmetry) {
+    std::map<std::pair<std::uint32_t, std::array<std::int64_t, 3>>, std::set<std::int64_t>> by_move;
+    for (const auto& [element, indices] : *accessed_)
+      by_move[{element->array, symmetry.moves.at(element)}].insert(indices.begin(), indices.end());
+    accessed_.reset();
+    std::vector<MovingElements> accessed;
+    for (const auto& [moving, elements] : by_move)
+      accessed.push_back({moving.first,
+                          variant_.array_bytes[moving.first],
+                          moving.second,
+                          {elements.begin(), elements.end()}});
+    return accessed;
   }
 
   /// Runs every segment of this dimension of the grid and of the lower ones, each for `weight` blocks.
@@ -248,8 +301,10 @@ class Execution {
   // ---- references
 
   /// Counts one step of all threads of a block.
-  void spend(const Position& position) {
-    work_ += static_cast<std::int64_t>(frame_[0].size());
+  void spend(const Position& position) { spend(static_cast<std::int64_t>(frame_[0].size()), position); }
+
+  void spend(std::int64_t steps, const Position& position) {
+    work_ += steps;
     if (work_ > most_work)
       throw Problem{position, "analysing this takes more than 1,000,000,000 thread steps",
                     "a smaller size gives the same terms: -D NAME=VALUE"};
@@ -267,6 +322,13 @@ class Execution {
     return totals;
   }
 
+  void note_accessed(const Element& element, const Column& index, const Mask& mask) {
+    if (!accessed_) return;
+    for (std::size_t i = 0; i < mask.size(); ++i) {
+      if (mask[i] != 0) (*accessed_)[&element].push_back(index[i]);
+    }
+  }
+
   /// Transfers between an element of shared memory and one of global memory.
   void transfer(const Statement& statement, const Mask& mask) {
     const Element& shared = statement.elements[0];
@@ -275,6 +337,7 @@ class Execution {
     const std::uint32_t bytes = bytes_of(variant_.shared_bytes, shared.array);
     ReferenceTotals& totals = begin(statement, global);
     const Column position = value_of(shared.index, mask), index = value_of(global.index, mask);
+    note_accessed(global, index, mask);
     for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
       Addresses &in_shared = in_shared_, &in_global = in_global_;
       in_shared.clear();
@@ -299,6 +362,7 @@ class Execution {
     const Element& element = statement.elements[0];
     ReferenceTotals& totals = begin(statement, element);
     const Column index = value_of(element.index, mask);
+    if (!element.is_shared) note_accessed(element, index, mask);
     for_each_group(mask, totals, [&](std::size_t first, std::size_t last) {
       Addresses &in_shared = in_shared_, &in_global = in_global_;
       in_shared.clear();
@@ -464,6 +528,8 @@ class Execution {
   std::vector<std::int64_t> begins_;  ///< byte offsets of shared arrays
   std::int64_t weight_ = 1;           ///< number of blocks that the running one represents
   std::int64_t work_ = 0;
+  /// Indices in global memory, if the running block's are wanted.
+  std::optional<std::map<const Element*, std::vector<std::int64_t>>> accessed_;
   bool found_ = false, missed_ = false;   ///< whether lanes of a warp found their data in shared memory
   bool asked_ = false;                    ///< whether the warp accessed global memory
   bool fetches_ = false, reads_ = false;  ///< pending and completed waits of the block for global memory

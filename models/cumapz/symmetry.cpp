@@ -130,6 +130,10 @@ class Dimension {
       slopes_[description.constants[i].slot] = constant(variant.constants[i]);
   }
 
+  /// Moves of references to arrays in global memory, in elements per block; 0 if all blocks differ.
+  const std::map<const Element*, std::int64_t>& moves() const { return moves_; }
+  bool all_differ() const { return period_ == 0; }
+
   std::vector<Segment> segments() {
     // Loop variables may depend on later statements: iterate to a fixed point.
     do {
@@ -213,16 +217,14 @@ class Dimension {
 
   void check(const Element& element) {
     const std::optional<std::int64_t> by = of(element.index).by;
+    if (!element.is_shared) moves_[&element] = by.value_or(0);
     if (!by || (element.is_shared && *by != 0)) {
       period_ = 0;
       return;
     }
     if (element.is_shared) return;
     const std::int64_t bytes = (*by % largest_transaction) * variant_.array_bytes[element.array];
-    const auto [move, is_new] = moves_.try_emplace(element.array, *by);
-    period_ = move->second == *by
-                  ? std::lcm(period_, largest_transaction / std::gcd(bytes, largest_transaction))
-                  : 0;
+    period_ = std::lcm(period_, largest_transaction / std::gcd(bytes, largest_transaction));
   }
 
   Slope of(const Expression& expression) { return of(expression, expression.nodes.size() - 1); }
@@ -323,17 +325,98 @@ class Dimension {
   std::int64_t extent_;
   std::vector<Slope> slopes_;
   std::vector<Origin> origins_;
-  std::map<std::uint32_t, std::int64_t> moves_;  ///< by array, in elements per block
-  std::set<std::int64_t> begins_;                ///< beginnings of segments
+  std::map<const Element*, std::int64_t> moves_;
+  std::set<std::int64_t> begins_;  ///< beginnings of segments
   bool has_changed_ = false;
   std::int64_t period_ = 1;
 };
 
+/// Determines if two sets of elements, one of them moved, have a transaction in common.
+class Meetings {
+ public:
+  Meetings(const MovingElements& left, const MovingElements& right)
+      : left_(left), right_(right), margin_((largest_transaction + left.bytes - 1) / left.bytes) {}
+
+  /// Returns how far the left set has moved towards the right one, `distance` blocks after the first, which
+  /// decides how they meet; nullopt if they do not.
+  std::optional<std::int64_t> at(const std::array<std::int64_t, 3>& distance) {
+    std::int64_t ahead = 0;
+    for (std::size_t d = 0; d < distance.size(); ++d) ahead += (left_.move[d] - right_.move[d]) * distance[d];
+    if (left_.elements.back() + ahead + margin_ <= right_.elements.front() ||
+        right_.elements.back() + margin_ <= left_.elements.front() + ahead)
+      return std::nullopt;
+    const auto [known, is_new] = known_.try_emplace(ahead, false);
+    if (is_new) known->second = meet(ahead);
+    return known->second ? std::optional(ahead) : std::nullopt;
+  }
+
+ private:
+  bool meet(std::int64_t ahead) const {
+    auto right = right_.elements.begin();
+    for (const std::int64_t element : left_.elements) {
+      while (right != right_.elements.end() && *right + margin_ <= element + ahead) ++right;
+      if (right == right_.elements.end()) return false;
+      if (*right - margin_ < element + ahead) return true;
+    }
+    return false;
+  }
+
+  const MovingElements &left_, &right_;
+  std::int64_t margin_;
+  std::map<std::int64_t, bool> known_;
+};
+
 }  // namespace
 
-std::array<std::vector<Segment>, 3> segments_of(const Description& description, const Variant& variant) {
-  std::array<std::vector<Segment>, 3> result;
-  for (unsigned d = 0; d < 3; ++d) result[d] = Dimension(description, variant, d).segments();
+Symmetry symmetry_of(const Description& description, const Variant& variant) {
+  Symmetry result;
+  for (unsigned d = 0; d < 3; ++d) {
+    Dimension dimension(description, variant, d);
+    result.segments[d] = dimension.segments();
+    result.all_differ[d] = dimension.all_differ();
+    for (const auto& [element, by] : dimension.moves()) result.moves[element][d] = by;
+  }
+  std::map<std::uint32_t, std::array<std::int64_t, 3>> first;  // by array
+  for (const auto& [element, move] : result.moves)
+    result.moves_differ |= first.try_emplace(element->array, move).first->second != move;
+  return result;
+}
+
+std::vector<BlockKind> kinds_of(const std::array<Segment, 3>& blocks,
+                                const std::vector<MovingElements>& accessed) {
+  std::vector<Meetings> meetings;
+  for (std::size_t i = 0; i < accessed.size(); ++i) {
+    for (std::size_t k = i + 1; k < accessed.size(); ++k) {
+      if (accessed[i].array == accessed[k].array) meetings.emplace_back(accessed[i], accessed[k]);
+    }
+  }
+  std::map<std::vector<std::int64_t>, BlockKind> kinds;
+  std::vector<std::int64_t> key;
+  std::array<std::int64_t, 3> at{};
+  const auto add = [&] {
+    const std::array<std::int64_t, 3> distance{at[0] - blocks[0].begin, at[1] - blocks[1].begin,
+                                               at[2] - blocks[2].begin};
+    key.clear();
+    for (const MovingElements& each : accessed) {
+      std::int64_t moved = 0;
+      for (std::size_t d = 0; d < at.size(); ++d)
+        moved += each.move[d] % largest_transaction * (distance[d] % largest_transaction) * each.bytes;
+      key.push_back((moved % largest_transaction + largest_transaction) % largest_transaction);
+    }
+    for (Meetings& each : meetings) {
+      const std::optional<std::int64_t> ahead = each.at(distance);
+      key.push_back(ahead ? 1 : 0);
+      key.push_back(ahead.value_or(0));
+    }
+    ++kinds.try_emplace(key, BlockKind{at, 0}).first->second.blocks;
+  };
+  for (at[2] = blocks[2].begin; at[2] < blocks[2].end; ++at[2]) {
+    for (at[1] = blocks[1].begin; at[1] < blocks[1].end; ++at[1]) {
+      for (at[0] = blocks[0].begin; at[0] < blocks[0].end; ++at[0]) add();
+    }
+  }
+  std::vector<BlockKind> result;
+  for (const auto& [each, kind] : kinds) result.push_back(kind);
   return result;
 }
 

@@ -256,7 +256,7 @@ std::string findings_text(const std::vector<KernelFinding>& findings, Weight wei
   std::string text = "== lynxpp: findings ==\n";
   text += wrapped(is_any_large ? "Ordered by the maximum share of the run's " + unit + " that could be saved."
                                : "No single finding could save 1 % of the run's " + unit + "; all " +
-                                     std::to_string(findings.size()) + " together could save at most " +
+                                     std::to_string(findings.size()) + " together save at most " +
                                      percent_text(together) + ". The first ones:",
                   0, width);
   if (!is_any_large) most = most_small_ones;

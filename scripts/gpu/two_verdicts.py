@@ -153,7 +153,7 @@ def jobs_of(program):
 
 def compare_faults(options):
     home, programs = pathlib.Path(options.home).resolve(), pathlib.Path(options.programs).resolve()
-    jobs = [(program, *job) for program in ("async_loads", "async_stores") for job in jobs_of(program)]
+    jobs = [(program, *job) for program in ("async_loads", "async_stores", "tensor_copies") for job in jobs_of(program)]
 
     def row_of(job):
         name, title, cases, expected = job

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/tensors/tensor_map.h"
 #include "driver_fixture.h"
 
@@ -51,6 +52,11 @@ class DriverTensorMaps : public testing::Test {
     return CALL(cuTensorMapEncodeIm2col, &map_, a.type, a.rank, reinterpret_cast<void*>(a.address),
                 a.sizes.data(), a.strides.data(), a.lower.data(), a.upper.data(), a.channels, a.pixels,
                 a.steps.data(), a.interleave, a.swizzle, a.promotion, a.fill);
+  }
+  CUresult wide(const Arguments& a, CUtensorMapIm2ColWideMode mode) {
+    return CALL(cuTensorMapEncodeIm2colWide, &map_, a.type, a.rank, reinterpret_cast<void*>(a.address),
+                a.sizes.data(), a.strides.data(), a.lower[0], a.upper[0], a.channels, a.pixels,
+                a.steps.data(), a.interleave, mode, a.swizzle, a.promotion, a.fill);
   }
   template <typename Change>
   void expect_refused(const char* why, const Change& change) {
@@ -145,6 +151,50 @@ TEST_F(DriverTensorMaps, EveryTypeAndSwizzleIsKept) {
     EXPECT_EQ(decoded().swizzle, kept);
     EXPECT_EQ(decoded().atom, atom);
   }
+}
+
+// The test device_driver_test.blackwell runs these with LYNXPP_CPU_CAPABILITY=100.
+TEST_F(DriverTensorMaps, WideIm2colNeedsBlackwell) {
+  Arguments arguments;
+  arguments.pixels = 1025;  // ignored in mode W128
+  arguments.steps = {1, 2, 1, 1, 1};
+  const bool is_blackwell = compute_capability() >= 100;
+  const CUresult result = wide(arguments, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128);
+  EXPECT_EQ(result, is_blackwell ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+  if (!is_blackwell) return;
+  EXPECT_EQ(decoded().access, TensorAccess::im2col_w128);
+  EXPECT_EQ(decoded().lower, (std::array<std::int16_t, 3>{-1, 0, 0}));
+  EXPECT_EQ(decoded().upper, (std::array<std::int16_t, 3>{1, 0, 0}));
+  EXPECT_EQ(wide(arguments, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W), CUDA_ERROR_INVALID_VALUE);
+  arguments.pixels = 100;
+  ASSERT_EQ(wide(arguments, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W), CUDA_SUCCESS);
+  EXPECT_EQ(decoded().access, TensorAccess::im2col_w);
+  EXPECT_EQ(decoded().pixels, 100);
+  EXPECT_EQ(wide(arguments, static_cast<CUtensorMapIm2ColWideMode>(2)), CUDA_ERROR_INVALID_VALUE);
+  arguments.swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  EXPECT_EQ(wide(arguments, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W), CUDA_ERROR_INVALID_VALUE);
+  arguments = {};
+  arguments.lower[0] = 40000;
+  EXPECT_EQ(wide(arguments, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(DriverTensorMaps, ElementsOf4And6BitsNeedBlackwell) {
+  const CUresult expected = compute_capability() >= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  Arguments arguments;
+  arguments.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+  arguments.sizes[0] = 256;
+  arguments.box[0] = 128;
+  for (const CUtensorMapDataType type :
+       {CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B, CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B,
+        CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B}) {
+    arguments.type = type;
+    EXPECT_EQ(tiled(arguments), expected) << type;
+  }
+  arguments.box[0] = 64;
+  EXPECT_EQ(tiled(arguments), CUDA_ERROR_INVALID_VALUE) << "boxes of padded elements have 128";
+  arguments.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
+  arguments.type = CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B;
+  EXPECT_EQ(tiled(arguments), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(DriverTensorMaps, UndocumentedArgumentsAreRefused) {

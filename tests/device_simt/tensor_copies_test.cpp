@@ -12,64 +12,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint8_t untouched = 0xcd;
-
-struct alignas(256) Memory {
-  std::array<std::uint8_t, 1 << 17> bytes;
-  Memory() {
-    std::mt19937 random(7);
-    for (std::uint8_t& each : bytes) each = static_cast<std::uint8_t>(random());
-  }
-};
-
-std::uint32_t size_of(const TensorMap& map, const std::vector<BoxElement>& elements) {
-  return static_cast<std::uint32_t>(elements.size()) * bytes_of(map.element);
-}
-
-/// Loads a box and compares all bytes of shared memory and the number of bytes that the barrier gets: the
-/// kernel waits forever if it is another one.
-void expect_load(const std::string& kernel, const TensorMap& map, std::vector<BoxElement> elements, At at,
-                 std::uint32_t begin = 0, std::array<std::uint16_t, 3> offsets = {}) {
-  const auto module = load(kernel);
-  ASSERT_NE(module, nullptr);
-  Box box;
-  box.bytes.fill(untouched);
-  ASSERT_EQ(run_tensor(*module, MapParameter(map), {&box, size_of(map, elements), begin, at, offsets}), "");
-  for (BoxElement& each : elements) each.shared += begin;
-  EXPECT_TRUE(box.bytes == loaded(map, elements, untouched).bytes);
-}
-
-std::string tile_load(std::uint32_t rank) {
-  return load_of(std::to_string(rank) + "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", rank);
-}
-
-/// Stores a box and compares all bytes of global memory.
-void expect_store(const std::string& kernel, const TensorMap& map, const std::vector<BoxElement>& elements,
-                  At at, Memory& memory) {
-  const auto module = load(kernel);
-  ASSERT_NE(module, nullptr);
-  Box box;
-  std::iota(box.bytes.begin(), box.bytes.end(), std::uint8_t{0});
-  std::vector<std::uint8_t> expected(memory.bytes.begin(), memory.bytes.end());
-  store_elements(map, elements, box, memory.bytes.data(), expected);
-  ASSERT_EQ(run_tensor(*module, MapParameter(map), {&box, 0, 0, at, {}}), "");
-  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.bytes.begin()));
-}
-
 /// Tensors of every rank, with boxes that fill the span of a swizzle of 128 bytes of 2-byte elements.
-TensorMap ranked(std::uint32_t rank, Memory& memory) {
+TensorMap ranked(std::uint32_t rank, TensorMemory& memory) {
   TensorMap map = tensor_of(TensorElement::f16, {100, 9, 5, 4, 3}, {64, 4, 3, 2, 2}, memory.bytes.data());
   map.rank = rank;
   return map;
 }
 
 TEST(TensorCopies, LoadEveryRankInsideAndAcrossEveryEdge) {
-  Memory memory;
+  TensorMemory memory;
   for (std::uint32_t rank = 1; rank <= 5; ++rank) {
     const TensorMap map = ranked(rank, memory);
     for (const At& at :
-         {At{}, At{8, 2, 1, 1, 1}, At{-3, -1, -1, -1, -1}, At{90, 7, 4, 3, 2}, At{0, 9, 0, 0, 0},
-          At{100, 0, 0, 0, 0}, At{-64, 0, 0, 0, 0}, At{0, -2147483647 - 1, 0, 0, 0}}) {
+         {At{}, At{8, 2, 1, 1, 1}, At{-8, -1, -1, -1, -1}, At{88, 7, 4, 3, 2}, At{0, 9, 0, 0, 0},
+          At{104, 0, 0, 0, 0}, At{-64, 0, 0, 0, 0}, At{0, -2147483647 - 1, 0, 0, 0}}) {
       SCOPED_TRACE(testing::Message() << rank << "d, " << testing::PrintToString(at));
       expect_load(tile_load(rank), map, tile_of(map, at), at);
     }
@@ -77,7 +33,7 @@ TEST(TensorCopies, LoadEveryRankInsideAndAcrossEveryEdge) {
 }
 
 TEST(TensorCopies, LoadEverySwizzleFromEveryOffsetOfItsPattern) {
-  Memory memory;
+  TensorMemory memory;
   const auto with = [](TensorMap map, TensorSwizzle swizzle, SwizzleAtom atom = SwizzleAtom::bytes_16) {
     map.swizzle = swizzle;
     map.atom = atom;
@@ -95,7 +51,7 @@ TEST(TensorCopies, LoadEverySwizzleFromEveryOffsetOfItsPattern) {
       for (const std::uint32_t begin : {0u, 128u, 896u}) {
         SCOPED_TRACE(testing::Message() << inner << " elements, swizzle " << static_cast<int>(each.swizzle)
                                         << ", atom " << static_cast<int>(each.atom) << ", at " << begin);
-        const At at = {60, 20};
+        const At at = {56, 20};
         expect_load(tile_load(2), each, tile_of(each, at), at, begin);
       }
     }
@@ -103,7 +59,7 @@ TEST(TensorCopies, LoadEverySwizzleFromEveryOffsetOfItsPattern) {
 }
 
 TEST(TensorCopies, LoadEveryTypeWithBothFills) {
-  Memory memory;
+  TensorMemory memory;
   for (int type = 0; type <= static_cast<int>(TensorElement::bf16); ++type) {
     const auto element = static_cast<TensorElement>(type);
     const auto inner = static_cast<std::uint16_t>(64 / bytes_of(element));
@@ -112,7 +68,7 @@ TEST(TensorCopies, LoadEveryTypeWithBothFills) {
       if (fill == TensorFill::oob_nan && !is_float(element)) continue;
       SCOPED_TRACE(testing::Message() << "type " << type << ", fill " << static_cast<int>(fill));
       map.fill = fill;
-      const At at = {5, 4};
+      const At at = {static_cast<std::int32_t>(16 / bytes_of(element)), 4};
       expect_load(tile_load(2), map, tile_of(map, at), at);
     }
   }
@@ -141,10 +97,10 @@ TEST(TensorCopies, RoundTf32ToNearestEven) {
 }
 
 TEST(TensorCopies, ElementStridesSkipElementsOfOuterDimensions) {
-  Memory memory;
+  TensorMemory memory;
   TensorMap map = tensor_of(TensorElement::u32, {40, 30, 7}, {8, 7, 4}, memory.bytes.data());
   map.steps = {5, 3, 2, 0, 0};  // that of dimension 0 has no effect
-  for (const At& at : {At{}, At{35, 25, 4}, At{-2, -4, -1}})
+  for (const At& at : {At{}, At{36, 25, 4}, At{-4, -4, -1}})
     expect_load(tile_load(3), map, tile_of(map, at), at);
 }
 
@@ -152,7 +108,7 @@ TEST(TensorCopies, RandomBoxesAreLoadedAndStored) {
   std::mt19937 random(20);
   const auto below = [&random](std::uint32_t limit) { return random() % limit; };
   for (int i = 0; i < 60; ++i) {
-    Memory memory;
+    TensorMemory memory;
     const std::uint32_t rank = 1 + below(5);
     const auto element = static_cast<TensorElement>(below(11));
     const std::uint32_t size = bytes_of(element);
@@ -171,6 +127,8 @@ TEST(TensorCopies, RandomBoxesAreLoadedAndStored) {
     }
     for (std::uint32_t d = 0; d < rank; ++d)
       at[d] = static_cast<std::int32_t>(below(static_cast<std::uint32_t>(map.sizes[d]) + 6)) - 3;
+    const auto grain = static_cast<std::int32_t>(16 / size);
+    at[0] = (at[0] + 3) / grain * grain - grain;
     SCOPED_TRACE(testing::Message() << "seed " << i);
     expect_load(tile_load(rank), map, tile_of(map, at), at);
     for (std::int32_t& each : at) each = std::max(each, 0);
@@ -181,7 +139,7 @@ TEST(TensorCopies, RandomBoxesAreLoadedAndStored) {
 }
 
 TEST(TensorCopies, RowsAreGatheredAndScattered) {
-  Memory memory;
+  TensorMemory memory;
   TensorMap map = tensor_of(TensorElement::f32, {40, 20}, {32, 1}, memory.bytes.data());
   map.swizzle = TensorSwizzle::bytes_128;
   const auto rows_at = [&map](const At& at) {
@@ -204,7 +162,7 @@ TEST(TensorCopies, RowsAreGatheredAndScattered) {
 
 TEST(TensorCopies, InterleavedTensorsHaveSlicesOfChannels) {
   // W, H, slices of 8 channels of 2 bytes, N. A box has one slice; a step of W skips pixels.
-  Memory memory;
+  TensorMemory memory;
   TensorMap map = tensor_of(TensorElement::f16, {10, 6, 3, 2}, {7, 4, 2, 2}, memory.bytes.data());
   map.interleave = TensorInterleave::bytes_16;
   map.strides = {160, 960, 2880, 0};
@@ -234,7 +192,7 @@ struct Filter {
   std::array<std::uint16_t, 3> offsets;
 };
 
-TensorMap image_of(std::uint32_t rank, Memory& memory) {
+TensorMap image_of(std::uint32_t rank, TensorMemory& memory) {
   TensorMap map = tensor_of(TensorElement::f16, {40, 9, 7, 5, 3}, {32}, memory.bytes.data());
   map.rank = rank;
   map.access = TensorAccess::im2col;
@@ -253,7 +211,7 @@ std::string im2col_load(std::uint32_t rank) {
 }
 
 TEST(TensorCopies, ColumnsOfImagesOfEveryRank) {
-  Memory memory;
+  TensorMemory memory;
   for (std::uint32_t rank = 3; rank <= 5; ++rank) {
     TensorMap map = image_of(rank, memory);
     map.lower = {-1, -1, -1};
@@ -271,7 +229,7 @@ TEST(TensorCopies, ColumnsOfImagesOfEveryRank) {
 }
 
 TEST(TensorCopies, ColumnsWithStridesAndASwizzle) {
-  Memory memory;
+  TensorMemory memory;
   TensorMap map = image_of(4, memory);
   map.lower = {-1, -2, 0};
   map.upper = {-2, 0, 0};
@@ -283,7 +241,7 @@ TEST(TensorCopies, ColumnsWithStridesAndASwizzle) {
 }
 
 TEST(TensorCopies, ColumnsAreStored) {
-  Memory memory;
+  TensorMemory memory;
   TensorMap map = image_of(4, memory);
   map.pixels = 70;
   const At at = {16, 2, 1, 3, 0};
@@ -386,7 +344,7 @@ TEST(TensorCopies, ReductionsSkipElementsOutsideTheTensor) {
 }
 
 TEST(TensorCopies, PrefetchesHaveNoEffect) {
-  Memory memory;
+  TensorMemory memory;
   const TensorMap map = ranked(3, memory);
   for (const char* form : {"3d.L2.global.tile [%map, {%c0, %c1, %c2}]",
                            "2d.L2.global.tile::gather4 [%map, {%c0, %c1, %c2, %c3, %c4}]",
@@ -402,17 +360,8 @@ TEST(TensorCopies, PrefetchesHaveNoEffect) {
 
 // ---------------------------------------------------------------- faults
 
-std::string fault_of(const std::string& kernel, const MapParameter& map, TensorArguments arguments,
-                     LaunchChecks* checks = nullptr) {
-  const auto module = load(kernel);
-  if (module == nullptr) return "no module";
-  static Box box;
-  arguments.memory = &box;
-  return run_tensor(*module, map, arguments, checks);
-}
-
 TEST(TensorCopies, UnusableMapsAndOperandsAreNamed) {
-  Memory memory;
+  TensorMemory memory;
   const TensorMap good = ranked(2, memory);
   const auto load_with = [&](auto change, TensorArguments arguments = {}) {
     TensorMap map = good;
@@ -452,7 +401,7 @@ TEST(TensorCopies, UnusableMapsAndOperandsAreNamed) {
 }
 
 TEST(TensorCopies, Im2colOperandsAreChecked) {
-  Memory memory;
+  TensorMemory memory;
   TensorMap map = image_of(4, memory);
   map.upper = {-2, -2, 0};
   const auto fault = [&](TensorArguments arguments) {
@@ -477,9 +426,6 @@ TEST(TensorCopies, UndefinedFormsAreRejected) {
   };
   const std::string start = "cp.async.bulk.tensor.";
   const std::string wait = ".mbarrier::complete_tx::bytes";
-  EXPECT_THAT(rejection(start + "3d.im2col::w.shared::cta.global" + wait +
-                        " [%box], [%map, {%c0, %c1, %c2}], [%bar], {%o0, %o1}"),
-              HasSubstr("im2col::w"));
   EXPECT_THAT(
       rejection(start + "2d.im2col.shared::cta.global" + wait + " [%box], [%map, {%c0, %c1}], [%bar], {%o0}"),
       HasSubstr("unknown form"));
@@ -497,7 +443,7 @@ TEST(TensorCopies, UndefinedFormsAreRejected) {
 }
 
 TEST(TensorCopies, ChecksFindBytesPastAnArrayAndUnusableMaps) {
-  Memory memory;
+  TensorMemory memory;
   const TensorMap map = tensor_of(TensorElement::u8, {1024}, {256}, memory.bytes.data());
   LaunchChecks checks{.selection = {.memory = true}};
   const std::string small = R"(.visible .entry test(.param .align 64 .b8 map[128]) {

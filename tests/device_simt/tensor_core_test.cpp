@@ -477,6 +477,30 @@ TEST(TensorCore, FormsThatTheIsaDoesNotDecideAreRefusedByName) {
   EXPECT_THAT(refusal("  tcgen05.cp.cta_group::2.128x256b [%taddr], %da;\n"), HasSubstr("'.cta_group::2'"));
   EXPECT_THAT(refusal("  tcgen05.cp.cta_group::1.128x256b.b8x16.b4x16_p64 [%taddr], %da;\n"),
               HasSubstr("'.b8x16'"));
+  EXPECT_THAT(refusal("  tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%v1, %v2}, %v3, [%taddr];\n"),
+              AllOf(HasSubstr("tcgen05.ld.red"), HasSubstr("'.red'")));
+}
+
+TEST(TensorCore, ProductsThatAreNotSupportedAreNamed) {
+  const auto of = [](const TensorProduct& form, const std::string& operands, std::uint32_t bits = 0) {
+    return failure_of("  @%first " + form.opcode() + " [%taddr], " + operands + ";\n", form.idesc() | bits,
+                      plain, plain);
+  };
+  TensorProduct stationary{"f16", "f32", "f16", "f16", 128, 64};
+  stationary.is_stationary = true;
+  EXPECT_THAT(of(stationary, "%da, %db, %idesc, %p, %db"),
+              HasSubstr("masks of zero columns are not supported"));
+  TensorProduct four{"mxf4", "f32", "e2m1", "e2m1"};
+  four.scales = "block_scale.scale_vec::2X";
+  four.scale_block = 32;
+  EXPECT_THAT(of(four, "%da, %db, %idesc, [%taddr], [%taddr], %p", 1u << 31),
+              HasSubstr("products with K = 96 are not supported"));
+  const char* const narrow = "elements of 4 or 6 bits, or with scales, is not supported";
+  EXPECT_THAT(of(four, "[%taddr], %db, %idesc, [%taddr], [%taddr], %p"), HasSubstr(narrow));
+  EXPECT_THAT(of({"f8f6f4", "f32", "e2m1", "e4m3"}, "[%taddr], %db, %idesc, %p"), HasSubstr(narrow));
+  stationary.m = 64;
+  EXPECT_THAT(of(stationary, "[%taddr], %db, %idesc, %p"),
+              HasSubstr("not supported if D has several parts of its columns side by side"));
 }
 
 }  // namespace

@@ -4,11 +4,15 @@
 // only the encoding of the map with the device.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -289,6 +293,68 @@ inline std::string run_tensor(LoadedModule& module, const MapParameter& map, con
   const Arguments all(map, arguments.memory, arguments.bytes, arguments.begin, arguments.at,
                       arguments.offsets);
   return text_of(module.launch("test", shape, all.bytes(), nullptr, nullptr, checks));
+}
+
+// ---------------------------------------------------------------- copies and their references
+
+inline constexpr std::uint8_t untouched = 0xcd;
+
+/// Random bytes for tensors.
+struct alignas(256) TensorMemory {
+  std::array<std::uint8_t, 1 << 17> bytes;
+  TensorMemory() {
+    std::mt19937 random(7);
+    for (std::uint8_t& each : bytes) each = static_cast<std::uint8_t>(random());
+  }
+};
+
+inline std::uint32_t size_of(const TensorMap& map, const std::vector<BoxElement>& elements) {
+  return static_cast<std::uint32_t>(elements.size()) * bytes_of(map.element);
+}
+
+/// Loads a box and compares all bytes of shared memory and the number of bytes that the barrier gets: the
+/// kernel waits forever if it is another one. `layout`: the types and swizzle of `elements`, if `map` has no
+/// types of whole bytes.
+inline void expect_load(const std::string& kernel, const TensorMap& map, std::vector<BoxElement> elements,
+                        At at, std::uint32_t begin = 0, std::array<std::uint16_t, 3> offsets = {},
+                        const TensorMap* layout = nullptr) {
+  const auto module = load(kernel);
+  ASSERT_NE(module, nullptr);
+  if (layout == nullptr) layout = &map;
+  Box box;
+  box.bytes.fill(untouched);
+  ASSERT_EQ(run_tensor(*module, MapParameter(map), {&box, size_of(*layout, elements), begin, at, offsets}),
+            "");
+  for (BoxElement& each : elements) each.shared += begin;
+  EXPECT_TRUE(box.bytes == loaded(*layout, elements, untouched).bytes);
+}
+
+inline std::string tile_load(std::uint32_t rank) {
+  return load_of(std::to_string(rank) + "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", rank);
+}
+
+/// Stores a box and compares all bytes of global memory.
+inline void expect_store(const std::string& kernel, const TensorMap& map,
+                         const std::vector<BoxElement>& elements, At at, TensorMemory& memory,
+                         const TensorMap* layout = nullptr) {
+  const auto module = load(kernel);
+  ASSERT_NE(module, nullptr);
+  Box box;
+  std::iota(box.bytes.begin(), box.bytes.end(), std::uint8_t{0});
+  std::vector<std::uint8_t> expected(memory.bytes.begin(), memory.bytes.end());
+  store_elements(layout != nullptr ? *layout : map, elements, box, memory.bytes.data(), expected);
+  ASSERT_EQ(run_tensor(*module, MapParameter(map), {&box, 0, 0, at, {}}), "");
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.bytes.begin()));
+}
+
+/// Runs a kernel and returns the error's text.
+inline std::string fault_of(const std::string& kernel, const MapParameter& map, TensorArguments arguments,
+                            LaunchChecks* checks = nullptr) {
+  const auto module = load(kernel);
+  if (module == nullptr) return "no module";
+  static Box box;
+  arguments.memory = &box;
+  return run_tensor(*module, map, arguments, checks);
 }
 
 }  // namespace lynxpp::device::cpu::test

@@ -175,7 +175,9 @@ TEST(TensorMaps, AnUnfinishedMapIsNamed) {
   EXPECT_THAT(run_replacing(every_field + replace("swizzle_mode", "4")).error,
               HasSubstr("a swizzle of 96 bytes needs compute capability 10.3"));
   EXPECT_THAT(run_replacing(every_field + replace("elemtype", "13")).error,
-              HasSubstr("elements of 4 and 6 bits need compute capability 10.0"));
+              HasSubstr("elements that are not floats cannot be filled with NaN"));
+  EXPECT_THAT(run_replacing(every_field + replace("elemtype", "14")).error,
+              HasSubstr("the size of dimension 0 is not a multiple of 128"));
   EXPECT_THAT(run_replacing(every_field + replace("elemtype", "16")).error,
               HasSubstr("a change of the tensor map at 0x"));
   EXPECT_THAT(run_replacing("  st.shared.b32 [%m], %n;\n" + every_field).error,
@@ -253,6 +255,30 @@ TEST(TensorMaps, MapsMayBeConstants) {
   EXPECT_EQ(box.bytes[0], 17);
   EXPECT_EQ(box.bytes[31], 48);
   EXPECT_EQ(box.bytes[32], 0);
+}
+
+TEST(TensorMaps, VariablesAreOrderedAsOnAGpu) {
+  // Offsets of a cubin of CUDA 13.0, except for gaps of 64 bytes: an array of integers is the first variable,
+  // and so may be a tensor, unless others have smaller sizes or larger alignments.
+  const auto module = load(
+      ".global .align 8 .b8 dims[8] = {8};\n.global .align 4 .b8 t[352];\n.global .align 1 .b8 "
+      "a[1];\n.global .align 8 .b8 d[8];\n"
+      ".global .align 4 .b8 w[20];\n.global .align 1 .b8 v[7];\n.global .align 4 .b8 x[12];\n"
+      ".global .align 4 .b8 y[256];\n.visible .entry test() { ret; }");
+  ASSERT_NE(module, nullptr);
+  const auto at = [&](const char* name) {
+    const auto variable = module->variable(name);
+    return variable ? reinterpret_cast<std::uintptr_t>(variable->address) : 0;
+  };
+  EXPECT_EQ(at("d") % 256, 0u);
+  EXPECT_EQ(at("dims") % 256, 0u) << "another section";
+  std::uintptr_t gap = 0;
+  for (const auto& [name, offset] :
+       {std::pair("d", 0x0u), std::pair("x", 0x8u), std::pair("w", 0x14u), std::pair("y", 0x28u),
+        std::pair("t", 0x128u), std::pair("a", 0x288u), std::pair("v", 0x289u)}) {
+    EXPECT_EQ(at(name) - at("d"), offset + gap) << name;
+    gap += 64;
+  }
 }
 
 }  // namespace

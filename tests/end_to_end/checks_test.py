@@ -18,7 +18,7 @@ import schema
 from harness import Build, TestFailure, clean_environment, demand_equal, expect
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "checks"
-PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores", "reported")
+PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores", "tensor_copies", "reported")
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
 
 
@@ -142,12 +142,27 @@ def check_async_texts(build):
             ("async_stores", "no_proxy_fence", ("fence.proxy.async is missing", "after a store of 4 bytes to shared array")),
             ("async_stores", "result_of_read_wait", ("wait_group.read waits only until the copy has read its source",)),
             ("async_stores", "peer_arrives_less", ("in block (1, 0, 0) ", "32 by warp 0 of block 1 at ")),
+            ("tensor_copies", "load_halo", ("a tensor copy from or to the tensor of the map at 0x", "coordinate 0 is -1, but a box of elements of 4 bytes "
+                                      "begins at a multiple of 16 bytes; the nearest coordinates are -4 and 0")),
             ("reported", "transformer_engine_amax", ("the async proxy may write before the generic proxy has read", "after a load of 4 bytes")),
             ("reported", "vllm_epilogue", ("waits forever at barrier 1, ", "warp 0 arrived 3 times between two waits")),
             ("reported", "cutracer_late_wait", ("for which the thread has not waited",))):
         ended, _ = check_run(build, build.examples / "tests" / f"check_{program}", case)
         for word in words:
             expect(word in ended.stderr.decode(), f"{case}: '{word}' is missing\n" + describe(ended))
+
+
+def check_tensor_starts(build):
+    """A box that begins between multiples of 16 bytes is an illegal instruction, with and without checks."""
+    program = build.examples / "tests" / "check_tensor_copies"
+    for case in (each for each, kinds in expected_of(SOURCES / "tensor_copies.cu").items() if kinds):
+        ran = build.run(program, case)
+        demand_equal(f"{case}: output", ran.stdout, b"cudaErrorIllegalInstruction\n")
+        expect("the nearest coordinates are" in ran.stderr, f"{case}: {ran.stderr}")
+        ended, _ = check_run(build, program, case)
+        demand_equal(f"{case}: output with checks", ended.stdout, ran.stdout)
+        ran = build.run(program, f"{case}_right")
+        demand_equal(f"{case}_right: output", ran.stdout, b"cudaSuccess\n")
 
 
 def check_driver_api(build):
@@ -277,7 +292,7 @@ def main():
             except TestFailure as failure:
                 failures.append(str(failure))
     if not wanted:
-        for check in (check_texts, check_waits, check_async_texts, check_orders, check_right_programs_in_orders, check_unrolled,
+        for check in (check_texts, check_waits, check_async_texts, check_tensor_starts, check_orders, check_right_programs_in_orders, check_unrolled,
                       check_driver_api, check_options):
             try:
                 check(build)

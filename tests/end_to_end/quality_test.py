@@ -225,16 +225,28 @@ class Ranges(unittest.TestCase):
 
 class Primitives(unittest.TestCase):
     def test_reductions_and_scans_by_every_implementation(self):
-        names = ["reduction", "inclusive_scan"]
+        names = {"reduction": 4, "inclusive_scan": 6}
         ranges = subjects_of(quality("--", PRIMITIVES, "20000", *names))
-        for name in names:
+        for name, number in names.items():
             own = {path: each for path, each in ranges.items() if path.count("/") == 1 and path.startswith(name)}
-            self.assertEqual(len(own), 4, list(ranges))
+            self.assertEqual(len(own), number, list(ranges))
             for path, each in own.items():
                 # As in the paper's Figure 2.
                 self.assertGreater(each["criteria"]["WE"], 0.8, path)
                 for symbol, value in each["criteria"].items():
                     self.assertIsNotNone(value, f"{path} {symbol}")
+
+
+    def test_our_implementations_equal_the_reference(self):
+        """Those of libraries compile slowly on the cpu device; Thrust's and CUB's own tests cover them."""
+        listed = lynxpp("run", "-d", "cpu", "--", PRIMITIVES, "list").stdout.split()
+        self.assertGreaterEqual(len(listed), 60, "a fit of weights needs many implementations")
+        own = [name for name in listed if name.split("/")[1] not in ("cub", "thrust")]
+        self.assertGreaterEqual(len(own), 35)
+        for size in ("257", "20000"):
+            outcome = lynxpp("run", "-d", "cpu", "--", PRIMITIVES, size, *own)
+            self.assertEqual(outcome.returncode, 0, outcome.stderr)
+            self.assertIn(f"primitives: ok, {len(own)} runs of {size} values", outcome.stdout)
 
 
 class Fit(unittest.TestCase):

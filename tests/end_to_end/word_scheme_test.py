@@ -113,7 +113,7 @@ class Program:
         demand_equal(f"{self.app}: counts with one seed", [each[1] for each in one], [each[1] for each in again])
         actual, estimate = sum(sum(each[2].values()) for each in one), sum(sum(each[1]) for each in one)
         for what, counts, counted, notes in one:
-            expect("estimate: 1 of 10 accesses" in notes, f"{what} says: {notes}")
+            expect("estimates: 1 of 10 accesses" in notes, f"{what} says: {notes}")
             expect(all(count % 10 == 0 for count in counts), f"{what}: a count is not a multiple of 10")
             expect(all(count == 0 or counted.get(word, 0) > 0 for word, count in enumerate(counts)), f"{what}: a word that was not accessed has a count")
         if actual > 20000:  # five standard deviations are less

@@ -456,6 +456,25 @@ TEST(Segments, AreExact) {
   expect_segments("if (blockIdx.x < 100) " + access, 2);
 }
 
+TEST(Segments, ReferencesThatMoveDifferentlyRunOneBlockForEachWayToMeet) {
+  expect_segments("read a[blockIdx.y * 512 + threadIdx.x + 256];", 2);
+  expect_segments("read a[blockIdx.y * 512 + threadIdx.x];", 5);
+  expect_segments("read a[blockIdx.x * 48 + threadIdx.x];", 4);
+  expect_segments("read a[512 - blockIdx.x * 16 + threadIdx.x * 2];", 4);
+  expect_segments("if (blockIdx.x > 2) read a[blockIdx.x * 48 + threadIdx.x + 70];", 4);
+  expect_segments("if (blockIdx.x & 1) read a[blockIdx.y * 512 + threadIdx.x];", 9);
+}
+
+TEST(Segments, LudOfAnySizeRunsFewBlocks) {
+  std::string text;
+  ASSERT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/lud.access", text));
+  const Analysed small = analyse(text, {{"N", 512}, {"threads_in_x", 8}}),
+                 large = analyse(text, {{"N", 8192}, {"threads_in_x", 8}});
+  EXPECT_LT(small.totals.blocks_run, 20);
+  EXPECT_LE(large.totals.blocks_run, small.totals.blocks_run);
+  EXPECT_EQ(large.totals.references[0].warps, std::int64_t{511} * 511 * 4);
+}
+
 TEST(Segments, LaplaceOfAnySizeRunsFewBlocks) {
   std::string text;
   ASSERT_TRUE(read_file(LYNXPP_SOURCE_DIR "/examples/advise/laplace.access", text));

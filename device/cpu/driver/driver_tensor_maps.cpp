@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "device/cpu/driver/api.h"
+#include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/tensors/tensor_map.h"
 #include "support/log.h"
 
@@ -79,6 +81,8 @@ const char* convert(const SharedArguments& arguments, TensorMap& map) {
   if (arguments.fill < CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
       arguments.fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
     return "oobFill is unknown";
+  if (bytes_of(*element) == 0 && compute_capability() < 100)
+    return "elements of 4 and 6 bits need compute capability 10.0 (LYNXPP_CPU_CAPABILITY=100)";
   map.rank = arguments.rank;
   map.element = *element;
   map.address = reinterpret_cast<std::uintptr_t>(arguments.address);
@@ -98,6 +102,27 @@ CUresult finish(const char* function, const TensorMap& map, CUtensorMap* to) {
   if (const char* const problem = problem_of(map); problem != nullptr) return reject(function, problem);
   encode(map, TensorMapBytes(reinterpret_cast<std::byte*>(to), tensor_map_bytes));
   return CUDA_SUCCESS;
+}
+
+/// The corners of a pixel box in the first `count` of W, H and D.
+struct Corners {
+  const int* lower = nullptr;
+  const int* upper = nullptr;
+  std::uint32_t count = 0;
+};
+
+CUresult finish_im2col(const char* function, TensorMap& map, const Corners& corners, cuuint32_t channels,
+                       cuuint32_t pixels, CUtensorMap* to) {
+  map.box[0] = static_cast<std::uint16_t>(std::min<cuuint32_t>(channels, UINT16_MAX));
+  map.pixels = static_cast<std::uint16_t>(std::min<cuuint32_t>(pixels, UINT16_MAX));
+  for (std::uint32_t i = 0; i < corners.count; ++i) {
+    const auto [lower, upper] = std::pair(corners.lower[i], corners.upper[i]);
+    if (std::clamp(lower, INT16_MIN, INT16_MAX) != lower || std::clamp(upper, INT16_MIN, INT16_MAX) != upper)
+      return reject(function, "a corner of its pixel box is out of range");
+    map.lower[i] = static_cast<std::int16_t>(lower);
+    map.upper[i] = static_cast<std::int16_t>(upper);
+  }
+  return finish(function, map, to);
 }
 
 }  // namespace
@@ -130,16 +155,26 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* to, CUtensorMapDataType type, cuui
   if (problem == nullptr && rank < 3) problem = "im2col tensors have at least 3 dimensions";
   if (problem == nullptr && (lower == nullptr || upper == nullptr)) problem = "a corner is a null pointer";
   if (problem != nullptr) return reject(__func__, problem);
-  map.box[0] = static_cast<std::uint16_t>(std::min<cuuint32_t>(channels, UINT16_MAX));
-  map.pixels = static_cast<std::uint16_t>(std::min<cuuint32_t>(pixels, UINT16_MAX));
-  for (std::uint32_t i = 0; i + 2 < rank; ++i) {
-    if (std::clamp(lower[i], INT16_MIN, INT16_MAX) != lower[i] ||
-        std::clamp(upper[i], INT16_MIN, INT16_MAX) != upper[i])
-      return reject(__func__, "a corner of its pixel box is out of range");
-    map.lower[i] = static_cast<std::int16_t>(lower[i]);
-    map.upper[i] = static_cast<std::int16_t>(upper[i]);
-  }
-  return finish(__func__, map, to);
+  return finish_im2col(__func__, map, {lower, upper, rank - 2}, channels, pixels, to);
+}
+
+CUresult cuTensorMapEncodeIm2colWide(CUtensorMap* to, CUtensorMapDataType type, cuuint32_t rank,
+                                     void* address, const cuuint64_t* sizes, const cuuint64_t* strides,
+                                     int lower, int upper, cuuint32_t channels, cuuint32_t pixels,
+                                     const cuuint32_t* steps, CUtensorMapInterleave interleave,
+                                     CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
+                                     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  TensorMap map;
+  const char* problem =
+      convert({type, rank, address, sizes, strides, steps, interleave, swizzle, promotion, fill}, map);
+  if (problem == nullptr && compute_capability() < 100)
+    problem = "im2col::w needs compute capability 10.0 (LYNXPP_CPU_CAPABILITY=100)";
+  if (problem == nullptr && mode != CU_TENSOR_MAP_IM2COL_WIDE_MODE_W &&
+      mode != CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
+    problem = "mode is unknown";
+  if (problem != nullptr) return reject(__func__, problem);
+  map.access = mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W ? TensorAccess::im2col_w : TensorAccess::im2col_w128;
+  return finish_im2col(__func__, map, {&lower, &upper, 1}, channels, pixels, to);
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {

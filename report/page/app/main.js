@@ -74,7 +74,7 @@ function findings() {
   if (!first.length) return kernels.every(({ sites }) => !sites) ? "" : element("p", { class: "facts" }, `No rule found anything ${everyFinding.length ? "that would save 1 % of the run" : "to improve"}.`);
   return element("section", { id: "findings" }, element("h2", {}, "Where to look first"),
     element("p", { class: "facts" }, worth.length ? `Bars show the maximum share of the run's ${unit} that could be saved.`
-      : `No single finding could save 1 % of the run's ${unit}; all ${format(everyFinding.length)} together could save at most ${percent(together)}. The first ones:`),
+      : `No single finding could save 1 % of the run's ${unit}; all ${format(everyFinding.length)} together save at most ${percent(together)}. The first ones:`),
     cards(first.slice(0, 5)), first.length > 5 ? section(several(first.length - 5, "more finding"), () => cards(first.slice(5)), false) : "",
     worth.length > first.length ? element("p", { class: "facts" }, `${format(worth.length - first.length)} more are listed with their kernels.`) : "",
     first.some(([{ place }]) => place && !place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : "");

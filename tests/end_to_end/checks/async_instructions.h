@@ -87,6 +87,28 @@ __device__ inline unsigned cluster_address(const void* pointer, unsigned rank = 
       "r"(parity)                                                                                       \
       : "memory")
 
+// Tensor copies of two dimensions.
+#define TENSOR_LOAD(to, map, x, y, object)                                                           \
+  asm volatile(                                                                                      \
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, " \
+      "{%2, %3}], [%4];" ::"r"(shared_address(to)),                                                  \
+      "l"(map), "r"(x), "r"(y), "r"(shared_address(object))                                          \
+      : "memory")
+#define TENSOR_STORE(map, x, y, from)                                                                        \
+  asm volatile(                                                                                              \
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), \
+      "r"(y), "r"(shared_address(from))                                                                      \
+      : "memory")
+#define TENSOR_ADD(map, x, y, from)                                                                        \
+  asm volatile(                                                                                            \
+      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"( \
+          map),                                                                                            \
+      "r"(x), "r"(y), "r"(shared_address(from))                                                            \
+      : "memory")
+#define TENSOR_PREFETCH(map, x, y)                                                                          \
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map), "r"(x), "r"(y) \
+               : "memory")
+
 // Between the blocks of a cluster: addresses are those that cluster_address() returns.
 #define CLUSTER_BARRIER() asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory")
 #define REMOTE_STORE(to, value, object)                                                               \

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "device/cpu/simt/check/access_role.h"
@@ -85,8 +86,8 @@ struct Fault {
   std::uint32_t lane = 0;
   std::uint64_t address = 0;
   const AccessSite* site = nullptr;  ///< null if the fault is not an access
-  /// invalid_tensor, tensor_memory, bad_descriptor: "its rank is not between 1 and 5"; lives forever.
-  const char* reason = nullptr;
+  /// invalid_tensor, tensor_memory, bad_descriptor: "its rank is not between 1 and 5".
+  std::string reason = {};
 };
 
 /// The mbarrier object that a warp queried in its current turn and whose phase was incomplete.

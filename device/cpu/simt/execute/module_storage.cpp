@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "device/cpu/simt/compile/frame_layout.h"
 #include "ptx/parser/parser.h"
@@ -24,15 +26,30 @@ constexpr std::uint64_t gap = 64;
 /// Larger variables count as this size, so that no sum overflows; an allocation of this size always fails.
 constexpr std::uint64_t beyond_any_memory = std::uint64_t{1} << 48;
 
-/// Computes the offsets of the variables of one space and returns their total size.
+/// Computes the offsets of the variables of one space and returns their total size. The order is that of
+/// ptxas 13.0, which has a section for variables with a value: programs use the first array of a plain type
+/// as a tensor, which needs a multiple of 16.
 std::uint64_t place(const ptx::Module& module, ptx::StateSpace space,
                     std::unordered_map<std::string, std::uint64_t>& offsets) {
-  std::uint64_t end = 0;
+  std::vector<const ptx::Variable*> order;
   for (const ptx::Variable& variable : module.variables) {
-    if (!is_placed(variable, space)) continue;
-    end = align_up(end, std::min<std::uint64_t>(variable.alignment, arena_alignment));
-    offsets[variable.name] = end;
-    end += std::min(variable.size_bytes(), beyond_any_memory) + gap;
+    if (is_placed(variable, space)) order.push_back(&variable);
+  }
+  const auto is_in_second = [space](const ptx::Variable* variable) {
+    return space == ptx::StateSpace::global && variable->has_initializer;
+  };
+  std::ranges::stable_sort(order, [&](const ptx::Variable* a, const ptx::Variable* b) {
+    if (is_in_second(a) != is_in_second(b)) return is_in_second(b);
+    return a->alignment != b->alignment ? a->alignment > b->alignment : a->size_bytes() < b->size_bytes();
+  });
+  std::uint64_t end = 0;
+  bool was_in_second = false;
+  for (const ptx::Variable* const variable : order) {
+    if (!std::exchange(was_in_second, is_in_second(variable)) && is_in_second(variable))
+      end = align_up(end, arena_alignment);
+    end = align_up(end, std::min<std::uint64_t>(variable->alignment, arena_alignment));
+    offsets[variable->name] = end;
+    end += std::min(variable->size_bytes(), beyond_any_memory) + gap;
   }
   return end;
 }

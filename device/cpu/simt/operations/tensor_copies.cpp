@@ -38,9 +38,14 @@ struct TensorForm {
   bool has_policy = false;
 
   bool to_shared() const { return spaces[0].starts_with("shared"); }
-  bool has_offsets() const { return mode_word == "im2col"; }
+  bool is_im2col() const {
+    return mode == TensorMode::im2col || mode == TensorMode::im2col_w || mode == TensorMode::im2col_w128;
+  }
   std::size_t coordinates() const { return mode == TensorMode::rows ? most_dimensions : rank; }
-  std::size_t offsets() const { return has_offsets() ? rank - 2 : 0; }
+  std::size_t offsets() const {
+    if (!is_im2col() || mode_word == "im2col_no_offs") return 0;
+    return mode == TensorMode::im2col ? rank - 2 : 2;
+  }
 };
 
 /// Adds one modifier to the form. Returns false if it is unknown or contradicts an earlier one.
@@ -67,22 +72,32 @@ bool add_word(std::string_view word, TensorForm& form) {
     form.reduction = word;
     return true;
   }
-  const bool is_rows = word == "tile::gather4" || word == "tile::scatter4";
-  const bool is_im2col = word == "im2col" || word == "im2col_no_offs";
-  if (!form.mode_word.empty() || (word != "tile" && !is_rows && !is_im2col)) return false;
+  struct NamedMode {
+    std::string_view word;
+    TensorMode mode;
+  };
+  constexpr NamedMode modes[] = {{"tile", TensorMode::tile},
+                                 {"tile::gather4", TensorMode::rows},
+                                 {"tile::scatter4", TensorMode::rows},
+                                 {"im2col", TensorMode::im2col},
+                                 {"im2col_no_offs", TensorMode::im2col},
+                                 {"im2col::w", TensorMode::im2col_w},
+                                 {"im2col::w::128", TensorMode::im2col_w128}};
+  const auto* const found = std::ranges::find(modes, word, &NamedMode::word);
+  if (!form.mode_word.empty() || found == std::end(modes)) return false;
   form.mode_word = word;
-  form.mode = is_rows ? TensorMode::rows : is_im2col ? TensorMode::im2col : TensorMode::tile;
+  form.mode = found->mode;
   return true;
 }
 
 /// True if the ISA has this combination of modifiers.
 bool is_tensor_form(const TensorForm& form, TensorCopyKind kind) {
-  if (form.mode == TensorMode::im2col && form.rank < 3) return false;
+  if (form.is_im2col() && form.rank < 3) return false;
   if (form.rank == 0 || (form.mode == TensorMode::rows && form.rank != 2)) return false;
   if ((kind == TensorCopyKind::reduction) == form.reduction.empty()) return false;
   const bool loads = form.to_shared() || kind == TensorCopyKind::prefetch;
   if (loads && (form.mode_word == "tile::scatter4" || form.mode_word == "im2col_no_offs")) return false;
-  if (!loads && (form.mode_word == "tile::gather4" || form.mode_word == "im2col")) return false;
+  if (!loads && (form.mode_word == "tile::gather4" || form.offsets() != 0)) return false;
   if (form.is_multicast && form.spaces[0] != "shared::cluster") return false;
   if (kind == TensorCopyKind::prefetch)
     return form.spaces[0] == "L2" && form.spaces[1] == "global" && !form.has_barrier && !form.has_group;
@@ -146,14 +161,36 @@ class TensorInstruction {
     });
   }
 
+  /// Has no effect, but a GPU rejects some coordinates of prefetches, too. Its reaction to other faults of
+  /// the map or the operands is not known, so they are ignored.
+  void prefetch(const OperationCall& call) const {
+    for_each_lane(call.mask, [&](std::uint32_t lane) {
+      TensorCopy copy = operands_of(call, lane);
+      copy.to_shared = true;
+      const MapLocation location{map_site_, call.in[map_][lane], lane};
+      if (find_map(call, location, copy.map).is_map() && copy.map.rank == form_.rank &&
+          copy.map.access == TensorAccess::tile && problem_of(copy.map) == nullptr) {
+        std::string problem = problem_of_start(copy);
+        if (!problem.empty()) raise_tensor(call, location, std::move(problem));
+      }
+    });
+  }
+
  private:
-  /// Decodes the operands; on failure raises a fault.
-  bool plan(const OperationCall& call, std::uint32_t lane, std::uint64_t shared, TensorPlan& made) const {
+  /// Decodes the operands except the map.
+  TensorCopy operands_of(const OperationCall& call, std::uint32_t lane) const {
     TensorCopy copy;
     copy.mode = form_.mode;
     copy.to_shared = form_.to_shared();
     for (std::size_t i = 0; i < form_.coordinates(); ++i)
       copy.at[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(call.in[map_ + 1 + i][lane]));
+    return copy;
+  }
+
+  /// Decodes the operands; on failure raises a fault. Returns true if the copy can be performed. A checked
+  /// launch performs one with a bad start, too: the kernel may wait for it.
+  bool plan(const OperationCall& call, std::uint32_t lane, std::uint64_t shared, TensorPlan& made) const {
+    TensorCopy copy = operands_of(call, lane);
     for (std::size_t i = 0; i < form_.offsets(); ++i)
       copy.offsets[i] = static_cast<std::uint32_t>(call.in[next_ + 1 + i][lane] & 0xffff);
     const std::uint64_t map = call.in[map_][lane];
@@ -164,11 +201,15 @@ class TensorInstruction {
       return false;
     }
     made = plan_copy(copy, shared);
-    if (made.problem == nullptr && reduction_of(made) == nullptr && !form_.reduction.empty())
+    if (made.problem.empty() && reduction_of(made) == nullptr && !form_.reduction.empty())
       made.problem = "this reduction is not defined for the map's type of elements";
-    if (made.problem != nullptr) {
+    if (!made.problem.empty()) {
       raise_tensor(call, location, made.problem);
       return false;
+    }
+    if (!made.bad_start.empty()) {
+      raise_tensor(call, location, made.bad_start);
+      if (call.warp->check == nullptr) return false;
     }
     return std::ranges::all_of(made.global, [&](const ByteRange& row) {
       return call.place(map_site_, row.begin, lane, row.bytes, 1) != nullptr;
@@ -284,16 +325,21 @@ Result<Operation> make_tensor_copy(OperationRequest& request, TensorCopyKind kin
   OpcodeWords& words = request.words;
   TensorForm form;
   while (!words.front().empty()) {
+    if (words.front() == "cta_group::2")
+      return failure(
+          "modifier '.cta_group::2': copies that signal the barrier of the pair are not supported");
     if (!add_word(words.front(), form)) return refuse(request);
     words.take_any();
   }
   if (!is_tensor_form(form, kind)) return failure("unknown form");
   if (!has_operands(request.sources, form, kind)) return failure("malformed operands");
   constexpr Operation::Address tensor{StateSpace::global, 1};
-  if (kind == TensorCopyKind::prefetch)
-    return Operation{.run = [](const OperationCall&) {}, .addresses = {tensor}};
   const TensorInstruction instruction(form,
                                       form.reduction.empty() ? Reductions{} : reductions_of(form.reduction));
+  if (kind == TensorCopyKind::prefetch) {
+    return Operation{.run = [instruction](const OperationCall& call) { instruction.prefetch(call); },
+                     .addresses = {tensor}};
+  }
   Operation made{.run = [instruction](const OperationCall& call) { instruction.run(call); }};
   constexpr Operation::Address box{StateSpace::shared, shared_tensor_alignment};
   if (form.to_shared())

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "device/cpu/simt/check/block_check.h"
@@ -145,37 +146,37 @@ Result<Operation> make_publication(OperationRequest& request) {
 
 }  // namespace
 
-void raise_tensor(const OperationCall& call, const MapLocation& location, const char* reason) {
+void raise_tensor(const OperationCall& call, const MapLocation& location, std::string reason) {
   raise(call.warp, {.kind = FaultKind::invalid_tensor,
                     .lane = location.lane,
                     .address = location.address,
                     .site = (*call.sites)[location.site],
-                    .reason = reason});
+                    .reason = std::move(reason)});
 }
 
-bool read_map(const OperationCall& call, const MapLocation& location, TensorMap& map) {
+MapFault find_map(const OperationCall& call, const MapLocation& location, TensorMap& map) {
   const WarpContext& warp = *call.warp;
-  const auto fault = [&](FaultKind kind) {
-    raise(call.warp, kind, (*call.sites)[location.site], location.address, location.lane);
-    return false;
-  };
   const auto fits = [&location](const AddressRange& range) {
     return range.holds(location.address, tensor_map_bytes);
   };
   const std::uint64_t from_local = location.address - reinterpret_cast<std::uintptr_t>(warp.local);
   if (rank_of_generic(warp, location.address) || from_local < warp.local_stride * warp_size)
-    return fault(FaultKind::wrong_space);
+    return {.kind = FaultKind::wrong_space};
   if (!fits({reinterpret_cast<std::uintptr_t>(warp.parameters), warp.parameter_bytes}) &&
       !fits(warp.memory->around(location.address)))
-    return fault(FaultKind::illegal_address);
-  const char* problem = "the map's address is not a multiple of 64";
-  if (location.address % tensor_map_alignment == 0) {
-    const auto* const bytes = reinterpret_cast<const std::byte*>(location.address);
-    problem = decode(ConstTensorMapBytes(bytes, tensor_map_bytes), map);
-  }
-  if (problem == nullptr) return true;
-  raise_tensor(call, location, problem);
-  return false;
+    return {.kind = FaultKind::illegal_address};
+  if (location.address % tensor_map_alignment != 0)
+    return {.problem = "the map's address is not a multiple of 64"};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(location.address);
+  return {.problem = decode(ConstTensorMapBytes(bytes, tensor_map_bytes), map)};
+}
+
+bool read_map(const OperationCall& call, const MapLocation& location, TensorMap& map) {
+  const MapFault found = find_map(call, location, map);
+  if (found.problem != nullptr) raise_tensor(call, location, found.problem);
+  if (found.kind != FaultKind::none)
+    raise(call.warp, found.kind, (*call.sites)[location.site], location.address, location.lane);
+  return found.is_map();
 }
 
 Result<Operation> make_tensor_map(OperationRequest& request) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "device/cpu/simt/operations/operation.h"
 #include "device/cpu/simt/tensors/tensor_map.h"
@@ -16,11 +17,20 @@ struct MapLocation {
   std::uint32_t lane = 0;
 };
 
-/// Raises the fault that an instruction cannot use its tensor map or its operands. `reason` lives forever.
-void raise_tensor(const OperationCall& call, const MapLocation& location, const char* reason);
+/// Raises the fault that an instruction cannot use its tensor map or its operands.
+void raise_tensor(const OperationCall& call, const MapLocation& location, std::string reason);
 
-/// Reads the map of a tensor copy from parameter, constant or global memory. Returns false and raises a fault
-/// if it is elsewhere, or not a map.
+/// Why an address is not a tensor map's: the kind of its fault, or what is wrong with the bytes.
+struct MapFault {
+  FaultKind kind = FaultKind::none;
+  const char* problem = nullptr;
+
+  bool is_map() const { return kind == FaultKind::none && problem == nullptr; }
+};
+
+/// Reads the map of a tensor copy from parameter, constant or global memory. Raises no fault.
+MapFault find_map(const OperationCall& call, const MapLocation& location, TensorMap& map);
+/// Likewise; returns false and raises a fault if the address is not a map's.
 bool read_map(const OperationCall& call, const MapLocation& location, TensorMap& map);
 
 enum class TensorCopyKind : std::uint8_t { copy, reduction, prefetch };

@@ -18,6 +18,7 @@ constexpr std::uint64_t stride_limit = std::uint64_t{1} << 40;
 constexpr unsigned most_box_elements = 256;
 constexpr unsigned most_pixels = 1024;
 constexpr unsigned most_step = 8;
+constexpr unsigned padded_elements = 128;
 
 std::uint32_t checksum_of(ConstTensorMapBytes bytes) {
   std::uint32_t sum = 2166136261u;  // FNV-1a
@@ -48,22 +49,29 @@ void visit_fields(Map& map, const Visit& visit) {
 }
 
 bool has_known_values(const TensorMap& map) {
-  return map.access <= TensorAccess::im2col && map.element <= TensorElement::b6x16_p32 &&
+  return map.access <= TensorAccess::im2col_w128 && map.element <= TensorElement::b6x16_p32 &&
          map.interleave <= TensorInterleave::bytes_32 && map.swizzle <= TensorSwizzle::bytes_96 &&
          map.atom <= SwizzleAtom::bytes_64 && map.fill <= TensorFill::oob_nan;
 }
 
 const char* problem_of_tensor(const TensorMap& map) {
-  const std::uint64_t alignment = map.interleave == TensorInterleave::bytes_32 ? 32 : 16;
-  const bool is_3d = map.interleave != TensorInterleave::none || map.access == TensorAccess::im2col;
+  const bool has_wide_rows = map.interleave == TensorInterleave::bytes_32 || is_padded(map.element);
+  const std::uint64_t alignment = has_wide_rows ? 32 : 16;
+  const bool is_interleaved = map.interleave != TensorInterleave::none;
+  const bool is_3d = is_interleaved || map.access != TensorAccess::tile;
   if (map.rank < 1 || map.rank > most_dimensions) return "its rank is not between 1 and 5";
   if (is_3d && map.rank < 3) return "interleaved and im2col tensors have at least 3 dimensions";
-  if (bytes_of(map.element) == 0) return "elements of 4 and 6 bits need compute capability 10.0";
+  if (is_interleaved && bytes_of(map.element) == 0)
+    return "interleaved tensors of elements of 4 or 6 bits are not supported";
   if (map.address % alignment != 0)
     return alignment == 32 ? "its global address is not a multiple of 32"
                            : "its global address is not a multiple of 16";
   for (std::uint32_t i = 0; i < map.rank; ++i) {
     if (map.sizes[i] < 1 || map.sizes[i] > most_elements) return "a size is not between 1 and 2^32";
+    if (i == 0 && is_padded(map.element) && map.sizes[0] % padded_elements != 0)
+      return "the size of dimension 0 is not a multiple of 128, which its type of elements needs";
+    if (i == 0 && map.sizes[0] % unit_of(map.element).elements != 0)
+      return "the size of dimension 0 is odd, but an element has 4 bits";
     if (i == 0) continue;
     if (map.strides[i - 1] % alignment != 0)
       return alignment == 32 ? "a stride is not a multiple of 32" : "a stride is not a multiple of 16";
@@ -75,19 +83,43 @@ const char* problem_of_tensor(const TensorMap& map) {
 }
 
 const char* problem_of_corners(const TensorMap& map) {
-  const int limit = map.rank == 3 ? 32768 : map.rank == 4 ? 128 : 16;
+  const bool is_wide = map.access != TensorAccess::im2col;
+  const int limit = map.rank == 3 || is_wide ? 32768 : map.rank == 4 ? 128 : 16;
   const auto fits = [limit](int corner) { return corner >= -limit && corner < limit; };
-  for (std::uint32_t i = 0; i + 2 < map.rank; ++i) {
+  for (std::uint32_t i = 0; i < (is_wide ? 1 : map.rank - 2); ++i) {
     if (!fits(map.lower[i]) || !fits(map.upper[i])) return "a corner of its pixel box is out of range";
     if (map.lower[i] >= static_cast<std::int64_t>(map.sizes[i + 1]) + map.upper[i])
       return "its pixel box is empty";
   }
+  if (map.access == TensorAccess::im2col_w128) return nullptr;  // 128 pixels always
   if (map.pixels < 1 || map.pixels > most_pixels) return "its pixels per column are not between 1 and 1024";
   return nullptr;
 }
 
+const char* problem_of_swizzle(const TensorMap& map) {
+  const bool has_big_atom = map.atom != SwizzleAtom::bytes_16;
+  if (map.swizzle == TensorSwizzle::bytes_96) return "a swizzle of 96 bytes needs compute capability 10.3";
+  if (has_big_atom && map.swizzle != TensorSwizzle::bytes_128)
+    return "only a swizzle of 128 bytes has atoms of more than 16 bytes";
+  if (map.interleave == TensorInterleave::bytes_32 && map.swizzle != TensorSwizzle::bytes_32)
+    return "an interleave of 32 bytes needs a swizzle of 32 bytes";
+  if (is_padded(map.element)) {
+    if (map.swizzle != TensorSwizzle::none && map.swizzle != TensorSwizzle::bytes_128)
+      return "its type of elements needs a swizzle of 128 bytes or none";
+    if (map.atom == SwizzleAtom::bytes_32_flip_8 ||
+        (map.atom == SwizzleAtom::bytes_64 && map.element == TensorElement::b4x16_p64))
+      return "its type of elements does not have this swizzle atom";
+  }
+  if (map.access != TensorAccess::im2col_w && map.access != TensorAccess::im2col_w128) return nullptr;
+  if (map.interleave != TensorInterleave::none) return "im2col::w tensors cannot be interleaved";
+  const bool has_span = map.swizzle == TensorSwizzle::bytes_64 || map.swizzle == TensorSwizzle::bytes_128;
+  return !has_span || (has_big_atom && map.atom != SwizzleAtom::bytes_32)
+             ? "im2col::w tensors need a swizzle of 64 or 128 bytes with atoms of 16 or 32 bytes"
+             : nullptr;
+}
+
 const char* problem_of_box(const TensorMap& map) {
-  const bool is_im2col = map.access == TensorAccess::im2col;
+  const bool is_im2col = map.access != TensorAccess::tile;
   const bool is_interleaved = map.interleave != TensorInterleave::none;
   for (std::uint32_t i = 0; i < (is_im2col ? 1 : map.rank); ++i) {
     if (map.box[i] < 1 || map.box[i] > most_box_elements)
@@ -97,14 +129,14 @@ const char* problem_of_box(const TensorMap& map) {
   for (std::uint32_t i = is_interleaved ? 0 : 1; i < map.rank; ++i) {
     if (map.steps[i] < 1 || map.steps[i] > most_step) return "an element stride is not between 1 and 8";
   }
-  const std::uint32_t inner_bytes = map.box[0] * bytes_of(map.element);
+  const ElementUnit unit = unit_of(map.element);
+  if (is_padded(map.element) && map.box[0] != padded_elements)
+    return "box dimension 0 is not 128, which its type of elements needs";
+  if (map.box[0] % unit.elements != 0) return "box dimension 0 is odd, but an element has 4 bits";
+  const std::uint32_t inner_bytes = map.box[0] / unit.elements * unit.shared_bytes;
   if (!is_interleaved && !is_im2col && inner_bytes % 16 != 0)
     return "the bytes of box dimension 0 are not a multiple of 16";
-  if (map.swizzle == TensorSwizzle::bytes_96) return "a swizzle of 96 bytes needs compute capability 10.3";
-  if (map.atom != SwizzleAtom::bytes_16 && map.swizzle != TensorSwizzle::bytes_128)
-    return "only a swizzle of 128 bytes has atoms of more than 16 bytes";
-  if (map.interleave == TensorInterleave::bytes_32 && map.swizzle != TensorSwizzle::bytes_32)
-    return "an interleave of 32 bytes needs a swizzle of 32 bytes";
+  if (const char* const problem = problem_of_swizzle(map); problem != nullptr) return problem;
   const std::uint32_t span = span_of(map.swizzle);
   if (!is_interleaved && span != 0 && inner_bytes > span)
     return "box dimension 0 has more bytes than the swizzle";
@@ -133,6 +165,31 @@ std::uint32_t bytes_of(TensorElement element) {
     case TensorElement::b6x16_p32: return 0;
   }
   return 0;
+}
+
+ElementUnit unit_of(TensorElement element) {
+  switch (element) {
+    case TensorElement::b4x16: return {.elements = 2};
+    case TensorElement::b4x16_p64: return {.elements = 16, .global_bytes = 8, .shared_bytes = 16};
+    case TensorElement::b6x16_p32: return {.elements = 16, .global_bytes = 12, .shared_bytes = 16};
+    default: break;
+  }
+  const std::uint32_t bytes = bytes_of(element);
+  return {.elements = 1, .global_bytes = bytes, .shared_bytes = bytes};
+}
+
+bool is_padded(TensorElement element) {
+  return element == TensorElement::b4x16_p64 || element == TensorElement::b6x16_p32;
+}
+
+std::string_view size_name(TensorElement element) {
+  switch (bytes_of(element)) {
+    case 1: return "1 byte";
+    case 2: return "2 bytes";
+    case 4: return "4 bytes";
+    case 8: return "8 bytes";
+    default: return element == TensorElement::b6x16_p32 ? "6 bits" : "4 bits";
+  }
 }
 
 bool is_float(TensorElement element) {

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace lynxpp::device::cpu {
 
@@ -29,8 +30,8 @@ inline constexpr std::size_t tensor_map_bytes = 128;
 inline constexpr std::uint64_t tensor_map_alignment = 64;
 inline constexpr std::size_t most_dimensions = 5;
 
-/// In the numbering of tensormap.replace, which differs from CUtensorMapDataType. The last three, elements of
-/// 4 and 6 bits, need compute capability 10.0.
+/// In the numbering of tensormap.replace, which differs from CUtensorMapDataType. The last three are elements
+/// of 4 and 6 bits; b6x16_p32 is the ISA's b6p2x16 in stores.
 enum class TensorElement : std::uint8_t {
   u8,
   u16,
@@ -54,7 +55,8 @@ enum class TensorSwizzle : std::uint8_t { none, bytes_32, bytes_64, bytes_128, b
 /// The unit that a swizzle moves. Others than 16 bytes need a swizzle of 128 bytes.
 enum class SwizzleAtom : std::uint8_t { bytes_16, bytes_32, bytes_32_flip_8, bytes_64 };
 enum class TensorFill : std::uint8_t { zero, oob_nan };
-enum class TensorAccess : std::uint8_t { tile, im2col };
+/// The last two walk along W only (cuTensorMapEncodeIm2colWide).
+enum class TensorAccess : std::uint8_t { tile, im2col, im2col_w, im2col_w128 };
 
 /// A tensor in global memory and the box that a copy accesses. Dimension 0 is the innermost one. Members that
 /// tensormap.replace may set hold any value; problem_of() decides whether a copy can use them.
@@ -72,7 +74,7 @@ struct TensorMap {
   SwizzleAtom atom = SwizzleAtom::bytes_16;
   TensorFill fill = TensorFill::zero;
   std::uint8_t l2_promotion = 0;
-  // im2col only; corners are offsets from the tensor's first and last pixel, of W, H and D.
+  // im2col only; corners are offsets from the tensor's first and last pixel, of W, H and D (im2col_w: of W).
   std::array<std::int16_t, 3> lower{};
   std::array<std::int16_t, 3> upper{};
   std::uint16_t pixels = 0;
@@ -82,6 +84,18 @@ struct TensorMap {
 
 /// Returns the size of an element; 0 for elements of 4 and 6 bits.
 std::uint32_t bytes_of(TensorElement element);
+
+/// The smallest group of elements along dimension 0 that is whole bytes, or that a load pads.
+struct ElementUnit {
+  std::uint32_t elements = 1;
+  std::uint32_t global_bytes = 1;
+  std::uint32_t shared_bytes = 1;  ///< more than global_bytes if shared memory has padding
+};
+ElementUnit unit_of(TensorElement element);
+/// True for types with padding in shared memory: their boxes have 128 elements along dimension 0.
+bool is_padded(TensorElement element);
+/// "4 bytes", "6 bits"
+std::string_view size_name(TensorElement element);
 bool is_float(TensorElement element);
 /// Returns the size of the span that a swizzle permutes; 0 without swizzle.
 std::uint32_t span_of(TensorSwizzle swizzle);
