@@ -21,12 +21,11 @@ struct CounterIndex {
 struct SiteCounter {
   enum class Addend : std::uint8_t {
     constant,
-    instructions,      ///< basicBlockInstructionCount()
-    guarded,           ///< basicBlockPredicatedInstructionCount()
-    executed,          ///< basicBlockExecutedInstructionCount()
-    access_size,       ///< accessSize()
-    bank_groups,       ///< bankGroups()
-    descriptor_bytes,  ///< descriptorBytes()
+    instructions,  ///< basicBlockInstructionCount()
+    guarded,       ///< basicBlockPredicatedInstructionCount()
+    executed,      ///< basicBlockExecutedInstructionCount()
+    access_size,   ///< accessSize()
+    bank_groups,   ///< bankGroups()
   };
   std::uint32_t handler = 0;          ///< in Specification::handlers(): determines the sites
   std::uint32_t array = 0;            ///< in Specification::arrays()

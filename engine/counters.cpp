@@ -5,7 +5,6 @@
 
 #include "engine/elements.h"
 #include "ptx/ir/memory_access.h"
-#include "ptx/ir/tensor_core.h"
 
 namespace lynxpp::engine {
 namespace {
@@ -83,7 +82,7 @@ class TermCollector {
       const std::uint32_t id = function.first_instruction + i;
       const bool guarded = instruction.guarded() && instruction.traits.kind != ptx::OpcodeClass::branch;
       const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
-      const std::uint64_t addend = addend_at(instruction, access, function, block);
+      const std::uint64_t addend = addend_at(access, function, block);
       if (access && access->selects_lanes()) {
         add_taking(*access, block_id, id, addend);
       } else if (!counter_->counts_divergences) {
@@ -173,10 +172,8 @@ class TermCollector {
     }
   }
 
-  std::uint64_t addend_at(const ptx::Instruction& instruction, const std::optional<ptx::MemoryAccess>& access,
-                          const ptx::FunctionUnit& function, std::uint32_t block) const {
-    if (counter_->addend == cod::SiteCounter::Addend::descriptor_bytes)
-      return ptx::descriptor_bytes(instruction);
+  std::uint64_t addend_at(const std::optional<ptx::MemoryAccess>& access, const ptx::FunctionUnit& function,
+                          std::uint32_t block) const {
     if (counter_->addend == cod::SiteCounter::Addend::access_size) return access ? access->bytes : 0;
     if (counter_->addend != cod::SiteCounter::Addend::bank_groups) return addend_of(function, block);
     if (!access || !access->follows_from_lanes()) return 0;

@@ -71,7 +71,6 @@ bool read_addend(const Expression& addend, Type type, SiteCounter& counter) {
         return !counter.counts_warps;
       case Api::access_size: counter.addend = SiteCounter::Addend::access_size; return true;
       case Api::bank_groups: counter.addend = SiteCounter::Addend::bank_groups; return true;
-      case Api::descriptor_bytes: counter.addend = SiteCounter::Addend::descriptor_bytes; return true;
       default: return false;
     }
   }

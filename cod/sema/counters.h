@@ -15,7 +15,7 @@ namespace lynxpp::cod {
 ///     its result is unused;
 ///   - `array` is a global integer array whose extents are constants, BASIC_BLOCKS or INSTRUCTIONS, indexed
 ///     by constants, basicBlockId() and instructionId() respectively;
-///   - the addend is a constant, accessSize(), bankGroups(), descriptorBytes(), basicBlockInstructionCount(),
+///   - the addend is a constant, accessSize(), bankGroups(), basicBlockInstructionCount(),
 ///     basicBlockPredicatedInstructionCount() or, for threads, basicBlockExecutedInstructionCount();
 ///   - or it is under `if (d && leastActiveThreadInWarp())`, where d is a variable that is only ever assigned
 ///     divergentWarp(branchTarget()), and the handler's filter selects only `bra` by opcode;
