@@ -158,6 +158,7 @@ struct Instruction {
   std::uint32_t call_site =
       no_call_site;             ///< index in Body::call_sites: call that inlined this position's function
   bool calls_register = false;  ///< a call through a register, whose name may equal a function's
+  bool from_library = false;    ///< inlined from a library header into code that is in none
 
   bool guarded() const { return !guard.predicate.empty(); }
   Op op() const { return traits.op; }

@@ -6,11 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/ir/module.h"
+
 namespace lynxpp::ptx {
 namespace {
 
 constexpr std::uint32_t warps_in_group = 4;
 constexpr std::uint32_t products_of_quad_pairs = 4;
+constexpr std::uint32_t bytes_of_depth = 32;  ///< of a dense product of a warpgroup
 
 /// Also the types that only results have, as unknown.
 constexpr std::pair<std::string_view, TensorCoreType> factor_types[] = {
@@ -73,6 +76,15 @@ TensorCoreProduct tensor_core_product(std::string_view opcode) {
   if (words.is_sparse) operations /= 2;
   if (words.is_warpgroup) operations /= warps_in_group;
   return {type, operations};
+}
+
+std::uint32_t descriptor_bytes(const Instruction& instruction) {
+  if (!instruction.opcode.starts_with("wgmma.mma_async.") || instruction.operands.size() < 2) return 0;
+  const ProductWords words = product_words(instruction.opcode);
+  // Every type has 32 bytes of k in a row of A as it is stored, and in a column of B.
+  const std::uint32_t of_a = words.shape[0] * bytes_of_depth / warps_in_group;
+  const std::uint32_t of_b = words.shape[1] * bytes_of_depth * (words.is_sparse ? 2 : 1) / warps_in_group;
+  return (instruction.operands[1].kind == OperandKind::vector ? 0 : of_a) + of_b;
 }
 
 }  // namespace lynxpp::ptx

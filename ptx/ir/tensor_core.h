@@ -6,6 +6,8 @@
 
 namespace lynxpp::ptx {
 
+struct Instruction;
+
 /// The type of the factors; of factors with different types the wider one.
 enum class TensorCoreType : std::uint8_t {
   f64,
@@ -33,5 +35,10 @@ struct TensorCoreProduct {
 /// opcodes, among them `tcgen05.mma`, which has its shape in a register. Example:
 /// "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" has the type f16 and 4096 operations.
 TensorCoreProduct tensor_core_product(std::string_view opcode);
+
+/// Returns the bytes of shared memory that one execution of `wgmma.mma_async` by one warp reads by matrix
+/// descriptors: the warp's 16 rows of A, unless A is in registers, and a quarter of B, which the warps of its
+/// warpgroup share. 0 for other instructions. Example: 512 + 8 * N for a dense product of two descriptors.
+std::uint32_t descriptor_bytes(const Instruction& instruction);
 
 }  // namespace lynxpp::ptx

@@ -71,6 +71,7 @@ void BodyBuilder::add_instruction(StatementLocation location, const Instruction&
   instruction.source_file = position_.file;
   instruction.source_line = position_.line;
   instruction.call_site = position_.outer;
+  instruction.from_library = from_library_;
   instruction.calls_register =
       instruction.traits.kind == OpcodeClass::call && is_register_called(instruction);
   add_statement(StatementKind::instruction, location, {});
@@ -118,10 +119,13 @@ void BodyBuilder::add_location(StatementLocation location, SourcePosition at,
   const std::uint32_t outer = inlined_at ? call_site_of(*inlined_at) : no_call_site;
   inlined_[at] = outer;
   position_ = {at.file, at.line, outer};
+  from_library_ = false;
   // A library's own kernel has no caller outside the library: it keeps its position.
   for (CallSite call = position_; call.outer != no_call_site && is_in_library(call.file);) {
     call = body_.call_sites[call.outer];
-    if (!is_in_library(call.file)) position_ = call;
+    if (is_in_library(call.file)) continue;
+    position_ = call;
+    from_library_ = true;
   }
   add_statement(StatementKind::directive, location, ".loc");
 }

@@ -78,6 +78,7 @@ class BodyBuilder {
   const Function& function_;
   const Module& module_;
   std::uint32_t scope_ = 0;
+  bool from_library_ = false;                        ///< likewise: Instruction::from_library
   CallSite position_;                                ///< of the following instructions
   std::map<SourcePosition, std::uint32_t> inlined_;  ///< call site of the last `.loc` of each position
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_call_sites_;

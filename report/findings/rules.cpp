@@ -47,13 +47,20 @@ double conflicts(const View& v) {
                                           : v("shared_bank_conflicts.conflicts");
 }
 double conflict_share(const View& v) { return ratio(conflicts(v), wavefronts(v)); }
+/// True if the array may be a tile whose rows cannot be padded, because wgmma or a tensor copy may use it.
+bool may_be_tile(const View& v) {
+  return v.kind() != LocationKind::atomic && (v.has("shared_bank_conflicts.modelled_operand_wavefronts") ||
+                                              v.has("memory_efficiency.tensor_copies_without_bytes"));
+}
+double conflicts_in_tile(const View& v) { return may_be_tile(v) ? conflict_share(v) : 0; }
+double conflicts_in_rows(const View& v) { return may_be_tile(v) ? 0 : conflict_share(v); }
 double conflicts_by_stride(const View& v) {
-  return v.lanes() == LanePattern::unknown || v.is_contiguous() ? 0 : conflict_share(v);
+  return v.lanes() == LanePattern::unknown || v.is_contiguous() ? 0 : conflicts_in_rows(v);
 }
 /// Contiguous lanes do not conflict: the lanes of a warp must be in several rows of the block.
-double conflicts_of_rows(const View& v) { return v.is_contiguous() ? conflict_share(v) : 0; }
+double conflicts_of_rows(const View& v) { return v.is_contiguous() ? conflicts_in_rows(v) : 0; }
 double conflicts_by_scatter(const View& v) {
-  return v.lanes() == LanePattern::unknown ? conflict_share(v) : 0;
+  return v.lanes() == LanePattern::unknown ? conflicts_in_rows(v) : 0;
 }
 double conflict_saving(const View& v) { return work_share(v, conflicts(v)); }
 double conflict_factor(const View& v) { return ratio(wavefronts(v), wavefronts(v) - conflicts(v)); }
@@ -211,6 +218,18 @@ const std::vector<FindingRule> rule_table = {
      "where lanes access a column of a tile, pad its rows by one element; where the index is data, arrange "
      "the data "
      "so that words that are accessed together are in different banks"},
+    {"tile bank conflicts",
+     {load, store, copy},
+     {"shared_bank_conflicts.wavefronts"},
+     conflicts_in_tile,
+     0.2,
+     conflict_saving,
+     conflict_numbers,
+     conflict_sentence,
+     why_conflicts,
+     "if wgmma or a tensor copy uses the array, swizzle it, because its rows cannot be padded: exchange the "
+     "pieces of 16 bytes in each 128 bytes (piece ^ row % 8), and set the 128-byte swizzle in the matrix "
+     "descriptor and in the tensor map; otherwise pad its rows by one element"},
     {"shared atomics on one word",
      {atomic},
      {"shared_bank_conflicts.wavefronts", "atomic_contention.words"},

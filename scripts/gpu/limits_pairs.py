@@ -69,7 +69,7 @@ MENDINGS = {
 }
 # The class of operations that a rule of `lynxpp record` is about.
 CLASS_OF_RULE = {"uncoalesced access": "global-access", "scattered access": "global-access", "bank conflicts": "shared-access",
-                 "scattered bank conflicts": "shared-access", "shared atomics on one word": "atomic", "contended atomics": "atomic",
+                 "scattered bank conflicts": "shared-access", "tile bank conflicts": "shared-access", "shared atomics on one word": "atomic", "contended atomics": "atomic",
                  "divergent branch": "divergence", "uneven loop": "divergence", "idle lanes": "divergence", "uneven warps": "divergence",
                  "partial warps": "launch", "small blocks": "launch", "small grid": "launch", "tail of the grid": "launch",
                  "uneven blocks": "launch", "uneven multiprocessors": "launch", "local memory": "local-memory", "low occupancy": "occupancy"}

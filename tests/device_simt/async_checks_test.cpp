@@ -91,7 +91,7 @@ TEST(AsyncCheckTest, AnEarlyReadSeesTheOldValue) {
   EXPECT_EQ(data[0], 9u) << "the copy is performed when it is waited for";
   ASSERT_EQ(ran.findings.size(), 1u);
   EXPECT_EQ(ran.findings[0].kind, FindingKind::unfinished_operation);
-  EXPECT_THAT(ran.findings[0].detail, HasSubstr("commit_group is missing"));
+  EXPECT_THAT(ran.findings[0].detail, HasSubstr("commit_group and a wait"));
 }
 
 TEST(AsyncCheckTest, ACopyWithoutACommitIsInNoGroup) {

@@ -376,7 +376,7 @@ TEST(Warpgroup, OperandsStayUntilAllProductsAreComplete) {
   };
   EXPECT_EQ(describes(correct), "");
   EXPECT_THAT(describes(with(correct, wait, "")), HasSubstr("wgmma.wait_group"));
-  EXPECT_THAT(describes(with(correct, commit, "")), HasSubstr("wgmma.commit_group is missing"));
+  EXPECT_THAT(describes(with(correct, commit, "")), HasSubstr("wgmma.commit_group and a wait are missing"));
   EXPECT_THAT(describes(with(correct, wait, "  wgmma.wait_group.sync.aligned 1;\n")),
               HasSubstr("no wgmma.wait_group has waited for the group of the matrix product"));
   const std::string at_once = with(correct, wait + barrier, wait);

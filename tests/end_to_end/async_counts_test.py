@@ -52,6 +52,16 @@ def expected_copies(name):
     return counts
 
 
+def expected_operands(name):
+    """Returns the wavefronts of 128 bytes of the operands in shared memory: A with 64 rows, unless it is in registers, and B
+    with N columns, both of 32 bytes, of a sparse B of 64."""
+    shape = re.match(r"wgmma_(sparse_)?(?:\w+_)?n(\d+)_", name)
+    if shape is None:
+        return 0
+    columns = int(shape[2])
+    return BLOCKS * 3 * ((16 if columns == 8 else 0) + columns // 4 * (2 if shape[1] else 1))
+
+
 COPIES = ("cp_async_copies", "cp_async_bytes", "bulk_copies", "bulk_bytes", "tensor_loads", "tensor_stores", "tensor_reductions", "expected_bytes",
           "completed_waits")
 
@@ -71,8 +81,10 @@ def check_closed_forms(records, names):
         kind = name[: work.start()].rsplit("_", 1)[-1] if work else ""
         demand_equal(f"{name}: results of tensor cores", found, {f"tensor_operations_{types.get(kind, kind)}": int(work[1])} if work else {})
         banks = records.by_launch("shared_bank_conflicts")[name, 0]
-        demand_equal(f"{name}: matrices read by descriptors", banks["results"].get("matrix_reads_without_wavefronts", 0),
-                     BLOCKS * 4 * 3 if name.startswith("wgmma") else 0)
+        demand_equal(f"{name}: wavefronts of operands", banks["results"].get("modelled_operand_wavefronts", 0), expected_operands(name))
+        # Copies of 4096, 1024, 2048 and 512 bytes, all aligned.
+        demand_equal(f"{name}: wavefronts of bulk copies", banks["results"].get("modelled_copy_wavefronts", 0),
+                     BLOCKS * 60 if name == "bulk" else 0)
         memory = records.by_launch("memory_efficiency")[name, 0]
         tensor = sum(expected[f"tensor_{kind}"] for kind in ("loads", "stores", "reductions"))
         demand_equal(f"{name}: tensor copies without bytes", memory["results"].get("tensor_copies_without_bytes", 0), tensor)
@@ -99,9 +111,11 @@ def main():
     # The box of a tensor copy, in each block that receives it, is what objects expect.
     for name in names:
         sites = counted[name]["sites"]
+        lines = sum(site.get("copy_wavefronts", 0) for site in sites if "mbarrier::complete_tx" in site["opcode"])
         boxes = sum(site.get("tensor", {}).get("bytes", 0) for site in sites if "mbarrier::complete_tx" in site["opcode"])
         if name.startswith(("load", "column", "multicast")):
             demand_equal(f"{name}: bytes of the device's boxes", boxes, expected_copies(name)["expected_bytes"])
+            demand_equal(f"{name}: lines of the device's boxes", lines, boxes // 128)
     print(f"{len(names)} kernels")
 
 

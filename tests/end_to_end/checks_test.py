@@ -91,6 +91,8 @@ def check_texts(build):
     expect("of freed memory" in objects[0]["detail"] and "freed by" in objects[0]["detail"], objects[0]["detail"])
     _, objects = check_run(build, build.examples / "tests" / "check_race", "missing_barrier")
     race = next(each for each in objects if each.get("kind") == "race")
+    _, objects = check_run(build, build.examples / "tests" / "check_race", "lanes_write_one_place")
+    expect(objects[0]["detail"].startswith("lanes of a warp store different values there at once"), objects[0]["detail"])
     # The warps may come in either order.
     opcodes = {race["place"]["opcode"][:9], race["other"]["opcode"][:9]}
     demand_equal("accesses", opcodes, {"ld.shared", "st.shared"})
@@ -132,7 +134,9 @@ def check_async_texts(build):
             ("async_loads", "wrong_parity", ("the copy completes phase 0 (parity 0) of the mbarrier at shared array",
                                        "for parity 1 returned because of the phase before")),
             ("async_loads", "one_group_short", ("an asynchronous copy to shared array", "no cp.async.wait_group has waited")),
-            ("async_loads", "no_commit", ("cp.async.commit_group is missing",)),
+            ("async_loads", "no_commit", ("the copy is in no group", "cp.async.commit_group and a wait, or cp.async.wait_all, are missing")),
+            ("async_loads", "library_refill", ("the async proxy may write before the generic proxy has read",
+                                               "the library's copy has no such fence")),
             ("async_loads", "no_barrier_after_wait", ("has waited for it, but nothing orders the two threads",)),
             ("async_loads", "arrival_is_missing", ("1 of 64 arrivals missing", "arrivals in phase 0: ", "31 by warp 0 at ",
                                              "32 by warp 1 at ")),

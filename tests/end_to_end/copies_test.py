@@ -47,8 +47,10 @@ SHARED = {
     # A copy of 16 bytes is served in quarter warps. The words are read once, 4 bytes per thread.
     "copy_16": {"store_accesses": WARPS, "store_wavefronts": 4 * WARPS, "load_accesses": 4 * WARPS, "load_wavefronts": 4 * WARPS},
     "copy_filled": {"store_accesses": WARPS, "store_wavefronts": 4 * WARPS, "store_conflicts": 0},
-    "bulk_in": {"store_accesses": 0, "accesses_without_wavefronts": 2 * BLOCKS, "load_accesses": 4 * WARPS},
-    "bulk_out": {"load_accesses": 0, "accesses_without_wavefronts": 2 * BLOCKS},
+    # Copies of 16 bytes and of the rest of the row, which touch its first line both.
+    "bulk_in": {"store_accesses": 0, "modelled_copy_wavefronts": 9 * BLOCKS, "load_accesses": 4 * WARPS},
+    "bulk_out": {"load_accesses": 0, "modelled_copy_wavefronts": 8 * BLOCKS},
+    "bulk_add": {"load_accesses": 0, "modelled_copy_wavefronts": 8 * BLOCKS},
     "async_store": {"store_accesses": 5 * WARPS, "store_wavefronts": 5 * WARPS, "atomic_accesses": WARPS, "atomic_wavefronts": WARPS},
 }
 MATRICES = {("matrix_1", 128): 8, ("matrix_2", 128): 16, ("matrix_4", 128): 32, ("matrix_1", 144): 1, ("matrix_2", 144): 2, ("matrix_4", 144): 4}

@@ -257,7 +257,7 @@ KERNEL_FAULTS = [
                       "just past the end of 4000 bytes at 0x", "device memory allocated by make_array(int)+0x"]),
     ("host", 700, ["illegal address: a store of 4 bytes to 0x"]),
     ("wild", 700, ["illegal address: a store of 4 bytes to 0x12345678", "nothing is allocated there"]),
-    ("misaligned", 716, ["misaligned address: a store of 4 bytes to 0x", "which is not a multiple of 4"]),
+    ("misaligned", 716, ["misaligned address: a store of 4 bytes to 0x", "the address is not a multiple of 4"]),
     ("freed", 700, ["of freed memory: 4000 bytes at 0x", "allocated by make_array(int)+0x", "freed by main+0x"]),
 ]
 

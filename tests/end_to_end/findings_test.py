@@ -205,6 +205,25 @@ def check_device(build, folder):
         expect(key not in rules["_fixed"], f"{key} is in the twin: {rules['_fixed'].get(key)}")
 
 
+def check_operands(build, folder):
+    """Tiles of wgmma: rows that are stored into the layout without a swizzle share banks. Reading them conflicts in
+    neither layout."""
+    planted, fixed = (Recorded(build, f"finding_operands{suffix}", folder=folder) for suffix in ("", "_fixed"))
+    places = [(each["rule"], each["place"]["line"]) for each in planted.list]
+    demand_equal("findings of tiles", sorted(places), planted_lines(SOURCES / "operands.cu"))
+    for each in planted.list:
+        demand_equal("the sentence", each["sentence"], "stores of shared memory take 8 times the wavefronts that they need: 14,336 of 16,384 "
+                     "are bank conflicts")
+        expect("its rows cannot be padded" in each["what_to_try"] and "128-byte swizzle in the matrix descriptor" in each["what_to_try"], each)
+    demand_equal("findings of the repaired twin", fixed.list, [])
+    for recorded in (planted, fixed):
+        totals = json.loads(recorded.report(build, "json"))["specifications"]
+        banks = next(each for each in totals if each["spec"] == "shared_bank_conflicts")["kernels"][0]["results"]
+        # 4 blocks multiply 8 tiles in 4 steps: each reads 16 core matrices of A and 16 of B.
+        demand_equal("wavefronts of operands", banks["modelled_operand_wavefronts"]["value"], 4 * 8 * 4 * 32)
+        demand_equal("conflicts of loads", banks["load_conflicts"]["value"], 0)
+
+
 def main():
     build = Build(sys.argv[1])
     if not (build.examples / "tests" / "finding_planted").exists():
@@ -218,6 +237,7 @@ def main():
         check_inlined(build, folder)
         check_alone(build, folder)
         check_device(build, folder)
+        check_operands(build, folder)
     return 0
 
 

@@ -108,6 +108,17 @@ def check_shared_bank_conflicts(what, record, launch, sites):
     for kind in ("load", "store", "atomic"):
         accesses, wavefronts, least = (total(launch, kind, "shared", member) for member in ("accesses", "wavefronts", "least_wavefronts"))
         check_totals(what, record, {f"{kind}_accesses": accesses, f"{kind}_wavefronts": wavefronts, f"{kind}_conflicts": wavefronts - least})
+    check_modelled_wavefronts(what, record, launch)
+
+
+def check_modelled_wavefronts(what, record, launch):
+    """No matrix conflicts, whatever its layout. Instrumented code does not know the boxes of tensor copies."""
+    operands = [site["operands"] for site in launch["sites"] if "operands" in site]
+    matrices, wavefronts = (sum(each[name] for each in operands) for name in ("matrices", "wavefronts"))
+    demand_equal(f"{what}: wavefronts of matrices without conflicts", wavefronts, matrices)
+    copied = sum(site.get("copy_wavefronts", 0) for site in launch["sites"] if ".tensor." not in site["opcode"])
+    for name, expected in (("modelled_operand_wavefronts", wavefronts), ("modelled_copy_wavefronts", copied)):
+        demand_equal(f"{what}: {name}", record["results"].get(name, 0), expected)
 
 
 def check_atomic_contention(what, record, launch, sites):

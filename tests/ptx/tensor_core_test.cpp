@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 
+#include "ptx/ir/module.h"
 #include "ptx/ir/opcode.h"
+#include "ptx/parser/parser.h"
 
 namespace lynxpp::ptx {
 namespace {
@@ -45,6 +48,34 @@ TEST(TensorCore, WorkFollowsFromTheOpcode) {
     const TensorCoreProduct product = tensor_core_product(each.opcode);
     EXPECT_EQ(product.type, each.type) << each.opcode;
     EXPECT_EQ(product.operations, each.operations) << each.opcode;
+  }
+}
+
+TEST(TensorCore, DescriptorsCoverOperandsInSharedMemory) {
+  struct Case {
+    std::string_view text;
+    std::uint32_t bytes;
+  };
+  const Case cases[] = {
+      {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d0, %d1, %p0, 1, 1, 0, 0;",
+       512 + 8 * 8},
+      {"wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, %d1, "
+       "%p0, "
+       "1, 1;",
+       8 * 8},
+      {"wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8 {%r0, %r1, %r2, %r3}, %d0, %d1, %r4, 0, %p0;",
+       512 + 16 * 8},
+      {"wgmma.commit_group.sync.aligned;", 0},
+      {"mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r2, %r3}, {%r4}, {%r0, %r1};", 0},
+  };
+  for (const Case& each : cases) {
+    auto module = parse_module(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
+        ".reg .f32 %f<4>; .reg .b32 %r<8>; .reg .b64 %d<2>; .reg .pred %p<1>;\n" +
+        std::string(each.text) + "\n}\n");
+    ASSERT_TRUE(module) << each.text;
+    const Instruction& instruction = module->functions[0].body->instructions[0];
+    EXPECT_EQ(descriptor_bytes(instruction), each.bytes) << each.text;
   }
 }
 

@@ -82,6 +82,13 @@ LaunchRecord shared(std::vector<std::uint64_t> wavefronts, std::vector<std::uint
                  number("load_wavefronts", all)});
 }
 
+/// Returns a record of a kernel with wgmma.
+LaunchRecord tile(std::vector<std::uint64_t> wavefronts, std::vector<std::uint64_t> conflicts) {
+  LaunchRecord record = shared(std::move(wavefronts), std::move(conflicts));
+  record.results.push_back(number("modelled_operand_wavefronts", std::uint64_t{4096}));
+  return record;
+}
+
 /// Returns a record of the atomic operation.
 LaunchRecord contention(std::uint64_t requests, std::uint64_t lanes, std::uint64_t words,
                         std::uint64_t bank_conflicts, std::uint64_t hottest) {
@@ -216,6 +223,16 @@ const std::vector<Case>& cases() {
        {shared({0, 320, 0, 0}, {0, 310, 0, 0})},
        {shared({0, 320, 0, 0}, {0, 60, 0, 0})},
        "stores of shared memory take 32 times the wavefronts that they need: 310 of 320 are bank conflicts",
+       0.96875},
+      {"tile bank conflicts",
+       {tile({0, 320, 0, 0}, {0, 310, 0, 0})},
+       {tile({0, 320, 0, 0}, {0, 60, 0, 0})},
+       "stores of shared memory take 32 times the wavefronts that they need: 310 of 320 are bank conflicts",
+       0.96875},
+      {"tile bank conflicts",
+       {contiguous_sites(), tile({320, 0, 0, 0}, {310, 0, 0, 0})},
+       {contiguous_sites(), shared({320, 0, 0, 0}, {310, 0, 0, 0})},
+       "310 of 320 are bank conflicts",
        0.96875},
       {"shared atomics on one word",
        {shared({0, 0, 320, 0}, {0, 0, 310, 0}), contention(10, 320, 10, 0, 0)},

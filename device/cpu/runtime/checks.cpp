@@ -58,7 +58,9 @@ struct FoundWhere {
 
   FoundWhere(const std::string& of_kernel, const Finding& finding)
       : kernel(of_kernel), function(finding.place.function), kind(finding.kind), at(finding.place) {
-    if (finding.other) {
+    if (finding.is_by_library) {
+      at = FoundAt({});
+    } else if (finding.other) {
       other.emplace(*finding.other);
     } else {
       access = finding.place.opcode.substr(0, finding.place.opcode.find('.'));

@@ -60,6 +60,10 @@ Json to_json(const SiteCounters& site) {
   if (operations.completed_waits != 0) json["completed_waits"] = operations.completed_waits;
   if (operations.tensor_core_operations != 0)
     json["tensor_core_operations"] = operations.tensor_core_operations;
+  if (operations.operand_matrices != 0)
+    json["operands"] = {{"matrices", operations.operand_matrices},
+                        {"wavefronts", operations.operand_wavefronts}};
+  if (operations.copy_wavefronts != 0) json["copy_wavefronts"] = operations.copy_wavefronts;
   return json;
 }
 

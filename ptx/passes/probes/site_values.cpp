@@ -243,6 +243,7 @@ CodeOperand SiteValues::instruction_operand(const Probe& probe, std::string_view
   }
   if (name == "follows_from_lanes") return access_of(site).follows_from_lanes() ? 1 : 0;
   if (name == "expected_bytes") return expected_bytes(instruction) != nullptr ? CodeOperand(word(name)) : 0;
+  if (name == "descriptor_bytes") return descriptor_bytes(instruction);
   if (name == "tensor_core_operations") return tensor_core_product(instruction.opcode).operations;
   if (name == "tensor_core_type")
     return static_cast<std::uint32_t>(tensor_core_product(instruction.opcode).type);

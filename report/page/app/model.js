@@ -183,7 +183,7 @@ export function callsOf(sites, instruction) {
 
 /** The measure of a kernel's instructions that shows a rule's finding. */
 const measureOfRule = {
-  "uncoalesced access": "sectors", "scattered access": "sectors", "bank conflicts": "wavefronts", "bank conflicts between rows": "wavefronts", "scattered bank conflicts": "wavefronts",
+  "uncoalesced access": "sectors", "scattered access": "sectors", "bank conflicts": "wavefronts", "bank conflicts between rows": "wavefronts", "scattered bank conflicts": "wavefronts", "tile bank conflicts": "wavefronts",
   "shared atomics on one word": "wavefronts", "contended atomics": "hottest", "divergent branch": "divergent", "uneven loop": "idle",
   "idle lanes": "idle", "partial warps": "idle",
 };

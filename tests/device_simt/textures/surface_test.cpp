@@ -340,10 +340,10 @@ TEST(ObjectFaults, NameTheError) {
   const char* const fetch = "tex.2d.v4.u32.s32 {%d0, %d1, %d2, %d3}, [%h, {%s0, %s1}]";
   const char* const load = "suld.b.2d.b32.trap {%d0}, [%h, {%s0, %s1}]";
   EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("illegal address: a texture read at 0x0 by thread (0, 0, 0)"));
-  EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("which is not the handle of a texture object"));
+  EXPECT_THAT(error_of(fetch, 0, 0), HasSubstr("the value is not the handle of a texture object"));
   EXPECT_THAT(error_of(fetch, surface.handle(), 0), HasSubstr("not the handle of a texture object"));
   EXPECT_THAT(error_of(load, texture.handle(), 0), HasSubstr("not the handle of a surface object"));
-  EXPECT_THAT(error_of(load, surface.handle(), 32), HasSubstr("which is outside the surface"));
+  EXPECT_THAT(error_of(load, surface.handle(), 32), HasSubstr("the coordinates are outside the surface"));
   EXPECT_THAT(error_of(load, surface.handle(), 2), HasSubstr("misaligned address: a surface load"));
   EXPECT_EQ(error_of(load, surface.handle(), 28), "");
 }

@@ -1,6 +1,10 @@
 // Asynchronous loads and the phases of their mbarrier objects: faults, and the same kernels without them
 // (`RIGHT`). Kernels are named after their cases. A comment after the second access names the case and its
 // finding.
+#include <cooperative_groups.h>
+
+#include <cuda/barrier>
+
 #include "tests/end_to_end/checks/async_instructions.h"
 #include "tests/end_to_end/checks/cases.h"
 
@@ -432,6 +436,30 @@ __global__ void released_too_early(int* in, int* out) {
   }
 }
 
+/// cuda::memcpy_async issues bulk copies without a fence after the reads that precede them. The kernel has
+/// one finding, although two lines read.
+template <bool RIGHT>
+__global__ void library_refill(int* in, int* out) {
+  using Barrier = cuda::barrier<cuda::thread_scope_block>;
+#pragma nv_diag_suppress static_var_with_dynamic_init
+  __shared__ Barrier full;
+  __shared__ alignas(16) int tile[elements];
+  const auto block = cooperative_groups::this_thread_block();
+  if (threadIdx.x == 0) init(&full, threads);
+  __syncthreads();
+  const cuda::aligned_size_t<16> size(bytes);
+  int sum = 0;
+  for (int i = 0; i < 3; ++i) {
+    cuda::memcpy_async(block, tile, in, size, full);  // library_refill: missing proxy fence
+    full.arrive_and_wait();
+    sum += tile[threadIdx.x];
+    if (sum != 1) sum -= tile[last - threadIdx.x];
+    if (RIGHT) PROXY_FENCE();
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}
+
 // ---------------------------------------------------------------- cases
 
 #define RUN(name, blocks)                                          \
@@ -472,5 +500,6 @@ int main(int count, char** arguments) {
   PAIR(waits_for_next_phase);
   PAIR(producer_waits_first);
   PAIR(released_too_early);
+  PAIR(library_refill);
   return cases.finish();
 }

@@ -30,7 +30,7 @@ def box_bytes(rank):
 def block(body, shared=""):
     """Returns the body of a kernel in which lane %e of warp 0 is elected, and %first is thread 0."""
     return f"""{{
-.reg .pred %p<8>, %e, %first; .reg .b32 %r<40>, %t, %bar, %box, %warp; .reg .b64 %a<8>; .reg .f32 %f<40>; .reg .f64 %d<9>;
+.reg .pred %p<8>, %e, %first; .reg .b32 %r<104>, %t, %bar, %box, %warp; .reg .b64 %a<8>; .reg .f32 %f<40>; .reg .f64 %d<9>;
 .shared .align 1024 .b8 area[16384]; .shared .align 8 .b64 barrier;{shared}
 mov.u32 %t, %tid.x;
 shr.u32 %warp, %t, 5;
@@ -221,11 +221,25 @@ def wgmma_kernels():
                 yield f"wgmma_{'sparse_' if sparse else ''}n{n}_{d}_{a}", text, 2 * 64 * n * k // 4
 
 
+def layout_kernels():
+    """Products of every layout that a descriptor can name: swizzles of 128, 64 and 32 bytes, and none; K-major and MN-major."""
+    for n in (8, 256):
+        for mode in range(4):
+            for transposed in (0, 1):
+                for sparse in (False, True):
+                    a = "%a2" if n == 8 else registers("r", 20, 4)
+                    text = f"mov.b64 %a2, {mode << 62};\nor.b64 %a2, %a1, %a2;\nwgmma.fence.sync.aligned;\n" \
+                           f"wgmma.mma_async{'.sp' if sparse else ''}.sync.aligned.m64n{n}k{32 if sparse else 16}.f16.f16.f16 {registers('r', 40, n // 4)}, {a}, " \
+                           f"%a2{', %r30, 0' if sparse else ''}, %p5, 1, 1, {f'{transposed}, ' if n == 8 else ''}{transposed};\n" \
+                           "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;"
+                    yield f"wgmma_{'sparse_' if sparse else ''}mode{mode}_{'mn' if transposed else 'k'}_n{n}_f16", text, 2 * 64 * n * 16 // 4
+
+
 def product_kernels():
     """Yields kernels with their threads. Warps of a block: those of a warpgroup, or one and a partial one, and one
     that does not execute the product."""
     prepare = "mov.u32 %r30, 0x44444444;\nsetp.eq.u32 %p5, %t, %t;\nshr.u32 %r31, %box, 4;\ncvt.u64.u32 %a1, %r31;\nadd.u64 %a1, %a1, 34359803904;\n"
-    for kernels, threads, warps in ((mma_kernels(), 80, 3), (wgmma_kernels(), 160, 4)):
+    for kernels, threads, warps in ((mma_kernels(), 80, 3), (wgmma_kernels(), 160, 4), (layout_kernels(), 160, 4)):
         for name, text, work in kernels:
             name = f"{name}_work_{BLOCKS * 3 * warps * work}"
             yield name, f".visible .entry {name}()\n" + block(prepare + looped(text, warps)), threads

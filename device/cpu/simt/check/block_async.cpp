@@ -29,8 +29,11 @@ std::string name_of_operation(const AsyncOperation& operation) {
       return operation.site->opcode.starts_with("tcgen05.cp") ? "the copy" : "the matrix product";
     case AsyncCompletion::tensor_load: return "the load";
     case AsyncCompletion::tensor_store: return "the store";
-    default: return "the copy";
+    default: break;
   }
+  const std::string_view opcode = operation.site->opcode;
+  if (opcode.starts_with("red") || opcode.starts_with("cp.reduce")) return "the reduction";
+  return opcode.starts_with("st") ? "the store" : "the copy";
 }
 
 }  // namespace
@@ -538,8 +541,8 @@ std::string BlockCheck::explain_operation(const WarpContext& warp, std::uint32_t
       return "nothing has waited for its phase of " + name;
     const ObjectPhases& phases = found->second;
     const std::uint32_t phase = operation.read_at.time != 0 ? operation.read_at.time - 1 : phases.completed;
-    std::string text = "the copy completes phase " + std::to_string(phase) + " (parity " +
-                       std::to_string(phase & 1) + ") of " + name;
+    std::string text = name_of_operation(operation) + " completes phase " + std::to_string(phase) +
+                       " (parity " + std::to_string(phase & 1) + ") of " + name;
     const ObjectPhases::Passed& passed = phases.passed[warp.warpid];
     if (passed.site == nullptr) return text + ", for which the thread has not waited";
     if (passed.completed > phase)
@@ -562,8 +565,12 @@ std::string BlockCheck::explain_operation(const WarpContext& warp, std::uint32_t
   if (operation.completion == AsyncCompletion::tensor_load ||
       operation.completion == AsyncCompletion::tensor_store)
     return prefix_of(operation.completion) + " is missing after " + noun;
-  if (!groups.is_committed(issuer, at.time))
-    return noun + " is in no group: " + prefix_of(operation.completion) + ".commit_group is missing";
+  if (!groups.is_committed(issuer, at.time)) {
+    const bool may_wait_for_all = operation.completion == AsyncCompletion::copy_group;
+    return noun + " is in no group, so nothing has waited for it: " + prefix_of(operation.completion) +
+           ".commit_group" +
+           (may_wait_for_all ? " and a wait, or cp.async.wait_all, are missing" : " and a wait are missing");
+  }
   if (clock.knows_completion(operation.completion_for(issuer, false), issuer))
     return "cp.async.bulk.wait_group.read waits only until the copy has read its source";
   return "no " + prefix_of(operation.completion) + ".wait_group has waited for the group of " + noun;

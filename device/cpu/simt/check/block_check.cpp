@@ -10,6 +10,15 @@
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {
+namespace {
+
+/// cuda::memcpy_async issues bulk copies without a fence: only its caller knows that buffers have been read.
+constexpr const char* refill_by_library =
+    "; the library's copy has no such fence: before it, and before the barrier that ends the reads, let each "
+    "reading thread execute cuda::ptx::fence_proxy_async(cuda::ptx::space_shared)";
+
+}  // namespace
+
 void BlockCheck::start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
                        std::uint64_t shared_bytes, std::uint64_t all_bytes) {
   block_ = static_cast<std::uint32_t>(block);
@@ -183,7 +192,8 @@ void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, 
   const bool is_shared = location.kind == Location::Kind::shared;
   if (site.role.reads && is_unwritten(location, access.bytes)) {
     launch_.add(FindingKind::uninitialized_read, access_of(warp, site, access.lane), nullptr, [&] {
-      return LaunchCheck::Description{name_of(location), "nothing has written it", {}, {}};
+      const bool is_in_shared = location.kind == Location::Kind::shared;
+      return LaunchCheck::Description{name_of(location), "nothing has written it", {}, {}, is_in_shared};
     });
   }
   if (!site.role.writes) return;
@@ -214,7 +224,7 @@ AccessMark BlockCheck::mark_of(const WarpContext& warp, const AccessSite& site, 
 void BlockCheck::check_race(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
                             Location location, const std::byte* value) {
   bool is_reported = false;
-  const Accessor accessor{site.role};
+  const Accessor accessor{.role = site.role, .collides = access.collides};
   mark_words(warp, site, access.lane, location, access.bytes, accessor,
              [&](const Conflict& found, std::uint64_t) {
                if (is_reported) return;
@@ -245,9 +255,15 @@ void BlockCheck::add_conflict(const WarpContext& warp, const AccessSite& site, s
   CheckedAccess place = access_of(warp, site, lane);
   place.is_async = accessor.operation != 0;
   place.writes = accessor.role.writes;
+  const bool is_by_library = conflict.lacks_proxy_fence && !conflict.earlier_writes && site.from_library;
   const auto describe = [&] {
-    return LaunchCheck::Description{name_of(location), explain(warp, lane, conflict), earlier,
-                                    name_of(location)};
+    const bool is_together = accessor.collides && conflict.earlier.block == block_ &&
+                             conflict.earlier.warp == (warp.warpid & 31) && earlier.site == &site;
+    std::string why = is_together
+                          ? "lanes of a warp store different values there at once; any one of them remains"
+                          : explain(warp, lane, conflict);
+    if (is_by_library) why += refill_by_library;
+    return LaunchCheck::Description{name_of(location), why, earlier, name_of(location), false, is_by_library};
   };
   const bool is_async = place.is_async || earlier.is_async;
   if (is_async && kind != FindingKind::missing_proxy_fence) {
@@ -385,6 +401,7 @@ void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::
         std::byte other[64];
         copy_of(before, other);
         access.repeats = std::memcmp(value, other, site->bytes) == 0;
+        access.collides = !access.repeats;
       });
     }
     warp->check->access(*warp, *site, access, has_value ? value : nullptr);

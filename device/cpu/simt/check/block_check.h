@@ -69,7 +69,8 @@ class BlockCheck {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     std::uint32_t lane = 0;
-    bool repeats = false;  ///< true if another lane stores the same value there with the same instruction
+    bool repeats = false;   ///< true if another lane stores the same value there with the same instruction
+    bool collides = false;  ///< true if another lane stores another value there with the same instruction
   };
   void access(const WarpContext& warp, const AccessSite& site, const LaneAccess& access,
               const std::byte* value);
@@ -154,6 +155,7 @@ class BlockCheck {
     AccessRole role;
     std::uint32_t operation = 0;
     bool in_async_proxy = false;
+    bool collides = false;  ///< as in LaneAccess
   };
   void add_conflict(const WarpContext& warp, const AccessSite& site, std::uint32_t lane, Location location,
                     const Accessor& accessor, const Conflict& conflict);

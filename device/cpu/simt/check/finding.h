@@ -73,7 +73,10 @@ struct Finding {
   /// The first access of a race, the location where a warp continued without a skipped barrier, or the last
   /// operation on a barrier in use.
   std::optional<FindingPlace> other;
-  std::string detail;       ///< such as the distance to the nearest allocation; may be empty
+  std::string detail;         ///< such as the distance to the nearest allocation; may be empty
+  bool is_in_shared = false;  ///< uninitialized read: of shared memory
+  /// Missing proxy fence: a library issues the copy, so that all copies of a kernel are one finding.
+  bool is_by_library = false;
   std::uint64_t count = 0;  ///< accesses (one for a warp's load from a single address), or warps
   FoundOrders orders = {};
 };

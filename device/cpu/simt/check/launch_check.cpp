@@ -104,6 +104,8 @@ Finding LaunchCheck::make_finding(FindingKind kind, const CheckedAccess& access,
   made.place = describe_access(access, description.where);
   if (description.other) made.other = describe_access(*description.other, description.other_where);
   made.detail = std::move(description.detail);
+  made.is_in_shared = description.is_in_shared;
+  made.is_by_library = description.is_by_library;
   return made;
 }
 

@@ -62,6 +62,8 @@ class LaunchCheck {
     std::string detail;  ///< see Finding
     std::optional<CheckedAccess> other;
     std::string other_where;
+    bool is_in_shared = false;   ///< likewise
+    bool is_by_library = false;  ///< likewise
   };
   template <typename Describe>
   void add(FindingKind kind, const CheckedAccess& access, const AccessSite* other, const Describe& describe) {

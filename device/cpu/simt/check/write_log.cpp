@@ -83,6 +83,27 @@ void WriteLog::exchange(Page& page, std::uint64_t number, std::size_t begin, std
   }
 }
 
+bool WriteLog::has_results_of(const WriteLog& other) const {
+  // Both logs hold the bytes to expect: `other` its results, this one those that only its run has written.
+  const auto agrees = [this](const WriteLog& log, const WriteLog* without) {
+    return std::ranges::all_of(log.pages_, [&](const auto& entry) {
+      const auto& [number, page] = entry;
+      const auto same = without != nullptr ? without->pages_.find(number) : log.pages_.end();
+      const bool overlaps = without != nullptr && same != without->pages_.end();
+      bool exists = false;
+      for (std::size_t at = 0; at < page_bytes; ++at) {
+        const std::uint64_t address = number * page_bytes + at;
+        if (!page->written[at]) continue;
+        if (at == 0 || !page->written[at - 1]) exists = memory_.around(address).bytes != 0;
+        if (!exists || (overlaps && same->second->written[at])) continue;
+        if (*reinterpret_cast<const std::byte*>(address) != page->bytes[at]) return false;
+      }
+      return true;
+    });
+  };
+  return agrees(other, nullptr) && agrees(*this, &other);
+}
+
 void WriteLog::exchange() {
   for (auto& [number, page] : pages_) {
     for (std::size_t begin = 0; begin < page_bytes;) {

@@ -29,6 +29,9 @@ class WriteLog {
   void note(const AccessSite& site, std::uint64_t address, std::uint64_t bytes);
   /// Exchanges the written bytes with the log's.
   void exchange();
+  /// True if memory has the same bytes as after the run of `other`. Precondition: both runs began with the
+  /// same memory; `other` has been exchanged, this log has not.
+  bool has_results_of(const WriteLog& other) const;
   /// True if the kernel and the host may communicate during the launch: it accesses memory of the host by
   /// volatile or atomic operations other than plain reductions.
   bool may_signal_host() const { return may_signal_host_; }

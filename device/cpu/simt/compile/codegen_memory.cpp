@@ -190,6 +190,7 @@ AccessSite& FunctionCodegen::add_site(AddressKind kind, StateSpace space, unsign
   if (const std::string* const file = ptx_.find_file(instruction_->source_file)) {
     made.source_file = *file;
     made.source_line = instruction_->source_line;
+    made.from_library = instruction_->from_library;
   }
   made.in_cluster = kind == AddressKind::shared && instruction_->has(ptx::Modifier::shared_cluster);
   if (program_.checked) made.role = role_of(instruction_->traits, address);

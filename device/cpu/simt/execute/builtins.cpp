@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -169,7 +170,9 @@ Result<std::uint64_t> print(const BuiltinCall& call) {
     }
   }
   if (memory.failed()) return *memory.failed();
-  if (!call.is_silent) device_output().append(text);
+  if (call.explored != nullptr)
+    call.explored->printed = 31 * call.explored->printed + std::hash<std::string>()(text);
+  if (!call.is_silent()) device_output().append(text);
   return static_cast<std::uint64_t>(count);
 }
 
@@ -187,7 +190,7 @@ Failure report_assertion(const BuiltinCall& call) {
   CallMemory memory(call);
   const auto text = [&](int index) { return std::string(memory.text_at(call.arguments[index], "")); };
   const WarpContext& warp = *call.warp;
-  if (!call.is_silent)
+  if (!call.is_silent())
     std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
                  text(1).c_str(), static_cast<unsigned>(call.arguments[2]), text(3).c_str(), warp.ctaid[0],
                  warp.ctaid[1], warp.ctaid[2], warp.tid[0][call.lane], warp.tid[1][call.lane],

@@ -5,6 +5,7 @@
 
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/explored_run.h"
 #include "device/cpu/simt/execute/global_memory.h"
 #include "support/result.h"
 
@@ -17,7 +18,9 @@ struct BuiltinCall {
   std::uint32_t lane = 0;
   const WarpContext* warp = nullptr;
   GlobalMemory* memory = nullptr;
-  bool is_silent = false;  ///< true if what it prints is discarded
+  ExploredRun* explored = nullptr;  ///< notes what is printed, and discards it if the run is a repetition
+
+  bool is_silent() const { return explored != nullptr && explored->is_repetition(); }
 };
 /// Returns the result, or a failure that ends the launch (__assertfail, an invalid text or address).
 Result<std::uint64_t> run_builtin(const BuiltinCall& call);

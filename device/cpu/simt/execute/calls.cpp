@@ -192,8 +192,8 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
   bool good = true;
   if (launch_.explored != nullptr && (site.builtin == Builtin::malloc || site.builtin == Builtin::free)) {
     launch_.explored->obstacle = "the kernel calls malloc or free";
-    launch_.explored->is_abandoned = launch_.schedule() != nullptr;
-    if (launch_.schedule() != nullptr) return true;
+    launch_.explored->is_abandoned = launch_.explored->is_repetition();
+    if (launch_.explored->is_repetition()) return true;
   }
   for_each_lane(lanes, [&](std::uint32_t lane) {
     if (!good) return;
@@ -201,7 +201,7 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
                         .lane = lane,
                         .warp = &warp.context,
                         .memory = launch_.memory,
-                        .is_silent = launch_.schedule() != nullptr};
+                        .explored = launch_.explored};
     for (std::size_t i = 0; i < std::min<std::size_t>(site.arguments.size(), 5); ++i) {
       request.arguments[i] = read_scalar(warp, frame, site.arguments[i], lane);
     }

@@ -33,6 +33,7 @@ struct AccessSite {
   std::uint32_t line = 0;        ///< PTX line
   std::string_view source_file;  ///< empty without line information
   std::uint32_t source_line = 0;
+  bool from_library = false;   ///< ptx::Instruction::from_library
   AccessRole role;             ///< checked code only, like the next member
   unsigned element_bytes = 0;  ///< size of each value that a store writes
   bool in_cluster = false;     ///< true if the instruction names shared::cluster

@@ -339,7 +339,9 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
     launch.report.next = first_running_report().load();
     launch.multiprocessors = multiprocessors();
   };
-  if (checks != nullptr && explores(*checks))
+  const bool may_repeat =
+      checks != nullptr && checks->selection.init && (*compiled)->shared.bytes(shape.shared_bytes) != 0;
+  if (checks != nullptr && (explores(*checks) || may_repeat))
     return launch_explored(kernel_name, *compiled, shape, prepare, *checks, counters);
   LaunchState launch;
   prepare(launch, **compiled);
@@ -370,14 +372,15 @@ template <typename Prepare>
 Status SimtModule::launch_explored(const std::string& kernel, const std::shared_ptr<const Program>& order_1,
                                    const LaunchShape& shape, const Prepare& prepare, LaunchChecks& checks,
                                    LaunchCounters* counters) {
-  const Compiled finer = program(kernel, {counters != nullptr, false, true, true});
+  const Compiled finer =
+      explores(checks) ? program(kernel, {counters != nullptr, false, true, true}) : order_1;
   if (!finer) return finer.error();
   ExplorableLaunch launch{.name = name_ + ": " + kernel, .shape = shape, .memory = &memory_};
   if (stores_to_surfaces(*order_1)) launch.obstacle = "the kernel stores to surfaces";
   launch.run = [&](ExploredRun& run_of, LaunchChecks& found) {
-    const bool is_first = run_of.schedule == nullptr;
+    const bool is_first = !run_of.is_repetition();
     LaunchState state;
-    prepare(state, is_first ? *order_1 : **finer);
+    prepare(state, run_of.schedule == nullptr ? *order_1 : **finer);
     state.explored = &run_of;
     LaunchCounters discarded;
     if (counters != nullptr && counters->words) discarded.words.emplace();

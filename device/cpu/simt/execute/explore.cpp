@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -33,6 +34,14 @@ FaultKey key_of(const Finding& finding) {
   if (check_of(kind) == "race" && second < first) std::swap(first, second);
   if (kind == FindingKind::unfinished_operation) kind = FindingKind::race;
   return {kind, first, second};
+}
+
+/// Contents of shared memory with which launches are repeated: both values of each bit, and great and small
+/// numbers of either sign in all types.
+constexpr std::byte fills[] = {std::byte{0x7b}, std::byte{0x84}, std::byte{0xfb}};
+
+bool reads_unwritten(const Finding& finding) {
+  return finding.kind == FindingKind::uninitialized_read && finding.is_in_shared;
 }
 
 /// Counts launches, to notice those that run at the same time.
@@ -79,6 +88,8 @@ class Explorer {
     std::vector<Deviation> deviations;
   };
   Judged judge(Schedule schedule);
+  void drop_unused_reads(const ExploredRun& run, const Schedule* schedule, const Status& status,
+                         std::vector<Finding>& findings);
   void explore_others(const Status& status);
   void add(std::uint32_t seed, std::vector<Finding> findings);
   bool appears(const FaultKey& key, const std::vector<Deviation>& deviations);
@@ -106,14 +117,41 @@ void Explorer::add(std::uint32_t seed, std::vector<Finding> findings) {
   }
 }
 
+/// Drops reads of uninitialized shared memory if the launch has the same results whatever they read: its code
+/// ignores the values, as where it reads past a tile before it compares the index. Precondition: memory is as
+/// before `run`, whose order `schedule` gives, and its log has been exchanged.
+void Explorer::drop_unused_reads(const ExploredRun& run, const Schedule* schedule, const Status& status,
+                                 std::vector<Finding>& findings) {
+  if (!run.obstacle.empty() || run.is_abandoned || std::ranges::none_of(findings, reads_unwritten)) return;
+  for (const std::byte fill : fills) {
+    WriteLog log(*launch_.memory);
+    std::optional<Schedule> same;
+    if (schedule != nullptr) same.emplace(*schedule);
+    ExploredRun repeated{.schedule = same ? &*same : nullptr,
+                         .log = &log,
+                         .fill = fill,
+                         .most_segments = most_work * run.segments + work_allowance};
+    LaunchChecks ignored{.selection = checks_.selection};
+    const Status ended = launch_.run(repeated, ignored);
+    const bool is_same = !repeated.is_abandoned && repeated.printed == run.printed &&
+                         static_cast<bool>(ended) == static_cast<bool>(status) &&
+                         log.has_results_of(*run.log);
+    log.exchange();
+    if (!is_same || launches_abandoned()) return;
+  }
+  std::erase_if(findings, reads_unwritten);
+}
+
 /// Runs the launch in another order and restores memory.
 Explorer::Judged Explorer::judge(Schedule schedule) {
   Judged judged;
+  const Schedule begun = schedule;
   WriteLog log(*launch_.memory);
   ExploredRun run{.schedule = &schedule, .log = &log, .most_segments = most_segments_};
   judged.checks.selection = checks_.selection;
   judged.status = launch_.run(run, judged.checks);
   log.exchange();
+  drop_unused_reads(run, &begun, judged.status, judged.checks.findings);
   judged.is_abandoned = run.is_abandoned;
   judged.deviations = schedule.deviations();
   const auto explains = [](const Finding& each) {
@@ -217,11 +255,21 @@ Status Explorer::explore() {
   if (obstacle.empty()) obstacle = run.obstacle;
   if (obstacle.empty() && first.may_signal_host()) obstacle = "the kernel may wait for the host or signal it";
   if (obstacle.empty() && !presence.was_alone()) obstacle = "another launch ran at the same time";
+  const bool can_repeat = obstacle.empty() && !launches_abandoned();
+  const bool orders_differ = explores(checks_);
+  const bool repeats = can_repeat && (orders_differ || std::ranges::any_of(own.findings, reads_unwritten));
+  if (repeats) first.exchange();
+  if (repeats) drop_unused_reads(run, nullptr, status, own.findings);
+  if (!orders_differ) {
+    if (repeats) first.exchange();
+    checks_.findings.insert(checks_.findings.end(), std::make_move_iterator(own.findings.begin()),
+                            std::make_move_iterator(own.findings.end()));
+    return status;
+  }
   const bool judges_first = std::ranges::find(checks_.seeds, 1u) != checks_.seeds.end();
   if (judges_first || !obstacle.empty()) add(1, std::move(own.findings));
-  if (obstacle.empty() && !launches_abandoned()) {
+  if (repeats) {
     most_segments_ = most_work * run.segments + work_allowance;
-    first.exchange();
     const std::vector<Finding> of_first = findings_;
     explore_others(status);
     first.exchange();

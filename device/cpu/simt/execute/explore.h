@@ -26,9 +26,10 @@ struct ExplorableLaunch {
 bool explores(const LaunchChecks& checks);
 
 /// Runs the launch in order 1, whose status and memory the program sees, and then in the other orders of
-/// `checks.seeds`, each from the memory before the launch. Findings say in which orders they appear; those
-/// that order 1 does not show have reduced deviations. If the launch cannot be repeated, order 1 is judged
-/// and `checks.unexplored` says why. Thread safe.
+/// `checks.seeds`, if any, each from the memory before the launch. Findings say in which orders they appear;
+/// those that order 1 does not show have reduced deviations. If the launch cannot be repeated, order 1 is
+/// judged and `checks.unexplored` says why. An order that reads uninitialized shared memory is repeated with
+/// other contents; if the results stay the same, these findings are dropped. Thread safe.
 Status explore(const ExplorableLaunch& launch, LaunchChecks& checks);
 
 /// Describes a deviation: "warp 1 of block (0, 0, 0) is delayed by 4 rounds before its turn 2".

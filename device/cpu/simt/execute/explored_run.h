@@ -1,7 +1,9 @@
 // State of a launch that is run several times, in different orders.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "device/cpu/simt/check/write_log.h"
@@ -13,13 +15,18 @@ namespace lynxpp::device::cpu {
 struct ExploredRun {
   Schedule* schedule = nullptr;  ///< null: the order of launches that are not explored
   WriteLog* log = nullptr;
-  std::uint64_t most_segments = 0;  ///< after which the run is abandoned; 0: no limit
-  std::uint64_t segments = 0;       ///< that warps have run
+  std::optional<std::byte> fill = {};  ///< initial value of each byte of shared memory; else it is arbitrary
+  std::uint64_t most_segments = 0;     ///< after which the run is abandoned; 0: no limit
+  std::uint64_t segments = 0;          ///< that warps have run
   /// Counts changes of memory, arrivals at barriers and exits. While it stays the same, warps can affect each
   /// other no more. Only with a schedule.
   std::uint64_t changes = 0;
   bool is_abandoned = false;
   std::string obstacle = {};  ///< reason why the launch cannot be repeated, once known
+  std::size_t printed = 0;    ///< hash of the printed text
+
+  /// True if the program does not see this run.
+  bool is_repetition() const { return schedule != nullptr || fill.has_value(); }
 
   void count(std::uint64_t run) {
     segments += run;

@@ -26,7 +26,8 @@ std::string name_of_access(const AccessSite& site) {
   if (row->kind == ptx::MemoryKind::copy && site.opcode.find(".tensor.") != std::string_view::npos)
     return "a tensor copy from or to";
   if (row->kind == ptx::MemoryKind::copy) return "a copy of " + bytes + " from or to";
-  if (row->kind == ptx::MemoryKind::synchronization) return "a barrier operation on " + bytes + " at";
+  if (row->kind == ptx::MemoryKind::synchronization)
+    return std::string(site.opcode.substr(0, site.opcode.find(".shared"))) + " at";
   const ptx::MemorySide& side = row->sides[0];
   if (side.space == ptx::MemorySide::Space::texture) return "a texture read at";
   const bool is_surface = side.space == ptx::MemorySide::Space::surface;
@@ -84,17 +85,17 @@ std::string name_of_target(const Fault& fault) {
 std::string name_of_fault(const WarpContext& warp, const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::misaligned_address:
-      return "which is not a multiple of " +
+      return "the address is not a multiple of " +
              (never_in_window(*fault.site) && fault.site->space != ptx::StateSpace::global
                   ? "the size of its elements"
                   : std::to_string(fault.site->bytes));
     case FaultKind::wrong_space:
-      return "which is in shared or local memory, but " + std::string(fault.site->opcode) +
+      return "the address is in shared or local memory, but " + std::string(fault.site->opcode) +
              " accesses global memory";
     case FaultKind::no_object:
-      return std::string("which is not the handle of a ") +
+      return std::string("the value is not the handle of a ") +
              (fault.site->opcode.starts_with("su") ? "surface object" : "texture object");
-    case FaultKind::outside_surface: return "which is outside the surface";
+    case FaultKind::outside_surface: return "the coordinates are outside the surface";
     case FaultKind::invalid_tensor:
     case FaultKind::tensor_memory:
     case FaultKind::bad_descriptor: return fault.reason;

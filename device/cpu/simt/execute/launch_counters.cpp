@@ -22,6 +22,9 @@ OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
   expected_bytes += other.expected_bytes;
   completed_waits += other.completed_waits;
   tensor_core_operations += other.tensor_core_operations;
+  operand_matrices += other.operand_matrices;
+  operand_wavefronts += other.operand_wavefronts;
+  copy_wavefronts += other.copy_wavefronts;
   return *this;
 }
 

@@ -48,6 +48,11 @@ struct OperationCounts {
   std::uint64_t expected_bytes = 0;   ///< of mbarrier operations
   std::uint64_t completed_waits = 0;  ///< lanes whose wait on an mbarrier found its phase completed
   std::uint64_t tensor_core_operations = 0;  ///< multiplications and additions of stored elements
+  // Modelled (docs/metrics.md, shared_bank_conflicts):
+  std::uint64_t operand_matrices = 0;    ///< core matrices, of 8 pieces of 16 bytes, read by descriptors
+  std::uint64_t operand_wavefronts = 0;  ///< of these; more than one of a matrix are bank conflicts
+  std::uint64_t copy_wavefronts =
+      0;  ///< lines of 128 bytes of shared memory that bulk and tensor copies touch
 
   OperationCounts& operator+=(const OperationCounts& other);
   bool operator==(const OperationCounts&) const = default;

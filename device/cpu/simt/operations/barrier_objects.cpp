@@ -187,8 +187,10 @@ std::string missing_at(const std::byte* place) {
   std::memcpy(&word, place, 8);
   const BarrierObject object(word);
   std::string text = std::to_string(object.pending) + " of " + std::to_string(object.expected) + " arrivals";
-  if (object.bytes != 0) text += " and " + std::to_string(object.bytes) + " bytes";
-  return text + " missing in its present phase, of parity " + std::to_string(object.parity);
+  if (object.bytes > 0) text += " and " + std::to_string(object.bytes) + " bytes";
+  text += " missing in its present phase, of parity " + std::to_string(object.parity);
+  if (object.bytes < 0) text += ", and " + std::to_string(-object.bytes) + " bytes more than it expects";
+  return text;
 }
 
 bool arrive_at(std::byte* place) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t counted_sector_bytes = 32;
 constexpr std::uint64_t counted_word_bytes = 4;
+constexpr std::uint64_t counted_line_bytes = 128;  ///< of shared memory: one word of each bank
 
 AccessSpace space_of(ptx::StateSpace space) {
   if (space == ptx::StateSpace::global) return AccessSpace::global;
@@ -79,8 +80,10 @@ class SideCounts {
       counts_.shared.least_wavefronts += wavefronts.least;
     }
     for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-      if ((lanes.shared >> lane & 1) != 0 && warp_.words != nullptr)
-        add_words(warp_.words->shared, lanes.offsets[lane], bytes_[lane]);
+      if ((lanes.shared >> lane & 1) == 0) continue;
+      if (!side_.follows_from_lanes)
+        counts_.operations.copy_wavefronts += lines_of(lanes.offsets[lane], bytes_[lane]);
+      if (warp_.words != nullptr) add_words(warp_.words->shared, lanes.offsets[lane], bytes_[lane]);
     }
   }
 
@@ -93,6 +96,10 @@ class SideCounts {
 };
 
 }  // namespace
+
+std::uint64_t lines_of(std::uint64_t address, std::uint64_t bytes) {
+  return (address % counted_line_bytes + bytes + counted_line_bytes - 1) / counted_line_bytes;
+}
 
 void count_operation(WarpContext* warp, const CountedSides& counted, const AccessRecord& record) {
   for (const CountedSide& side : counted.sides) SideCounts(*warp, side, counted.site).run(record);

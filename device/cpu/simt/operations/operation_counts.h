@@ -42,6 +42,9 @@ class AccessRecord {
   std::vector<Entry> entries_;
 };
 
+/// Returns the number of lines of 128 bytes that consecutive bytes touch: the wavefronts of a copy.
+std::uint64_t lines_of(std::uint64_t address, std::uint64_t bytes);
+
 /// Adds one execution by a warp to the counts of its site.
 void count_operation(WarpContext* warp, const CountedSides& counted, const AccessRecord& record);
 

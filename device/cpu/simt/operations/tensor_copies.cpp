@@ -228,6 +228,7 @@ class TensorInstruction {
       std::byte* const found = call.place(shared_site_, shared + range.begin, lane, range.bytes, 1);
       if (found == nullptr) return nullptr;
       box = found - range.begin;
+      call.count(&OperationCounts::copy_wavefronts, lines_of(shared + range.begin, range.bytes));
     }
     return box;
   }

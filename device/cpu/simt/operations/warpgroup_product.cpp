@@ -179,6 +179,7 @@ class WarpgroupProduct {
     store_sums();
     call_.count(&OperationCounts::tensor_core_operations,
                 std::uint64_t{2} * buffers_.panels.sums.size() * shape_.stored());
+    if (call_.counts != nullptr) count_operands();
     if (call_.warp->check != nullptr) issue_reads();
     ++call_.warp->products[call_.warp->warpid].issued;
   }
@@ -218,6 +219,43 @@ class WarpgroupProduct {
       }
     }
     perform_async(call_, {lane_, AsyncCompletion::matrix_group, true, reads}, [] {});
+  }
+
+  /// Counts the wavefronts of the core matrices of an operand. `place(line, piece)` is the address of a
+  /// piece; the warp reads every `share`-th matrix.
+  template <typename Place>
+  void count_matrices(unsigned lines, unsigned pieces, unsigned share, const Place& place) {
+    constexpr unsigned matrix_lines = 8;
+    for (unsigned number = 0; number < lines / matrix_lines * pieces; ++number) {
+      if (share != 1 && number % share != call_.warp->warpid % share) continue;
+      unsigned at_banks[matrix_lines] = {};  // pieces at each group of four banks
+      unsigned most = 0;
+      for (unsigned line = 0; line < matrix_lines; ++line) {
+        const std::uint64_t address = place(number / pieces * matrix_lines + line, number % pieces);
+        most = std::max(most, ++at_banks[address / MatrixDescriptor::piece_bytes % matrix_lines]);
+      }
+      call_.count(&OperationCounts::operand_matrices, 1);
+      call_.count(&OperationCounts::operand_wavefronts, most);
+    }
+  }
+
+  /// Models the reads of the operands in shared memory: the warpgroup reads B once, for all its warps.
+  void count_operands() {
+    constexpr unsigned pieces = row_bytes / MatrixDescriptor::piece_bytes;
+    if (!sources_.a_in_registers) {
+      const MatrixDescriptor from = MatrixDescriptor::decode(call_.in[0][lane_]);
+      count_matrices(sources_.transposes_a ? shape_.stored() : warp_rows, pieces, 1,
+                     [&](unsigned line, unsigned piece) {
+                       return sources_.transposes_a ? from.mn_major(line, first_row_ / 8 + piece)
+                                                    : from.k_major(first_row_ + line, piece);
+                     });
+    }
+    const MatrixDescriptor from = MatrixDescriptor::decode(call_.in[sources_.b][lane_]);
+    count_matrices(sources_.transposes_b ? shape_.depth : shape_.columns,
+                   bytes_of_line_of_b() / MatrixDescriptor::piece_bytes, warps_in_group,
+                   [&](unsigned line, unsigned piece) {
+                     return sources_.transposes_b ? from.mn_major(line, piece) : from.k_major(line, piece);
+                   });
   }
 
   void take_a() {
