@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/clock.h"
@@ -19,10 +18,11 @@
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/launch.h"
-#include "device/cpu/runtime/module_variables.h"
+#include "device/cpu/runtime/memory/allocations.h"
+#include "device/cpu/runtime/modules/module_variables.h"
+#include "device/cpu/runtime/modules/registry.h"
 #include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/properties.h"
-#include "device/cpu/runtime/registry.h"
 #include "device/cpu/runtime/runtime.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/wanted_checks.h"

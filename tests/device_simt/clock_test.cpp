@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu/simt/execute/clock.h"
+#include "device/cpu/simt/execute/counters/clock.h"
 #include "kernel_fixture.h"
 #include "support/text.h"
 

@@ -1,5 +1,5 @@
 // Every block of a launch runs exactly once, however slow a worker is.
-#include "device/cpu/simt/execute/cluster_queue.h"
+#include "device/cpu/simt/execute/order/cluster_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <numeric>
 
-#include "device/cpu/simt/execute/counters.h"
+#include "device/cpu/simt/execute/counters/counters.h"
 #include "kernel_fixture.h"
 
 namespace lynxpp::device::cpu::test {

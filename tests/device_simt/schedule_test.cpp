@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu/simt/execute/explore.h"
-#include "device/cpu/simt/execute/schedule.h"
+#include "device/cpu/simt/execute/order/explore.h"
+#include "device/cpu/simt/execute/order/schedule.h"
 
 namespace lynxpp::device::cpu::test::schedules {
 namespace {

@@ -1,6 +1,6 @@
 // The cost of a warp's access to shared memory: bankWavefronts(), bankConflicts(), bankGroupsSpared(). The
-// rules were measured on hardware. device/cpu/simt/execute/counters.h implements them independently, and
-// tests compare both.
+// rules were measured on hardware. device/cpu/simt/execute/counters/counters.h implements them independently,
+// and tests compare both.
 //
 // The active lanes compute the results of all these functions once. One reduction decides the common cases:
 // lanes of up to 4 bytes whose words are within the length of one row (broadcasts, adjacent words in any

@@ -1,5 +1,5 @@
 // The cost of a warp's access to global memory, in sectors, by rules measured on hardware.
-// device/cpu/simt/execute/counters.h implements them independently, and tests compare both.
+// device/cpu/simt/execute/counters/counters.h implements them independently, and tests compare both.
 #include "cod/codegen/device/generator.h"
 
 namespace lynxpp::cod {

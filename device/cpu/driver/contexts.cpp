@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/error.h"
-#include "device/cpu/runtime/loaded_images.h"
+#include "device/cpu/runtime/memory/allocations.h"
+#include "device/cpu/runtime/modules/loaded_images.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/arrays.h"
 

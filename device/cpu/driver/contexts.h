@@ -16,7 +16,7 @@
 
 namespace lynxpp::device::cpu {
 
-class LoadedImage;  // device/cpu/runtime/loaded_images.h
+class LoadedImage;  // device/cpu/runtime/modules/loaded_images.h
 
 /// Converts an error of the runtime to the driver's.
 CUresult result_of(cudaError_t error);

@@ -11,10 +11,10 @@
 
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/properties.h"
 #include "device/cpu/runtime/runtime.h"

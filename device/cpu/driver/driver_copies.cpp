@@ -4,7 +4,7 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
-#include "device/cpu/runtime/copies.h"
+#include "device/cpu/runtime/memory/copies.h"
 #include "device/cpu/runtime/textures/arrays.h"
 
 namespace lynxpp::device::cpu::driver_api {

@@ -6,7 +6,7 @@
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/launch.h"
-#include "device/cpu/runtime/loaded_images.h"
+#include "device/cpu/runtime/modules/loaded_images.h"
 #include "device/cpu/runtime/properties.h"
 
 namespace lynxpp::device::cpu::driver_api {

@@ -4,13 +4,13 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/api.h"
-#include "device/cpu/runtime/copies.h"
 #include "device/cpu/runtime/devices.h"
-#include "device/cpu/runtime/executable_graphs.h"
-#include "device/cpu/runtime/graph_memory.h"
-#include "device/cpu/runtime/graph_nodes.h"
-#include "device/cpu/runtime/graphs.h"
-#include "device/cpu/runtime/registry.h"
+#include "device/cpu/runtime/graphs/executable_graphs.h"
+#include "device/cpu/runtime/graphs/graph_memory.h"
+#include "device/cpu/runtime/graphs/graph_nodes.h"
+#include "device/cpu/runtime/graphs/graphs.h"
+#include "device/cpu/runtime/memory/copies.h"
+#include "device/cpu/runtime/modules/registry.h"
 
 namespace lynxpp::device::cpu::driver_api {
 namespace {

@@ -2,9 +2,9 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/virtual_memory.h"
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/devices.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "device/cpu/runtime/streams.h"
 
 namespace lynxpp::device::cpu::driver_api {

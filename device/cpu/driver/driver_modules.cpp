@@ -12,7 +12,7 @@
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/runtime/compiler_log.h"
 #include "device/cpu/runtime/error.h"
-#include "device/cpu/runtime/loaded_images.h"
+#include "device/cpu/runtime/modules/loaded_images.h"
 #include "image/fatbinary.h"
 #include "ptx/parser/linking.h"
 #include "support/log.h"

@@ -9,9 +9,9 @@
 #include "device/cpu/driver/api.h"
 #include "device/cpu/driver/contexts.h"
 #include "device/cpu/driver/driver.h"
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/error.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "device/cpu/runtime/process_use.h"
 #include "support/log.h"
 

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/devices.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/simt/check/written_memory.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "device/cpu/runtime/wanted_checks.h"
 #include "support/call_site.h"
 #include "support/log.h"

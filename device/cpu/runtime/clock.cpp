@@ -8,7 +8,7 @@
 #include "device/cpu/runtime/checks.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/wanted_checks.h"
-#include "device/cpu/simt/execute/clock.h"
+#include "device/cpu/simt/execute/counters/clock.h"
 #include "device/cpu/simt/execute/occupancy.h"
 #include "support/log.h"
 #include "support/setting.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/clock.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "support/log.h"
 #include "support/output_file.h"
 #include "support/setting.h"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "device/cpu/simt/execute/global_memory.h"
+#include "device/cpu/simt/execute/memory/global_memory.h"
 
 namespace lynxpp::device::cpu {
 

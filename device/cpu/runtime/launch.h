@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cpu/runtime/symbols.h"
+#include "device/cpu/runtime/modules/symbols.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/device.h"
 

@@ -8,9 +8,9 @@
 #include <iterator>
 #include <span>
 
-#include "device/cpu/runtime/allocations.h"
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/device_limits.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "device/cpu/runtime/textures/limits.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/cpu/runtime/graph.h"
+#include "device/cpu/runtime/graphs/graph.h"
 
 namespace lynxpp::device::cpu {
 

@@ -10,10 +10,10 @@
 #include "device/cpu/runtime/clock.h"
 #include "device/cpu/runtime/devices.h"
 #include "device/cpu/runtime/error.h"
-#include "device/cpu/runtime/graphs.h"
+#include "device/cpu/runtime/graphs/graphs.h"
 #include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/launch_control.h"
-#include "device/cpu/simt/execute/worker_pool.h"
+#include "device/cpu/simt/execute/order/worker_pool.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cpu {

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/cpu/runtime/graph.h"
+#include "device/cpu/runtime/graphs/graph.h"
 #include "device/cpu/runtime/stream.h"
 
 namespace lynxpp::device::cpu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "device/cpu/runtime/allocations.h"
+#include "device/cpu/runtime/memory/allocations.h"
 #include "device/cpu/runtime/streams.h"
 #include "device/cpu/runtime/textures/limits.h"
 

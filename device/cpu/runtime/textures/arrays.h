@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "device/cpu/runtime/copies.h"
+#include "device/cpu/runtime/memory/copies.h"
 #include "device/cpu/simt/textures/image.h"
 
 namespace lynxpp::device::cpu {

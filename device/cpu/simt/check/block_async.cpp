@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "device/cpu/simt/check/block_check.h"
-#include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/order/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/barrier_objects.h"
 

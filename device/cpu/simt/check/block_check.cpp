@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "device/cpu/simt/check/written_memory.h"
-#include "device/cpu/simt/execute/cluster_window.h"
 #include "device/cpu/simt/execute/faults.h"
+#include "device/cpu/simt/execute/order/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "support/text.h"
 

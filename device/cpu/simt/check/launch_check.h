@@ -14,8 +14,8 @@
 #include "device/cpu/simt/check/happens_before.h"
 #include "device/cpu/simt/compile/shared_layout.h"
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/explored_run.h"
 #include "device/cpu/simt/execute/launch_shape.h"
+#include "device/cpu/simt/execute/order/explored_run.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/global_memory.h"
+#include "device/cpu/simt/execute/memory/global_memory.h"
 
 namespace lynxpp::device::cpu {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "device/cpu/simt/execute/counters.h"
+#include "device/cpu/simt/execute/counters/counters.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {

@@ -1,8 +1,8 @@
 // Loads, stores, atomics, address spaces, and operations across the lanes of a warp.
 #include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/compile/codegen.h"
-#include "device/cpu/simt/execute/clock.h"
-#include "device/cpu/simt/execute/counters.h"
+#include "device/cpu/simt/execute/counters/clock.h"
+#include "device/cpu/simt/execute/counters/counters.h"
 
 namespace lynxpp::device::cpu {
 

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "device/cpu/simt/compile/codegen.h"
-#include "device/cpu/simt/execute/counters.h"
+#include "device/cpu/simt/execute/counters/counters.h"
 #include "ptx/ir/memory_access.h"
 
 namespace lynxpp::device::cpu {

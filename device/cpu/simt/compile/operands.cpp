@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "device/cpu/simt/compile/codegen.h"
-#include "device/cpu/simt/execute/clock.h"
+#include "device/cpu/simt/execute/counters/clock.h"
 
 namespace lynxpp::device::cpu {
 

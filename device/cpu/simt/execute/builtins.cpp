@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "device/cpu/simt/compile/frame_layout.h"
-#include "device/cpu/simt/execute/device_heap.h"
 #include "device/cpu/simt/execute/device_output.h"
 #include "device/cpu/simt/execute/faults.h"
+#include "device/cpu/simt/execute/memory/device_heap.h"
 #include "device/cpu/simt/lanes/access_check.h"
 
 namespace lynxpp::device::cpu {

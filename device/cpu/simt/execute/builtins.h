@@ -5,8 +5,8 @@
 
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/explored_run.h"
-#include "device/cpu/simt/execute/global_memory.h"
+#include "device/cpu/simt/execute/memory/global_memory.h"
+#include "device/cpu/simt/execute/order/explored_run.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {

@@ -5,7 +5,7 @@
 
 #include "device/cpu/simt/execute/builtins.h"
 #include "device/cpu/simt/execute/faults.h"
-#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/order/scheduler.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 
 namespace lynxpp::device::cpu {

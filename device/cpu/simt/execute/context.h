@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "device/cpu/simt/check/access_role.h"
-#include "device/cpu/simt/execute/global_memory.h"
+#include "device/cpu/simt/execute/memory/global_memory.h"
 #include "ptx/ir/opcode.h"
 
 namespace lynxpp::device::cpu {

@@ -18,11 +18,11 @@
 
 #include "device/cpu/simt/check/finding.h"
 #include "device/cpu/simt/compile/code_kind.h"
-#include "device/cpu/simt/execute/global_memory.h"
+#include "device/cpu/simt/execute/counters/launch_counters.h"
 #include "device/cpu/simt/execute/kernel_info.h"
-#include "device/cpu/simt/execute/launch_counters.h"
 #include "device/cpu/simt/execute/launch_shape.h"
-#include "device/cpu/simt/execute/variable_storage.h"
+#include "device/cpu/simt/execute/memory/global_memory.h"
+#include "device/cpu/simt/execute/memory/variable_storage.h"
 #include "support/result.h"
 
 namespace lynxpp::device::cpu {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "device/cpu/simt/execute/tensor_memory.h"
+#include "device/cpu/simt/execute/memory/tensor_memory.h"
 #include "ptx/ir/memory_table.h"
 
 namespace lynxpp::device::cpu {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string_view>
 
-#include "device/cpu/simt/execute/cluster_queue.h"
-#include "device/cpu/simt/execute/explored_run.h"
-#include "device/cpu/simt/execute/global_memory.h"
 #include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/launch_shape.h"
+#include "device/cpu/simt/execute/memory/global_memory.h"
+#include "device/cpu/simt/execute/order/cluster_queue.h"
+#include "device/cpu/simt/execute/order/explored_run.h"
 
 namespace lynxpp::device::cpu {
 

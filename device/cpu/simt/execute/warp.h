@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "device/cpu/simt/compile/program.h"
-#include "device/cpu/simt/execute/block_memory.h"
-#include "device/cpu/simt/execute/clock.h"
 #include "device/cpu/simt/execute/context.h"
+#include "device/cpu/simt/execute/counters/clock.h"
+#include "device/cpu/simt/execute/memory/block_memory.h"
 
 namespace lynxpp::device::cpu {
 

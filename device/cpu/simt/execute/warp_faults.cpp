@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "device/cpu/simt/execute/faults.h"
-#include "device/cpu/simt/execute/scheduler.h"
+#include "device/cpu/simt/execute/order/scheduler.h"
 #include "support/text.h"
 
 namespace lynxpp::device::cpu {

@@ -1,7 +1,7 @@
 #include "device/cpu/simt/lanes/access_check.h"
 
 #include "device/cpu/simt/check/block_check.h"
-#include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/order/cluster_window.h"
 
 namespace lynxpp::device::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/order/cluster_window.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/async_operation.h"

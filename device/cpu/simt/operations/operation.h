@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "device/cpu/simt/execute/context.h"
-#include "device/cpu/simt/execute/counters.h"
+#include "device/cpu/simt/execute/counters/counters.h"
 #include "device/cpu/simt/operations/operation_counts.h"
 #include "support/result.h"
 

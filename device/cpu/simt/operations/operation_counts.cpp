@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "device/cpu/simt/execute/counters.h"
+#include "device/cpu/simt/execute/counters/counters.h"
 
 namespace lynxpp::device::cpu {
 namespace {

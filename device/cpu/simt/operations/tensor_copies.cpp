@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/order/cluster_window.h"
 #include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"

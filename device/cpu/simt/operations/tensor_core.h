@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "device/cpu/simt/check/block_check.h"
-#include "device/cpu/simt/execute/tensor_memory.h"
+#include "device/cpu/simt/execute/memory/tensor_memory.h"
 #include "device/cpu/simt/operations/operation.h"
 
 namespace lynxpp::device::cpu {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/order/cluster_window.h"
 #include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/async_operation.h"

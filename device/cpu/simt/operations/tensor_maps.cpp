@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/cpu/simt/check/block_check.h"
-#include "device/cpu/simt/execute/cluster_window.h"
+#include "device/cpu/simt/execute/order/cluster_window.h"
 #include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/tensor_operands.h"
