@@ -212,10 +212,11 @@ TEST(NarrowElements, StoresPackTheLow6BitsOfBytes) {
 TEST(NarrowElements, PaddingStaysUninitialized) {
   TensorMemory memory;
   const TensorMap map = padded_tensor(TensorElement::b4x16_p64, memory);
-  const std::string kernel = R"(.visible .entry test(.param .align 64 .b8 map[128]) {
+  const std::string kernel = R"(.visible .entry test(.param .align 64 .b8 map[128], .param .u64 to) {
   .shared .align 128 .b8 area[640];
   .shared .align 8 .b64 barrier;
   .reg .b64 %map;
+  .reg .b64 %to;
   .reg .b32 %v;
   .reg .pred %p;
   mov.b64 %map, map;
@@ -228,13 +229,16 @@ again:
   @!%p bra again;
   ld.shared.u32 %v, [area+4];
   ld.shared.u32 %v, [area+8];
+  ld.param.u64 %to, [to];
+  st.global.u32 [%to], %v;
   ret;
 })";
   const auto module = load(kernel);
   ASSERT_NE(module, nullptr);
   LaunchChecks checks{.selection = {.init = true}};
-  EXPECT_EQ(text_of(module->launch("test", {{1, 1, 1}, {1, 1, 1}}, Arguments(MapParameter(map)).bytes(),
-                                   nullptr, nullptr, &checks)),
+  std::uint32_t stored = 0;
+  EXPECT_EQ(text_of(module->launch("test", {{1, 1, 1}, {1, 1, 1}},
+                                   Arguments(MapParameter(map), &stored).bytes(), nullptr, nullptr, &checks)),
             "");
   ASSERT_EQ(checks.findings.size(), 1u);
   EXPECT_EQ(checks.findings[0].kind, FindingKind::uninitialized_read);

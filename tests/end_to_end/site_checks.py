@@ -116,7 +116,9 @@ def check_modelled_wavefronts(what, record, launch):
     operands = [site["operands"] for site in launch["sites"] if "operands" in site]
     matrices, wavefronts = (sum(each[name] for each in operands) for name in ("matrices", "wavefronts"))
     demand_equal(f"{what}: wavefronts of matrices without conflicts", wavefronts, matrices)
-    copied = sum(site.get("copy_wavefronts", 0) for site in launch["sites"] if ".tensor." not in site["opcode"])
+    is_bulk = ("cp.async.bulk.", "cp.reduce.async.bulk.", "st.bulk.")
+    copied = sum(site.get("copy_wavefronts", 0) for site in launch["sites"]
+                 if site["opcode"].startswith(is_bulk) and ".tensor." not in site["opcode"])
     for name, expected in (("modelled_operand_wavefronts", wavefronts), ("modelled_copy_wavefronts", copied)):
         demand_equal(f"{what}: {name}", record["results"].get(name, 0), expected)
 

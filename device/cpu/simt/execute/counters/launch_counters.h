@@ -51,8 +51,8 @@ struct OperationCounts {
   // Modelled (docs/metrics.md, shared_bank_conflicts):
   std::uint64_t operand_matrices = 0;    ///< core matrices, of 8 pieces of 16 bytes, read by descriptors
   std::uint64_t operand_wavefronts = 0;  ///< of these; more than one of a matrix are bank conflicts
-  std::uint64_t copy_wavefronts =
-      0;  ///< lines of 128 bytes of shared memory that bulk and tensor copies touch
+  /// Lines of 128 bytes of shared memory that bulk and tensor copies and tensormap.cp_fenceproxy touch.
+  std::uint64_t copy_wavefronts = 0;
 
   OperationCounts& operator+=(const OperationCounts& other);
   bool operator==(const OperationCounts&) const = default;
