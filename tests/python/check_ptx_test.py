@@ -30,7 +30,11 @@ after:
 st.global.u32 [%a1], 1;""",
     ".param .u64 to",
 )
-UNWRITTEN = module("ld.shared.u32 %r1, [word];", variables=".shared .align 4 .u32 word;")
+UNWRITTEN = module(
+    "ld.shared.u32 %r1, [word];\nld.param.u64 %a1, [to];\nst.global.u32 [%a1], %r1;",
+    ".param .u64 to",
+    ".shared .align 4 .u32 word;",
+)
 WITH_SOURCE = RACE.replace("mov.u32", '.loc 1 42 3\nmov.u32') + '.file 1 "kernel.py"\n'
 
 
@@ -79,7 +83,9 @@ class Findings(unittest.TestCase):
         self.assertEqual(lynxpp.check_ptx(ADD, 1, 4, [bytearray(16), bytearray(16), 1]), [])
 
     def test_reads_of_shared_memory(self):
-        self.assertEqual(self.only(UNWRITTEN, 1, 32).kind, "uninitialized read")
+        self.assertEqual(self.only(UNWRITTEN, 1, 1, [bytearray(4)]).kind, "uninitialized read")
+        without_effect = UNWRITTEN.replace("[%a1], %r1", "[%a1], 7")
+        self.assertEqual(lynxpp.check_ptx(without_effect, 1, 1, [bytearray(4)]), [])
 
     def test_barriers(self):
         skipped = self.only(SKIPPED, 1, 64, [bytearray(4)])
