@@ -74,6 +74,7 @@ TEST(TensorCore, DescriptorsCoverOperandsInSharedMemory) {
         ".reg .f32 %f<4>; .reg .b32 %r<8>; .reg .b64 %d<2>; .reg .pred %p<1>;\n" +
         std::string(each.text) + "\n}\n");
     ASSERT_TRUE(module) << each.text;
+    ASSERT_TRUE(parse_all_bodies(*module)) << each.text;
     const Instruction& instruction = module->functions[0].body->instructions[0];
     EXPECT_EQ(descriptor_bytes(instruction), each.bytes) << each.text;
   }
