@@ -37,11 +37,13 @@ class Runner:
 
     def __init__(self, build, folder):
         self.folder = folder
-        pathlib.Path(folder, "build").mkdir()
-        pathlib.Path(folder, "build/release").symlink_to(build)
-        for name in os.listdir(ROOT):
-            if name != "build":
-                pathlib.Path(folder, name).symlink_to(ROOT / name)
+        release = pathlib.Path(folder, "build/release")
+        release.mkdir(parents=True)
+        # ctest writes its log into Testing: that of the build belongs to the ctest that runs this test.
+        for target, source, left_out in ((pathlib.Path(folder), ROOT, "build"), (release, build, "Testing")):
+            for name in os.listdir(source):
+                if name != left_out:
+                    (target / name).symlink_to(source / name)
         self.environment = {**os.environ, "PATH": f"{build / 'bin'}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
                             "LYNXPP_DEVICE": "cpu", "XDG_DATA_HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"}
 
