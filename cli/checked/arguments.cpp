@@ -35,8 +35,9 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       ->check(CLI::Range(1, 255).description(""));
   command->footer(
       "memory: accesses to unallocated or freed memory, and misaligned ones; race: conflicting accesses\n"
-      "without synchronization; init: reads of uninitialized global and shared memory; sync: barriers that\n"
-      "a partial warp reaches, that a warp skips or never leaves; leak: memory that is never freed.\n"
+      "without synchronization; init: reads of uninitialized global memory, and of shared memory if\n"
+      "results depend on them; sync: barriers that a partial warp reaches, that a warp skips or never\n"
+      "leaves; leak: memory that is never freed.\n"
       "Findings are printed on standard error when the program ends, each location once.\n"
       "docs/checking.md lists what the checks detect. Exit code 3: nothing was checked; 2, 126 and 127:\n"
       "see `lynxpp run`.\n\n"

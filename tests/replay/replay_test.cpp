@@ -62,9 +62,6 @@ struct Kernel {
     boxes = 0;
     const Status status = replay(program, launch, [&](const ReplayedAccess& access) {
       ++boxes;
-      if (getenv("DBG"))
-        fprintf(stderr, "%d bits %d: threads %lu const %ld\n", access.instruction, (int)access.is_shared,
-                (unsigned long)access.box.threads(), (long)access.address.constant);
       (access.is_shared ? shared : device).add(access);
     });
     EXPECT_TRUE(status) << (status ? "" : render(status.error().diagnostics));
