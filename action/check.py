@@ -7,47 +7,25 @@ an input is invalid, otherwise 0. Needs only Python's standard library.
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 WORKSPACE = pathlib.Path(os.environ.get("GITHUB_WORKSPACE", ".")).resolve()
-RULES = {
-    "out of bounds": "Access outside of an allocation",
-    "use after free": "Access to freed memory",
-    "misaligned": "Misaligned access",
-    "wrong space": "Access to memory of another state space",
-    "invalid tensor": "Tensor map or operands that a tensor copy cannot use",
-    "race": "Unordered accesses to the same bytes",
-    "unfinished operation": "Access to memory of an asynchronous operation that has not been waited for",
-    "missing proxy fence": "Asynchronous operation after ordinary accesses without fence.proxy.async",
-    "uninitialized read": "Read of memory that was never written",
-    "divergent barrier": "Barrier that a partial warp reaches",
-    "endless barrier": "Barrier that waits forever",
-    "skipped barrier": "Barrier that a warp skips",
-    "wrong members": "Lane that executes an operation without being a member",
-    "copies in flight": "Block that exits before its asynchronous copies are complete",
-    "byte count mismatch": "mbarrier that expects other bytes than copies deliver",
-    "barrier in use": "mbarrier that is replaced during a phase",
-    "invalid barrier": "Operation on an mbarrier that does not exist",
-    "unreleased memory": "Tensor memory that is not deallocated",
-    "failing order": "Launch that fails only in some orders of its warps and blocks",
-    "leak": "Memory that is never freed",
-}
 
 
 class Invalid(Exception):
     """An input that cannot be used; the message says what to change."""
 
 
-def annotate(message, file=None, line=None):
-    """Prints an error that the workflow's page shows, at a file and line if they are known."""
+def annotate(message, file=None, line=None, level="error"):
+    """Prints an error or warning that the workflow's page shows, at a file and line if they are known."""
     def escaped(text, characters):
         return "".join(f"%{ord(each):02X}" if each in characters else each for each in str(text))
     properties = {"file": file, "line": line, "title": "lynxpp"}
     location = ",".join(f"{name}=" + escaped(value, "%:,\r\n") for name, value in properties.items() if value)
-    print(f"::error {location}::" + escaped(message, "%\r\n"), flush=True)
+    print(f"::{level} {location}::" + escaped(message, "%\r\n"), flush=True)
 
 
 def append_to(variable, text):
@@ -57,79 +35,20 @@ def append_to(variable, text):
             file.write(text)
 
 
-# Findings
-
 def relative(path):
     """Returns a path in the workspace as relative to it."""
     resolved = (WORKSPACE / path).resolve()
     return resolved.relative_to(WORKSPACE).as_posix() if resolved.is_relative_to(WORKSPACE) else None
 
 
-def demangled(name):
-    if not shutil.which("c++filt"):
-        return name
-    return subprocess.run(["c++filt", name], capture_output=True, text=True, check=True).stdout.strip() or name
-
-
-def program_point(place):
-    text = place["action"]
-    if "thread" in place:
-        text += f" by thread {tuple(place['thread'])} of block {tuple(place['block'])}"
-    if "ptx_line" in place and "source_file" not in place:
-        text += f" (PTX line {place['ptx_line']})"
-    return text
-
-
-def message_of(finding):
-    """Returns a finding's text."""
-    if finding["type"] == "leak":
-        return (f"{finding['bytes']:,} bytes of {finding['kind']} memory in {finding['allocations']:,} allocations "
-                f"are never freed: {finding['site']}")
-    text = (f"{finding['kind']} in kernel {demangled(finding['kernel'])}, {finding['count']:,} times: "
-            + program_point(finding["place"]))
-    if "other" in finding:
-        text += f"; the other access: {program_point(finding['other'])}"
-    if "detail" in finding:
-        text += f"; {finding['detail']}"
-    if "orders" in finding:
-        orders = finding["orders"]
-        text += f"; in {orders['found']} of {orders['judged']} orders, reproduced by --seed {orders['seed']}"
-    return text if "source_file" in finding["place"] else text + "; compile with -lineinfo for source lines"
-
-
-def physical_location(place, program):
-    """Returns a SARIF location. Code scanning rejects results without a file: `program` represents unknown ones."""
-    if "source_file" not in place:
-        return {"artifactLocation": {"uri": program}}
-    path = relative(place["source_file"])
-    artifact = {"uri": path, "uriBaseId": "%SRCROOT%"}
-    if not path:
-        artifact = {"uri": pathlib.Path(place["source_file"]).absolute().as_uri()}
-    region = {"region": {"startLine": place["source_line"]}} if place.get("source_line") else {}
-    return {"artifactLocation": artifact, **region}
-
-
-def result_of(finding, program):
-    """Returns a finding as a result of SARIF."""
-    kind = "leak" if finding["type"] == "leak" else finding["kind"]
-    location = {"physicalLocation": physical_location(finding.get("place", {}), program)}
-    if "kernel" in finding:
-        location["logicalLocations"] = [{"fullyQualifiedName": finding["kernel"], "kind": "function"}]
-    result = {"ruleId": kind.replace(" ", "-"), "level": "warning" if kind == "leak" else "error",
-              "message": {"text": message_of(finding)}, "locations": [location]}
-    if "source_file" in finding.get("other", {}):
-        result["relatedLocations"] = [{"physicalLocation": physical_location(finding["other"], program),
-                                       "message": {"text": program_point(finding["other"])}}]
-    return result
-
-
-def sarif_of(findings, program, version):
-    """Returns the log of one run."""
-    rules = [{"id": kind.replace(" ", "-"), "shortDescription": {"text": text}} for kind, text in RULES.items()]
-    driver = {"name": "lynxpp", "version": version, "rules": rules}
-    return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
-            "runs": [{"tool": {"driver": driver}, "columnKind": "utf16CodeUnits",
-                      "results": [result_of(finding, program) for finding in findings]}]}
+def annotate_findings(results):
+    for result in results:
+        location = result["locations"][0]["physicalLocation"]
+        artifact, line = location["artifactLocation"], location.get("region", {}).get("startLine")
+        file = None
+        if line and "uriBaseId" in artifact:  # relative to the working directory
+            file = relative(pathlib.Path(urllib.parse.unquote(artifact["uri"])).absolute())
+        annotate(result["message"]["text"], file, line, result["level"])
 
 
 # Runs
@@ -138,18 +57,20 @@ def lynxpp(*arguments, **options):
     return subprocess.run(["lynxpp", *map(str, arguments)], check=False, **options)
 
 
-def run_checks(command, checks, output):
-    """Returns (findings, problem); there is a problem if the command failed or nothing was checked."""
-    status = lynxpp("check-run", "--checks", checks, "--output", output, "--", "bash", "-c", command).returncode
-    if status == 2 and not output.exists():  # otherwise it is the command's status
+def run_checks(command, checks, sarif):
+    """Returns (results, problem); there is a problem if the command failed or nothing was checked."""
+    sarif.unlink(missing_ok=True)
+    status = lynxpp("check-run", "--checks", checks, "--format", "sarif", "--output", sarif, "--",
+                    "bash", "-c", command).returncode
+    if not sarif.exists():
         raise Invalid(f"lynxpp check-run rejects the checks '{checks}'")
-    lines = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
+    run = json.loads(sarif.read_text())["runs"][0]
     problem = None
-    if not lines:
+    if not run["invocations"][0]["executionSuccessful"]:
         problem = "the command launched no kernel on the cpu device: nothing was checked"
     if status not in (0, 3):
         problem = f"the command failed with exit status {status} under check-run"
-    return [line for line in lines if line["type"] != "summary"], problem
+    return run["results"], problem
 
 
 def measure(command, specifications, output):
@@ -183,7 +104,7 @@ def check_budgets(file, folder):
 def summary_text(findings, budgets):
     """Returns the text for the workflow's page."""
     text = f"### lynxpp\n\nFindings: {len(findings)}\n\n"
-    text += "".join(f"- {message_of(finding)}\n" for finding in findings)
+    text += "".join("- " + finding["message"]["text"].replace("\n", "\n  ") + "\n" for finding in findings)
     if budgets["rows"]:
         text += "\n| kernel | metric | value | limit | |\n| --- | --- | ---: | ---: | --- |\n"
         for row in budgets["rows"]:
@@ -209,26 +130,18 @@ def main(environment):
         if file:
             check_budgets(file, folder)
         if checks:
-            findings, problem = run_checks(command, checks, pathlib.Path(folder, "findings.jsonl"))
+            findings, problem = run_checks(command, checks, pathlib.Path(environment["SARIF"]).absolute())
             problems += [problem] if problem else []
+            annotate_findings(findings)
         if file:
             records = pathlib.Path(folder, "records.jsonl")
             problem = measure(command, environment["SPECIFICATIONS"], records)
             problems += [problem] if problem else []
             budgets = {"rows": [], "exceeded": 1} if problem else compare(records, file)
             annotate_budgets(budgets)
-    # The first file of the workspace that the command names is the program, as far as this can be known.
-    files = (relative(word) for word in command.split() if (WORKSPACE / word).is_file())
-    program = next(filter(None, files), "lynxpp")
-    version = lynxpp("--version", stdout=subprocess.PIPE, text=True).stdout.split()[-1]
-    pathlib.Path(environment["SARIF"]).write_text(json.dumps(sarif_of(findings, program, version), indent=1) + "\n")
-    for finding in findings:
-        place = finding.get("place", {})
-        file = relative(place["source_file"]) if "source_file" in place else None
-        annotate(message_of(finding), file, place.get("source_line"))
     for problem in problems:
         annotate(problem)
-    append_to("GITHUB_OUTPUT", f"findings={len(findings)}\nexceeded={budgets['exceeded']}\n")
+    append_to("GITHUB_OUTPUT", f"findings={len(findings)}\nexceeded={budgets['exceeded']}\nsarif={'true' if checks else 'false'}\n")
     append_to("GITHUB_STEP_SUMMARY", summary_text(findings, budgets))
     return 1 if findings or budgets["exceeded"] or problems else 0
 

@@ -13,10 +13,13 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       ->add_option("-c,--checks", arguments.checks,
                    "Comma-separated: memory,race,init,sync,leak (default: all but leak)")
       ->type_name("LIST");
-  command
-      ->add_option("-o,--output", arguments.output,
-                   "Write the findings as JSON Lines to FILE, replacing its contents")
+  command->add_option("-o,--output", arguments.output, "Write the findings to FILE, replacing its contents")
       ->type_name("FILE");
+  command
+      ->add_option("-f,--format", arguments.format,
+                   "Format of FILE: text, json (JSON Lines) or sarif (SARIF 2.1.0) (default: json)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json", "sarif"}).description(""));
   CLI::Option* const schedules =
       command
           ->add_option("--schedules", arguments.schedules,
@@ -37,11 +40,14 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       "memory: accesses to unallocated or freed memory, and misaligned ones; race: conflicting accesses\n"
       "without synchronization; init: reads of uninitialized global memory, and of shared memory if\n"
       "results depend on them; sync: barriers that a partial warp reaches, that a warp skips or never\n"
-      "leaves; leak: memory that is never freed.\n"
-      "Findings are printed on standard error when the program ends, each location once.\n"
+      "leaves, and shuffles from lanes that have exited; leak: memory that is never freed.\n"
+      "Findings are printed on standard error when the program ends, each location once. An error is wrong "
+      "in\n"
+      "every order of execution, a hazard may be in another one, and a warning is defined but probably not\n"
+      "meant; --error-exit counts all three.\n"
       "docs/checking.md lists what the checks detect. Exit code 3: nothing was checked; 2, 126 and 127:\n"
       "see `lynxpp run`.\n\n"
-      "Example: lynxpp check-run --error-exit 1 -- ./app 1024");
+      "Example: lynxpp check-run --error-exit 1 --format sarif -o findings.sarif -- ./app 1024");
   return command;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/checked/arguments.h"
+#include "cli/checked/findings_file.h"
 #include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
@@ -51,24 +52,40 @@ bool cannot_be_read_again(const std::string& path) {
   return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
 }
 
-/// True if a process of the program has found something.
-bool has_findings(const std::string& output) {
+/// Returns the objects that the program's processes have written.
+std::vector<nlohmann::ordered_json> read_objects(const std::string& output) {
+  std::vector<nlohmann::ordered_json> objects;
   std::string lines;
   read_file(output, lines);
   for (const std::string& line : split(lines, '\n')) {
-    const Result<nlohmann::json> object = parse_json<nlohmann::json>(line, {output, 1, 1, 1});
-    if (!object) continue;
-    const auto findings = object->find("findings");
-    if (findings != object->end() && findings->is_number() && *findings != 0) return true;
+    Result<nlohmann::ordered_json> object = parse_json<nlohmann::ordered_json>(line, {output, 1, 1, 1});
+    if (object && object->is_object()) objects.push_back(std::move(*object));
   }
-  return false;
+  return objects;
+}
+
+/// True if a process of the program has found something.
+bool has_findings(const std::vector<nlohmann::ordered_json>& objects) {
+  return std::ranges::any_of(objects, [](const nlohmann::ordered_json& each) {
+    const auto findings = each.find("findings");
+    return findings != each.end() && findings->is_number() && *findings != 0;
+  });
+}
+
+/// Returns the contents of the output file in the format that the user wants. `lines`: JSON Lines.
+std::string in_format(const std::string& format, const CheckedProgram& program, std::string lines) {
+  if (format == "text") return findings_text(program);
+  return format == "sarif" ? sarif_log(program) : std::move(lines);
 }
 
 }  // namespace
 
 int check_run(const CheckRunArguments& arguments) {
-  if (Status known = check_names(arguments.checks); !known) {
-    print(known.error().diagnostics);
+  Status valid = check_names(arguments.checks);
+  if (valid && arguments.output.empty() && arguments.format == "sarif")
+    valid = failure("--format sarif needs a file", "add '-o findings.sarif'");
+  if (!valid) {
+    print(valid.error().diagnostics);
     return exit_usage_error;
   }
   ProgramSearch program;
@@ -80,7 +97,7 @@ int check_run(const CheckRunArguments& arguments) {
     return exit_input_error;
   }
   const std::string wanted = arguments.output.empty() ? "" : absolute_path(arguments.output);
-  const bool is_passed_on = !wanted.empty() && cannot_be_read_again(wanted);
+  const bool is_passed_on = !wanted.empty() && (arguments.format != "json" || cannot_be_read_again(wanted));
   const std::string output = wanted.empty() || is_passed_on ? folder.file("findings.jsonl") : wanted;
   Status prepared = wanted.empty() ? success() : begin_output(wanted);
   if (prepared) prepared = prepare_environment_of_checks(arguments, output);
@@ -93,8 +110,14 @@ int check_run(const CheckRunArguments& arguments) {
   const int exit_code = run_in_terminal(program.path, arguments.command);
   std::string lines;
   const bool has_checked = read_file(output, lines) && !lines.empty();
+  const CheckedProgram checked{.objects = read_objects(output),
+                               .file = program.path,
+                               .folder = absolute_path("."),
+                               .exit_code = exit_code,
+                               .has_checked = has_checked};
   if (is_passed_on) {
-    if (const Status passed = append_to_output(wanted, lines); !passed) print(passed.error().diagnostics);
+    const std::string contents = in_format(arguments.format, checked, std::move(lines));
+    if (const Status passed = append_to_output(wanted, contents); !passed) print(passed.error().diagnostics);
   }
   if (!has_checked && exit_code > exit_of_signal) {
     print_warning("signal " + std::to_string(exit_code - exit_of_signal) +
@@ -102,7 +125,7 @@ int check_run(const CheckRunArguments& arguments) {
   } else if (!has_checked) {
     print_warning("the program launched no kernel on the cpu device; nothing was checked");
   }
-  if (arguments.error_exit != 0 && has_findings(output)) return arguments.error_exit;
+  if (arguments.error_exit != 0 && has_findings(checked.objects)) return arguments.error_exit;
   return !has_checked && exit_code == exit_success ? exit_nothing_measured : exit_code;
 }
 

@@ -138,6 +138,7 @@ struct CallSite {
   std::uint32_t file = 0;  ///< index of the `.file`
   std::uint32_t line = 0;
   std::uint32_t outer = no_call_site;  ///< call that inlined the function containing this position
+  std::string_view function = {};  ///< label of the inlined function's name (debug_string.h); may be empty
 
   bool operator==(const CallSite&) const = default;
 };

@@ -115,8 +115,8 @@ void BodyBuilder::add_prototype(StatementLocation location, std::string_view nam
 }
 
 void BodyBuilder::add_location(StatementLocation location, SourcePosition at,
-                               std::optional<SourcePosition> inlined_at) {
-  const std::uint32_t outer = inlined_at ? call_site_of(*inlined_at) : no_call_site;
+                               std::optional<SourcePosition> inlined_at, std::string_view function) {
+  const std::uint32_t outer = inlined_at ? call_site_of(*inlined_at, function) : no_call_site;
   inlined_[at] = outer;
   position_ = {at.file, at.line, outer};
   from_library_ = false;
@@ -130,12 +130,13 @@ void BodyBuilder::add_location(StatementLocation location, SourcePosition at,
   add_statement(StatementKind::directive, location, ".loc");
 }
 
-std::uint32_t BodyBuilder::call_site_of(SourcePosition inlined_at) {
+std::uint32_t BodyBuilder::call_site_of(SourcePosition inlined_at, std::string_view function) {
   const auto caller = inlined_.find(inlined_at);
   const std::uint32_t outer = caller == inlined_.end() ? no_call_site : caller->second;
   const auto next = static_cast<std::uint32_t>(body_.call_sites.size());
-  const auto [known, is_new] = known_call_sites_.try_emplace({inlined_at.file, inlined_at.line, outer}, next);
-  if (is_new) body_.call_sites.push_back({inlined_at.file, inlined_at.line, outer});
+  const auto [known, is_new] =
+      known_call_sites_.try_emplace({inlined_at.file, inlined_at.line, outer, function}, next);
+  if (is_new) body_.call_sites.push_back({inlined_at.file, inlined_at.line, outer, function});
   return known->second;
 }
 

@@ -49,8 +49,10 @@ class BodyBuilder {
   /// Adds `.branchtargets` or `.calltargets`.
   void add_targets(StatementLocation location, TargetList list, bool branches);
   void add_prototype(StatementLocation location, std::string_view name);
-  /// For inlined code, `inlined_at` is the position of the call.
-  void add_location(StatementLocation location, SourcePosition at, std::optional<SourcePosition> inlined_at);
+  /// For inlined code, `inlined_at` is the position of the call, and `function` the label of the inlined
+  /// function's name, if known.
+  void add_location(StatementLocation location, SourcePosition at, std::optional<SourcePosition> inlined_at,
+                    std::string_view function);
 
   /// The variable of the body or parameter of the function that `name` refers to; null if it is neither.
   const Variable* find_variable(std::string_view name) const;
@@ -71,7 +73,7 @@ class BodyBuilder {
  private:
   void add_register_parameters(const std::vector<Variable>& parameters);
   bool is_register_called(const Instruction& call) const;
-  std::uint32_t call_site_of(SourcePosition inlined_at);
+  std::uint32_t call_site_of(SourcePosition inlined_at, std::string_view function);
   bool is_in_library(std::uint32_t file);
 
   Body& body_;
@@ -81,7 +83,8 @@ class BodyBuilder {
   bool from_library_ = false;                        ///< likewise: Instruction::from_library
   CallSite position_;                                ///< of the following instructions
   std::map<SourcePosition, std::uint32_t> inlined_;  ///< call site of the last `.loc` of each position
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> known_call_sites_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::string_view>, std::uint32_t>
+      known_call_sites_;
   std::unordered_map<std::uint32_t, bool> library_files_;
   std::unordered_map<std::string_view, OpcodeTraits> traits_;  // a body repeats few distinct opcodes
 };

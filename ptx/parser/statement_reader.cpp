@@ -112,23 +112,24 @@ bool StatementReader::read_location(std::uint32_t begin) {
   const std::optional<SourcePosition> at = read_position();
   if (!at) return false;
   std::optional<SourcePosition> inlined_at;
+  std::string_view function;
   std::uint32_t end = position_;
   std::uint32_t end_line = line_;
   skip_space();
   while (accept(',')) {
-    if (!read_inlining(inlined_at)) return false;
+    if (!read_inlining(inlined_at, function)) return false;
     end = position_;
     end_line = line_;
     skip_space();
   }
   position_ = end;
   line_ = end_line;
-  builder_.add_location(location(begin), *at, inlined_at);
+  builder_.add_location(location(begin), *at, inlined_at, function);
   return true;
 }
 
 /// Reads `function_name label`, with or without an addend, or `inlined_at 1 20 3`.
-bool StatementReader::read_inlining(std::optional<SourcePosition>& inlined_at) {
+bool StatementReader::read_inlining(std::optional<SourcePosition>& inlined_at, std::string_view& function) {
   skip_space();
   if (word().empty()) return false;
   skip_space();
@@ -136,7 +137,8 @@ bool StatementReader::read_inlining(std::optional<SourcePosition>& inlined_at) {
     inlined_at = read_position();
     return inlined_at.has_value();
   }
-  if (word().empty()) return false;
+  function = word();
+  if (function.empty()) return false;
   const std::uint32_t end = position_;
   const std::uint32_t end_line = line_;
   skip_space();
@@ -146,6 +148,7 @@ bool StatementReader::read_inlining(std::optional<SourcePosition>& inlined_at) {
     line_ = end_line;
     return true;
   }
+  function = {};  // a part of a string, as no compiler names a function
   skip_space();
   return !digits().empty();
 }

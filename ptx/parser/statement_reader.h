@@ -38,7 +38,7 @@ class StatementReader {
   bool read_directive(std::uint32_t begin);
   bool read_location(std::uint32_t begin);
   std::optional<SourcePosition> read_position();
-  bool read_inlining(std::optional<SourcePosition>& inlined_at);
+  bool read_inlining(std::optional<SourcePosition>& inlined_at, std::string_view& function);
   bool read_pragma(std::uint32_t begin);
   bool read_registers(std::uint32_t begin);
   bool read_register_names(RegisterDeclaration declaration, std::vector<RegisterDeclaration>& declarations);

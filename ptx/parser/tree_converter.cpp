@@ -133,10 +133,13 @@ class Conversion {
       return SourcePosition{number(0), number(1), number(2)};
     };
     std::optional<SourcePosition> inlined_at;
+    std::string_view function;
     for (PtxParser::LocationPartContext* const part : context.locationPart()) {
-      if (part->INTEGER().size() == 3) inlined_at = position(*part);
+      const std::size_t numbers = part->INTEGER().size();
+      if (numbers == 3) inlined_at = position(*part);
+      if (numbers < 2) function = numbers == 0 ? word(part->WORD(1)->getSymbol()) : std::string_view();
     }
-    builder_.add_location(location(), position(context), inlined_at);
+    builder_.add_location(location(), position(context), inlined_at, function);
   }
 
   // ---- instructions

@@ -1,40 +1,16 @@
 """Checks PTX on the cpu device."""
-import ctypes
-import functools
 import json
 
 from .launching import Request
 from .worker import Worker
 
 
-@functools.lru_cache(maxsize=None)
-def _demangled(name):
-    """Returns a C++ name as written, if the system has libstdc++."""
-    if not name.startswith("_Z"):  # other names may be types: "i" is int
-        return name
-    try:
-        demangle = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
-    except (OSError, AttributeError):
-        return name
-    demangle.restype = ctypes.c_void_p
-    text = demangle(name.encode(), None, None, None)
-    if not text:
-        return name
-    try:
-        return ctypes.string_at(text).decode()
-    finally:
-        ctypes.CDLL(None).free(ctypes.c_void_p(text))
-
-
-def _triple(values):
-    return f"({', '.join(map(str, values))})"
-
-
 class Finding:
     """An error of a kernel, as `lynxpp check-run` reports it.
 
     check, kind   "memory", "race", "init" or "sync"; "out of bounds", "race", "uninitialized read" …
-    message       what happened, in the words of `lynxpp check-run`
+    class_        "error", or "hazard": wrong in another order of execution
+    message       what happened, in the words of `lynxpp check-run`; str() begins with the class
     line          in the PTX; source_file and source_line are those of its line information, or None
     count         how many times: accesses of single threads, or warps at a barrier
     block, thread of the first one, or None
@@ -55,25 +31,10 @@ class Finding:
         self.source_file, self.source_line = site.get("source_file"), site.get("source_line")
         self.block = tuple(site["block"]) if "block" in site else None
         self.thread = tuple(site["thread"]) if "thread" in site else None
-        times = "" if self.count == 1 else f", {self.count} times"
-        parts = [f"{self.kind} in kernel {_demangled(self.kernel)}{times}:", self._text(site)]
-        if other:
-            parts.append(("after " if self.kind == "race" else "") + self._text(other))
-        parts.append(record.get("detail", ""))
-        self.message = named("\n  ".join(filter(None, parts)))
-
-    def _text(self, site):
-        text = site["action"]
-        if "thread" in site:
-            text += f" by thread {_triple(site['thread'])} of block {_triple(site['block'])}"
-        if site.get("function", self.kernel) != self.kernel:
-            text += f" in {_demangled(site['function'])}"
-        if "source_file" in site:
-            text += f", {site['source_file']}:{site['source_line']}"
-        return text + (f" (PTX line {site['ptx_line']})" if "ptx_line" in site else "")
+        self.class_, self.message = record["class"], named(record["message"])
 
     def __str__(self):
-        return self.message
+        return f"{self.class_}: {self.message}"
 
     def __repr__(self):
         return f"Finding({self.kind!r}, line={self.line}, count={self.count})"

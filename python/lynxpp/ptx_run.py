@@ -232,7 +232,7 @@ def _count(text, option):
 def _check(text, launch, values, options):
     found = check_ptx(text, *launch, [each.value for each in values], **options)
     for each in found:
-        print(each.message, file=sys.stderr)
+        print(each, file=sys.stderr)
     print(f"{len(found) or 'no'} finding{'s' * (len(found) != 1)}", file=sys.stderr)
     return not found
 

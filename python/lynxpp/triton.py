@@ -445,7 +445,7 @@ def _report(session, output):
         f"{total} launch{'es' * (total != 1)} on cpu, compiled for sm_{session.target} =="
     )
     for each in session.findings:
-        _say(each.message)
+        _say(str(each))
     if session.checked:
         _say(
             f"{len(session.findings) or 'no'} finding{'s' * (len(session.findings) != 1)} "

@@ -279,5 +279,105 @@ TEST(CheckedLaunchTest, SkipsIllegalAccessesAndFailsAtTheEnd) {
   }
 }
 
+/// Lanes 0 to 15 shuffle twice and store what KEEP selects; others exit.
+std::vector<Finding> shuffles_of(const std::string& keep, const std::string& amount = "8",
+                                 std::vector<std::uint32_t> seeds = {1}, const std::string& rest = "") {
+  const auto module = load(R"(
+.visible .entry shuffle(.param .u64 out) {
+  .reg .u32 %r<8>;
+  .reg .u64 %a<8>;
+  .reg .pred %p<8>;
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p1, %r1, 16;
+  @%p1 exit;
+  shfl.sync.down.b32 %r2|%p2, %r1, )" +
+                           amount +
+                           R"(, 31, 0xffff;
+  shfl.sync.down.b32 %r3|%p3, %r1, 9, 31, 0xffff;
+  ld.param.u64 %a1, [out];
+  mul.wide.u32 %a2, %r1, 8;
+  add.u64 %a3, %a1, %a2;
+)" + keep + rest + "\nret;\n}\n");
+  std::vector<std::uint32_t> out(64, 7);
+  LaunchChecks checks{.selection = {.sync = true}, .seeds = std::move(seeds)};
+  EXPECT_EQ(text_of(module->launch("shuffle", {{1, 1, 1}, {32, 1, 1}}, Arguments(out.data()).bytes(), nullptr,
+                                   nullptr, &checks)),
+            "");
+  return checks.findings;
+}
+
+constexpr const char* store_first = "st.global.u32 [%a3], %r2;\n";
+constexpr const char* store_second = "st.global.u32 [%a3+4], %r3;\n";
+
+TEST(CheckedLaunchTest, ShufflesFromInactiveLanesAreReportedIfResultsDependOnThem) {
+  EXPECT_TRUE(shuffles_of("").empty());
+  EXPECT_TRUE(shuffles_of("setp.gt.u32 %p4, %r1, 7;\n@%p4 exit;\n" + std::string(store_first)).empty());
+  const std::vector<Finding> first = shuffles_of(store_first);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].kind, FindingKind::inactive_source);
+  EXPECT_EQ(first[0].count, 8u) << "lanes 8 to 15";
+  EXPECT_EQ(first[0].place.thread[0], 8u);
+  EXPECT_THAT(first[0].detail, HasSubstr("lane 8 reads lane 16, which has exited"));
+  const std::vector<Finding> second = shuffles_of(store_second);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(second[0].place.line, first[0].place.line + 1);
+  EXPECT_EQ(shuffles_of(std::string(store_first) + store_second).size(), 2u);
+  EXPECT_TRUE(shuffles_of(store_first, "24").empty()) << "sources past lane 31 are out of range";
+  EXPECT_EQ(shuffles_of(store_first, "8", {1, 2, 3}).size(), 1u);
+}
+
+TEST(CheckedLaunchTest, ShufflesWhoseUseCannotBeJudgedAreNotReported) {
+  EXPECT_TRUE(shuffles_of(store_first, "8", {1}, "mov.u64 %a4, %clock64;\nst.global.u64 [%a3], %a4;").empty())
+      << "results differ in each run";
+}
+
+TEST(CheckedLaunchTest, FindingsHaveTheirCallers) {
+  const auto module = load(R"(
+.func store(.reg .u64 to, .reg .u32 depth) {
+  .reg .pred %p<2>;
+  .reg .u32 %r<2>;
+  setp.eq.u32 %p1, depth, 0;
+  @%p1 bra last;
+  sub.u32 %r1, depth, 1;
+  call store, (to, %r1);
+  ret;
+last:
+  .loc 1 5 1, function_name $L__name, inlined_at 1 8 1
+  st.shared.u32 [to], 1;
+  ret;
+}
+.visible .entry work(.param .u64 out, .param .u32 depth) {
+  .reg .u64 %a<2>;
+  .reg .u32 %r<2>;
+  mov.u64 %a1, 4096;
+  ld.param.u32 %r1, [depth];
+  .loc 1 20 1
+  call store, (%a1, %r1);
+  ret;
+}
+.file 1 "a.cu"
+.section .debug_str { $L__name: .b8 105,110,0 }
+)");
+  for (const std::uint32_t depth : {0u, 2u, 40u}) {
+    std::uint32_t unused = 0;
+    LaunchChecks checks{{.memory = true}};
+    static_cast<void>(module->launch("work", {{1, 1, 1}, {1, 1, 1}}, Arguments(&unused, depth).bytes(),
+                                     nullptr, nullptr, &checks));
+    ASSERT_EQ(checks.findings.size(), 1u);
+    const DeviceStack& stack = checks.findings[0].place.stack;
+    const std::size_t all = depth + 3;
+    ASSERT_EQ(stack.frames.size(), std::min<std::size_t>(all, 16));
+    EXPECT_EQ(stack.omitted, all - stack.frames.size());
+    EXPECT_EQ(stack.frames[0].function, "in");
+    EXPECT_EQ(stack.frames[0].source_line, 5u);
+    EXPECT_EQ(stack.frames[1].function, "store");
+    EXPECT_EQ(stack.frames[1].source_line, 8u);
+    if (depth != 0) EXPECT_EQ(stack.frames[2].source_file, "") << "a call without line information";
+    if (depth != 0) EXPECT_NE(stack.frames[2].line, 0u);
+    EXPECT_EQ(stack.frames.back().function, "work");
+    EXPECT_EQ(stack.frames.back().source_line, 20u);
+  }
+}
+
 }  // namespace
 }  // namespace lynxpp::device::cpu::test

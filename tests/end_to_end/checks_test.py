@@ -18,7 +18,7 @@ import schema
 from harness import Build, TestFailure, clean_environment, demand_equal, expect
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "checks"
-PROGRAMS = ("memory", "race", "init", "sync", "ordered", "async_loads", "async_stores", "tensor_copies", "reported")
+PROGRAMS = ("memory", "race", "init", "sync", "shuffles", "calls", "ordered", "async_loads", "async_stores", "tensor_copies", "reported")
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/schema/check.schema.json").read_text())
 
 
@@ -64,7 +64,8 @@ def check_case(build, program, case, expected):
     check_objects(objects)
     for each in objects:
         if each["type"] == "finding":
-            expect(each["kind"] + " in kernel" in ended.stderr.decode(), describe(ended))
+            expect(f"{each['class']}: {each['message']}\n" in ended.stderr.decode(), describe(ended))
+            expect(each["message"].startswith(each["kind"] + " in kernel"), each["message"])
 
 
 def check_objects(objects):
@@ -72,6 +73,8 @@ def check_objects(objects):
         for each in objects:
             schema.jsonschema.Draft202012Validator(SCHEMA).validate(each)
     demand_equal("summary", objects[-1]["findings"], len(objects) - 1)
+    for of_class, plural in (("error", "errors"), ("hazard", "hazards"), ("warning", "warnings")):
+        demand_equal(plural, objects[-1][plural], sum(each.get("class") == of_class for each in objects))
 
 
 def check_texts(build):
@@ -97,6 +100,48 @@ def check_texts(build):
     opcodes = {race["place"]["opcode"][:9], race["other"]["opcode"][:9]}
     demand_equal("accesses", opcodes, {"ld.shared", "st.shared"})
     expect("shared array" in race["place"]["action"], str(race))
+
+
+def line_with(text):
+    """Returns the number of the line of calls.cu that contains a text."""
+    lines = (SOURCES / "calls.cu").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def check_stacks(build):
+    """Findings have their callers, inlined or not, innermost first."""
+    program = build.examples / "tests" / "check_calls"
+    for case, expected in (("called_from_inlined", (("store(int*", "called_from_inlined: out"), ("store_twice(int*", "store(array, i);"),
+                                                    ("called_from_inlined(int*", "void called_from_inlined"))),
+                           ("inlined_twice", (("load(int const*", "inlined_twice: out"), ("load_next(int const*", "int load_next"),
+                                              ("inlined_twice(int const*", "= load_next("))),
+                           ("barrier_in_call", (("wait(int*", "barrier_in_call: div"), ("barrier_in_call(int*", "wait(array);")))):
+        ended, objects = check_run(build, program, case)
+        stack = objects[0]["place"]["stack"]
+        lines = [line_with(text) for _, text in expected]
+        demand_equal(f"{case}: lines", [each["source_line"] for each in stack], lines)
+        text = ended.stderr.decode()
+        for number, ((function, _), line) in enumerate(zip(expected, lines)):
+            found = re.search(rf"^    (.*) {re.escape(function)}.*calls\.cu:{line}\)$", text, re.MULTILINE)
+            expect(found and found[1] == ("at" if number == 0 else "called from"), f"{case}: {function}\n{text}")
+    ended, objects = check_run(build, program, "recursive")
+    place = objects[0]["place"]
+    demand_equal("frames of a recursive function", (len(place["stack"]), place["omitted_frames"]), (16, 42 - 16))
+    expect("recursive" in place["stack"][-1]["function"], str(place))
+    expect("\n    called through 26 more frames\n    called from recursive(int*, int, int) (" in ended.stderr.decode(), describe(ended))
+
+
+def check_shuffle_texts(build):
+    """Checks the explanations of shuffles from inactive lanes."""
+    program = build.examples / "tests" / "check_shuffles"
+    for case, words in (("sum_after_return", "reads lane 16, which has exited: the value is undefined"),
+                        ("short_block", "reads lane 16, which the block of 40 threads does not have"),
+                        ("keeps_all_sums", "does not execute the shuffle"),
+                        ("one_is_used", "1 error in 1 launch")):
+        ended, _ = check_run(build, program, case)
+        expect(words in ended.stderr.decode(), f"{case}: '{words}' is missing\n" + describe(ended))
+    _, objects = check_run(build, program, "sum_after_return", options=["--checks", "memory,race,init"])
+    demand_equal("shuffles without sync", [each["type"] for each in objects], ["summary"])
 
 
 def check_waits(build):
@@ -293,7 +338,7 @@ def main():
             except TestFailure as failure:
                 failures.append(str(failure))
     if not wanted:
-        for check in (check_texts, check_waits, check_async_texts, check_tensor_starts, check_orders, check_right_programs_in_orders, check_unrolled,
+        for check in (check_texts, check_stacks, check_shuffle_texts, check_waits, check_async_texts, check_tensor_starts, check_orders, check_right_programs_in_orders, check_unrolled,
                       check_driver_api, check_options):
             try:
                 check(build)

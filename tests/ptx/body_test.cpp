@@ -6,6 +6,7 @@
 
 #include "parse.h"
 #include "ptx/ir/array_element.h"
+#include "ptx/ir/debug_string.h"
 #include "ptx/ir/memory_access.h"
 #include "ptx/ir/source_files.h"
 
@@ -460,6 +461,50 @@ TEST(Body, InlinedCodeHasItsCalls) {
   for (const BodyParsing parsing : {BodyParsing::fast, BodyParsing::grammar}) {
     EXPECT_THAT(positions(own, parsing), testing::ElementsAre("1:20", "2:30 < 1:20", "3:40 < 2:30 < 1:20",
                                                               "2:31 < 1:21", "2:31 < 1:21"));
+  }
+}
+
+/// The names of the functions that are inlined at each instruction, innermost first.
+std::vector<std::string> inlined_functions(const std::string& section, BodyParsing parsing) {
+  Module module = module_of(
+      ".file 1 \"a.cu\"\n"
+      ".visible .entry k() {\n.reg .b32 %r<9>;\n"
+      ".loc 1 20 3\nmov.u32 %r1, 1;\n"
+      ".loc 1 10 0, function_name $L__info_string0, inlined_at 1 20 3\nmov.u32 %r1, 2;\n"
+      ".loc 1 5 0, function_name $L__info_string1, inlined_at 1 10 0\nmov.u32 %r1, 3;\n"
+      ".loc 1 7 0, function_name $L__info_string10, inlined_at 1 20 3\nmov.u32 %r1, 4;\n"
+      ".loc 1 8 0, function_name $L__info_string0+2, inlined_at 1 21 3\nmov.u32 %r1, 5;\n"
+      ".loc 1 9 0, inlined_at 1 22 3\nret;\n}\n" +
+      section);
+  EXPECT_TRUE(parse_body(module, module.functions[0], "t.ptx", parsing));
+  const Body& body = *module.functions[0].body;
+  std::vector<std::string> found;
+  for (const Instruction& each : body.instructions) {
+    std::string text;
+    for (std::uint32_t call = each.call_site; call != no_call_site; call = body.call_sites[call].outer)
+      text += debug_string(module, body.call_sites[call].function) + ";";
+    found.push_back(text);
+  }
+  return found;
+}
+
+TEST(Body, InlinedCodeNamesItsFunctions) {
+  const std::string section =
+      ".section .debug_str\n{\n$L__info_string10:\n.b8 99,0\n$L__info_string1:\n.b8 98, 98\n.b8 98,0\n"
+      "$L__info_string0:\n.b8 97,0\n}\n";
+  for (const BodyParsing parsing : {BodyParsing::fast, BodyParsing::grammar}) {
+    EXPECT_THAT(inlined_functions(section, parsing),
+                testing::ElementsAre("", "a;", "bbb;a;", "c;", ";", ";"));
+    EXPECT_THAT(inlined_functions("", parsing), testing::ElementsAre("", ";", ";;", ";", ";", ";"));
+  }
+}
+
+TEST(Body, StringsThatAreNotBytesAreUnknown) {
+  for (const char* const bytes : {".b8 97", ".b8 97 98,0", ".b8 300,0", ".b32 97,0", "", ".b8 x,0"}) {
+    const Module module =
+        module_of(".section .debug_str\n{\n$L:\n" + std::string(bytes) + "\n}\n.section .x { $M: .b8 1 }\n");
+    EXPECT_EQ(debug_string(module, "$L"), "") << bytes;
+    EXPECT_EQ(debug_string(module, "$N"), "");
   }
 }
 

@@ -58,7 +58,8 @@ class Findings(unittest.TestCase):
             r"^out of bounds in kernel add_number, 2 times:\n  a store of 4 bytes to 0x\w+ by thread \(32, 0, 0\) of block "
             r"\(0, 0, 0\) \(PTX line 20\)\n  just past the end of 128 bytes of argument 1 \(to\)$",
         )
-        self.assertEqual(str(store), store.message)
+        self.assertEqual(store.class_, "error")
+        self.assertEqual(str(store), f"error: {store.message}")
 
     def test_all_of_them_are_listed_and_arrays_are_unchanged(self):
         numbers = array.array("i", range(32))
@@ -151,7 +152,7 @@ cuda.cuCtxSynchronize()
             )
             record = json.loads(pathlib.Path(folder, "found.jsonl").read_text().splitlines()[0])
         race = self.only(RACE, 1, 64)
-        self.assertIn(race.message + "\n", run.stderr)
+        self.assertIn(f"hazard: {race.message}\n", run.stderr)
         self.assertEqual(race.record, record)
 
 

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -96,14 +98,34 @@ std::string triple(const std::uint32_t* values) {
          std::to_string(values[2]) + ")";
 }
 
+/// "\n    at load(int*) (tile.cu:12)\n    called from reduce(int*) (tile.cu:30)"; empty for a single frame.
+std::string text_of(const DeviceStack& stack) {
+  if (stack.frames.size() < 2) return "";
+  std::string text;
+  for (const StackFrame& each : stack.frames) {
+    if (stack.omitted != 0 && &each == &stack.frames.back())
+      text += "\n    called through " + std::to_string(stack.omitted) + " more frames";
+    text += text.empty() ? "\n    at " : "\n    called from ";
+    text += each.function.empty() ? "an inlined function" : demangle(each.function);
+    if (!each.source_file.empty()) {
+      text += " (" + each.source_file + ":" + std::to_string(each.source_line) + ")";
+    } else if (each.line != 0) {
+      text += " (PTX line " + std::to_string(each.line) + ")";
+    }
+  }
+  return text;
+}
+
 /// "store by thread (1, 0, 0) of block (0, 0, 0), tile.cu:12 (PTX line 42)"
 std::string text_of(const FindingPlace& place, const std::string& kernel) {
   std::string text = place.action;
   if (place.has_thread) text += " by thread " + triple(place.thread) + " of block " + triple(place.block);
-  if (!place.function.empty() && place.function != kernel) text += " in " + demangle(place.function);
+  const std::string stack = text_of(place.stack);
+  if (!place.function.empty() && place.function != kernel && stack.empty())
+    text += " in " + demangle(place.function);
   if (!place.source_file.empty()) text += ", " + place.source_file + ":" + std::to_string(place.source_line);
   if (place.line != 0) text += " (PTX line " + std::to_string(place.line) + ")";
-  return text;
+  return text + stack;
 }
 
 /// Returns "in 3 of 8 schedules; --seed 5 reproduces it, where" and the deviations from schedule 1.
@@ -119,6 +141,7 @@ std::string text_of_orders(const KeptFinding& kept) {
   return text;
 }
 
+/// Returns the text of a finding without its class and a final line break.
 std::string text_of(const KeptFinding& kept) {
   const Finding& finding = kept.finding;
   std::string text(name_of(finding.kind));
@@ -135,17 +158,29 @@ std::string text_of(const KeptFinding& kept) {
     text += text_of(*finding.other, kept.kernel);
   }
   if (!finding.detail.empty()) text += "\n  " + finding.detail;
-  text += text_of_orders(kept);
-  return text + "\n";
+  return text + text_of_orders(kept);
 }
 
 /// Explains for which launches of a kernel not all schedules were run.
 std::string text_of_unexplored(const std::string& kernel, const std::string& reason, std::uint64_t launches) {
   return "kernel " + demangle(kernel) + ": not all schedules were run in " + std::to_string(launches) +
-         (launches == 1 ? " launch: " : " launches: ") + reason + "\n";
+         (launches == 1 ? " launch: " : " launches: ") + reason;
 }
 
 // ---------------------------------------------------------------- JSON
+
+Json to_json(const DeviceStack& stack) {
+  Json json = Json::array();
+  for (const StackFrame& each : stack.frames) {
+    Json& frame = json.emplace_back(Json::object());
+    if (!each.function.empty()) frame["function"] = each.function;
+    if (each.line != 0) frame["ptx_line"] = each.line;
+    if (each.source_file.empty()) continue;
+    frame["source_file"] = each.source_file;
+    frame["source_line"] = each.source_line;
+  }
+  return json;
+}
 
 Json to_json(const FindingPlace& place) {
   Json json = {{"action", place.action}};
@@ -160,6 +195,8 @@ Json to_json(const FindingPlace& place) {
     json["source_file"] = place.source_file;
     json["source_line"] = place.source_line;
   }
+  if (!place.stack.frames.empty()) json["stack"] = to_json(place.stack);
+  if (place.stack.omitted != 0) json["omitted_frames"] = place.stack.omitted;
   return json;
 }
 
@@ -167,7 +204,9 @@ Json to_json(const KeptFinding& kept) {
   const Finding& finding = kept.finding;
   Json json = {{"type", "finding"},
                {"check", check_of(finding.kind)},
+               {"class", name_of(class_of(finding.kind))},
                {"kind", name_of(finding.kind)},
+               {"message", text_of(kept)},
                {"kernel", kept.kernel},
                {"count", finding.count},
                {"place", to_json(finding.place)}};  // english: ok
@@ -208,17 +247,46 @@ std::map<std::string, Leak> find_leaks() {
 }
 
 std::string text_of(const std::string& site, const Leak& leak) {
-  return "leak: " + std::to_string(leak.bytes) + " bytes of " + leak.kind + " memory in " +
+  return "leak of " + std::to_string(leak.bytes) + " bytes of " + leak.kind + " memory in " +
          std::to_string(leak.allocations) + (leak.allocations == 1 ? " allocation" : " allocations") +
-         (site.empty() ? "" : " by " + site) + "\n";
+         (site.empty() ? "" : " by " + site);
 }
 
 Json to_json(const std::string& site, const Leak& leak) {
   return {{"type", "leak"},
+          {"class", name_of(class_of(FindingKind::leak))},
+          {"message", text_of(site, leak)},
           {"site", site},
           {"kind", leak.kind},
           {"allocations", leak.allocations},
           {"bytes", leak.bytes}};
+}
+
+// ---------------------------------------------------------------- summary
+
+/// Numbers of findings, by FindingClass.
+using ClassCounts = std::array<std::size_t, 3>;
+
+std::size_t& count_of(ClassCounts& counts, FindingClass of_class) {
+  return counts[static_cast<std::size_t>(of_class)];
+}
+
+/// Returns "2 errors, 1 hazard"; "no findings" if all counts are 0.
+std::string text_of(const ClassCounts& counts) {
+  std::string text;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(counts[i]) + " ";
+    text += name_of(static_cast<FindingClass>(i));
+    if (counts[i] != 1) text += "s";
+  }
+  return text.empty() ? "no findings" : text;
+}
+
+/// Returns the program's file; empty if it is unknown.
+std::string program_file() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
 }
 
 std::string line_of(const Json& json) {
@@ -271,30 +339,38 @@ void report_checks() {
   const std::lock_guard lock(all.mutex);
   if (std::exchange(all.is_reported, true)) return;
   const std::map<std::string, Leak> leaks = wants_leaks() ? find_leaks() : std::map<std::string, Leak>{};
-  const std::size_t count = all.findings.size() + leaks.size();
   // Skip processes that did not use the device, such as shells that started the program.
-  if (count == 0 && all.launches == 0) return;
-  std::string text = "== lynxpp check: " + (count == 0 ? std::string("no") : std::to_string(count)) +
-                     (count == 1 ? " finding in " : " findings in ") + std::to_string(all.launches) +
-                     (all.launches == 1 ? " launch ==\n" : " launches ==\n");
-  std::string lines;
-  for (const KeptFinding& each : all.findings) {
-    text += text_of(each);
-    lines += line_of(to_json(each));
-  }
-  for (const auto& [site, leak] : leaks) {
-    text += text_of(site, leak);
-    lines += line_of(to_json(site, leak));
-  }
+  if (all.findings.empty() && leaks.empty() && all.launches == 0) return;
+  ClassCounts counts{};
+  std::string text, lines;
+  const auto add = [&](FindingKind kind, const std::string& message, const Json& json) {
+    ++count_of(counts, class_of(kind));
+    text += std::string(name_of(class_of(kind))) + ": " + message + "\n";
+    lines += line_of(json);
+  };
+  for (const KeptFinding& each : all.findings) add(each.finding.kind, text_of(each), to_json(each));
+  for (const auto& [site, leak] : leaks) add(FindingKind::leak, text_of(site, leak), to_json(site, leak));
+  const std::string message =
+      text_of(counts) + " in " + std::to_string(all.launches) + (all.launches == 1 ? " launch" : " launches");
   const std::string trust = trust::line_of({trust::Number::checks});
-  Json summary = {{"type", "summary"}, {"findings", count}, {"launches", all.launches}, {"trust", trust}};
+  Json summary = {{"type", "summary"},
+                  {"message", message},
+                  {"findings", all.findings.size() + leaks.size()},
+                  {"errors", count_of(counts, FindingClass::error)},
+                  {"hazards", count_of(counts, FindingClass::hazard)},
+                  {"warnings", count_of(counts, FindingClass::warning)},
+                  {"launches", all.launches},
+                  {"program", program_file()},
+                  {"trust", trust}};
   for (const auto& [which, launches] : all.unexplored) {
-    text += text_of_unexplored(which.first, which.second, launches);
+    const std::string why = text_of_unexplored(which.first, which.second, launches);
+    text += why + "\n";
     summary["unexplored"].push_back(
-        {{"kernel", which.first}, {"reason", which.second}, {"launches", launches}});
+        {{"kernel", which.first}, {"message", why}, {"reason", which.second}, {"launches", launches}});
   }
   text += trust + "\n";
   lines += line_of(summary);
+  text = "== lynxpp check: " + message + " ==\n" + text;
   static_cast<void>(write_whole(STDERR_FILENO, text));
   write_lines(lines);
 }

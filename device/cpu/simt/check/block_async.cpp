@@ -389,7 +389,9 @@ void BlockCheck::commit_tensor_core(const WarpContext& warp, const AccessSite& s
 
 void BlockCheck::note_tensor_allocation(const WarpContext& warp, const AccessSite& site,
                                         std::uint32_t column) {
-  tensor_allocations_[column] = access_of(warp, site, 0);
+  CheckedAccess& allocation = tensor_allocations_[column];
+  allocation = access_of(warp, site, 0);
+  allocation.by = nullptr;  // it is reported later
 }
 
 void BlockCheck::test_object(const WarpContext& warp, const AccessSite& site, const std::byte* object,

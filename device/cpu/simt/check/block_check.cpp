@@ -6,6 +6,7 @@
 #include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/faults.h"
 #include "device/cpu/simt/execute/order/cluster_window.h"
+#include "device/cpu/simt/lanes/lane_functions.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "support/text.h"
 
@@ -192,8 +193,7 @@ void BlockCheck::check_written(const WarpContext& warp, const AccessSite& site, 
   const bool is_shared = location.kind == Location::Kind::shared;
   if (site.role.reads && is_unwritten(location, access.bytes)) {
     launch_.add(FindingKind::uninitialized_read, access_of(warp, site, access.lane), nullptr, [&] {
-      const bool is_in_shared = location.kind == Location::Kind::shared;
-      return LaunchCheck::Description{name_of(location), "nothing has written it", {}, {}, is_in_shared};
+      return LaunchCheck::Description{name_of(location), "nothing has written it", {}, {}, is_shared};
     });
   }
   if (!site.role.writes) return;
@@ -304,6 +304,24 @@ void BlockCheck::meet(const WarpContext& warp, const AccessSite& site, const std
   });
 }
 
+std::uint32_t BlockCheck::read_inactive(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                                        std::uint32_t source, std::uint32_t own) {
+  if (!launch_.selection().sync) return own;
+  launch_.add(FindingKind::inactive_source, access_of(warp, site, lane), nullptr, [&] {
+    const std::uint32_t threads = launch_.shape().block.x * launch_.shape().block.y * launch_.shape().block.z;
+    const std::string which = "lane " + std::to_string(lane) + " reads lane " + std::to_string(source);
+    std::string why = ", which does not execute the shuffle";
+    if ((warp.live >> source & 1) == 0) why = ", which has exited";
+    if (warp.warpid * warp_size + source >= threads)
+      why = ", which the block of " + std::to_string(threads) + " threads does not have";
+    return LaunchCheck::Description{{}, which + why + ": the value is undefined", {}, {}, true};
+  });
+  const ExploredRun* const run = launch_.explored();
+  return run != nullptr && run->undefined.replaces(FindingKind::inactive_source, site.line)
+             ? std::to_integer<std::uint32_t>(*run->undefined.fill) * 0x0101'0101u
+             : own;
+}
+
 void BlockCheck::arrive(BarrierKnowledge& arrived, std::uint32_t warp) {
   WarpClock& clock = clocks_[warp];
   clock.settle();
@@ -341,6 +359,7 @@ CheckedAccess BlockCheck::access_of(const WarpContext& warp, const AccessSite& s
                                     std::uint32_t lane) const {
   CheckedAccess made;
   made.site = &site;
+  made.by = &warp;
   std::copy(coordinates_, coordinates_ + 3, made.block);
   for (int axis = 0; axis < 3; ++axis) made.thread[axis] = warp.tid[axis][lane];
   return made;
@@ -419,6 +438,16 @@ void check_proxy_fence(WarpContext* warp, std::uint32_t mask) {
 void check_members(WarpContext* warp, const std::uint32_t* members, std::uint32_t mask,
                    const AccessSite* site) {
   warp->check->meet(*warp, *site, members, mask);
+}
+
+void check_shuffle(WarpContext* warp, std::uint32_t mask, std::uint32_t participants, std::uint32_t mode,
+                   std::uint32_t* dst, const std::uint32_t* b, const std::uint32_t* c,
+                   const AccessSite* site) {
+  for_each_lane(mask, [&](std::uint32_t lane) {
+    const ShuffleSource source = shuffle_source(mode, lane, b[lane], c[lane]);
+    if (source.is_in_range && (participants >> source.lane & 1) == 0)
+      dst[lane] = warp->check->read_inactive(*warp, *site, lane, source.lane, dst[lane]);
+  });
 }
 
 void note_fault(WarpContext* warp, const Fault& fault) {

@@ -52,12 +52,19 @@ struct AsyncIssue {
 
 class BlockCheck {
  public:
-  BlockCheck(LaunchCheck& launch, std::uint32_t warps) : launch_(launch), warps_(warps) {}
+  /// Returns the calls that lead to an access that a warp is making.
+  using FindStack = std::function<DeviceStack(const AccessSite& site, const WarpContext& warp)>;
+
+  BlockCheck(LaunchCheck& launch, std::uint32_t warps, FindStack find_stack)
+      : launch_(launch), warps_(warps), find_stack_(std::move(find_stack)) {}
 
   /// The program writes the first `shared_bytes` of shared memory; the bytes after them count as written.
   void start(std::uint64_t block, const std::uint32_t* coordinates, const std::byte* shared,
              std::uint64_t shared_bytes, std::uint64_t all_bytes);
   LaunchCheck& launch() { return launch_; }
+  DeviceStack stack_of(const AccessSite& site, const WarpContext& warp) const {
+    return find_stack_(site, warp);
+  }
 
   /// Number of accesses by the block's warps, not counting queries of a barrier object's phase.
   std::uint64_t accesses() const { return accesses_; }
@@ -78,6 +85,10 @@ class BlockCheck {
   void meet(const WarpContext& warp, const AccessSite& site, const std::uint32_t* members,
             std::uint32_t mask);
   void fault(const WarpContext& warp, const Fault& fault);
+  /// A lane's shuffle reads an inactive lane, so that its value is undefined. Returns the value to use
+  /// instead of `own`, which the lane contributes.
+  std::uint32_t read_inactive(const WarpContext& warp, const AccessSite& site, std::uint32_t lane,
+                              std::uint32_t source, std::uint32_t own);
 
   // Asynchronous operations and mbarrier objects (block_async.cpp).
 
@@ -201,6 +212,7 @@ class BlockCheck {
 
   LaunchCheck& launch_;
   const std::uint32_t warps_;
+  const FindStack find_stack_;
   std::uint64_t accesses_ = 0;
   std::uint32_t block_ = 0;
   std::uint32_t coordinates_[3] = {};
@@ -264,6 +276,10 @@ void check_access(WarpContext* warp, const std::uint64_t* addresses, const std::
 void check_fence(WarpContext* warp, std::uint32_t mask, std::uint32_t reach);
 void check_proxy_fence(WarpContext* warp, std::uint32_t mask);
 void check_members(WarpContext* warp, const std::uint32_t* members, std::uint32_t mask,
+                   const AccessSite* site);
+/// Called after a shuffle, with its operands and results.
+void check_shuffle(WarpContext* warp, std::uint32_t mask, std::uint32_t participants, std::uint32_t mode,
+                   std::uint32_t* dst, const std::uint32_t* b, const std::uint32_t* c,
                    const AccessSite* site);
 void note_fault(WarpContext* warp, const Fault& fault);
 

@@ -1,12 +1,12 @@
 // Errors that a checked launch (docs/checking.md) reports.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "support/finding_kind.h"
 
 namespace lynxpp::device::cpu {
 
@@ -19,31 +19,21 @@ struct CheckSelection {
   bool any() const { return memory || race || init || sync; }
 };
 
-enum class FindingKind : std::uint8_t {
-  out_of_bounds,
-  use_after_free,
-  misaligned,
-  wrong_space,
-  invalid_tensor,
-  race,
-  unfinished_operation,  ///< an access to memory that an asynchronous operation may still read or write
-  missing_proxy_fence,   ///< an asynchronous operation on memory that the generic proxy has accessed
-  uninitialized_read,
-  divergent_barrier,
-  endless_barrier,
-  skipped_barrier,
-  wrong_members,
-  copies_in_flight,     ///< the block exits before its asynchronous operations are complete
-  byte_count_mismatch,  ///< an mbarrier object expects other bytes than copies deliver
-  barrier_in_use,       ///< an mbarrier object is initialized or invalidated during a phase
-  invalid_barrier,      ///< an operation on an mbarrier object that does not exist
-  unreleased_memory,    ///< the block exits before it has deallocated its tensor memory
-  failing_order,        ///< the launch fails, for another reason, only in some orders
+/// A function in which an access or operation is executed, and where: the position of the instruction, or of
+/// the call of the next inner function.
+struct StackFrame {
+  std::string function;     ///< mangled; empty if the compiler does not name an inlined function
+  std::string source_file;  ///< empty without line information
+  std::uint32_t source_line = 0;
+  std::uint32_t line = 0;  ///< PTX line; 0 for a call that the compiler inlined
 };
-/// Returns "out of bounds", "use after free", …
-std::string_view name_of(FindingKind kind);
-/// Returns the check that reports this kind: "memory", "race", "init" or "sync".
-std::string_view check_of(FindingKind kind);
+
+/// The calls from a kernel to a program point, innermost first.
+struct DeviceStack {
+  std::vector<StackFrame>
+      frames;                 ///< the last one is the kernel's, unless calls before the point are unknown
+  std::uint32_t omitted = 0;  ///< frames left out before the last one
+};
 
 /// One access of one thread, or the location where a thread synchronizes.
 struct FindingPlace {
@@ -56,6 +46,7 @@ struct FindingPlace {
   bool has_thread = true;  ///< true if the finding concerns one thread
   std::uint32_t block[3] = {};
   std::uint32_t thread[3] = {};
+  DeviceStack stack = {};  ///< empty if nothing is known beyond `function`
 };
 
 /// The explored orders in which a finding appears.
@@ -73,8 +64,10 @@ struct Finding {
   /// The first access of a race, the location where a warp continued without a skipped barrier, or the last
   /// operation on a barrier in use.
   std::optional<FindingPlace> other;
-  std::string detail;         ///< such as the distance to the nearest allocation; may be empty
-  bool is_in_shared = false;  ///< uninitialized read: of shared memory
+  std::string detail;  ///< such as the distance to the nearest allocation; may be empty
+  /// The value is undefined, but results may not depend on it: an uninitialized read of shared memory, or a
+  /// shuffle from an inactive lane.
+  bool may_be_unused = false;
   /// Missing proxy fence: a library issues the copy, so that all copies of a kernel are one finding.
   bool is_by_library = false;
   std::uint64_t count = 0;  ///< accesses (one for a warp's load from a single address), or warps

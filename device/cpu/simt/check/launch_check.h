@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,21 +26,26 @@ struct CheckedAccess {
   const AccessSite* site = nullptr;  ///< null if too many sites are in use to remember this one
   bool is_async = false;             ///< made by an asynchronous operation
   bool writes = false;               ///< set if it is asynchronous
+  const WarpContext* by = nullptr;   ///< the warp, if it is executing the instruction
   std::uint32_t block[3] = {};
   std::uint32_t thread[3] = {};
 };
 
 class LaunchCheck {
  public:
+  /// Returns the calls that lead to an access; `by`: the warp that is making it, or null.
+  using FindStack = std::function<DeviceStack(const AccessSite& site, const WarpContext* by)>;
+
   /// `sites`: the program's accesses. `explored` may be null. The arguments outlive this object.
   LaunchCheck(const SharedLayout& shared, const std::deque<AccessSite>& sites, const LaunchShape& shape,
-              const GlobalMemory& memory, LaunchChecks& checks, ExploredRun* explored)
+              const GlobalMemory& memory, LaunchChecks& checks, ExploredRun* explored, FindStack find_stack)
       : shared_(shared),
         sites_(sites),
         shape_(shape),
         memory_(memory),
         checks_(checks),
-        explored_(explored) {}
+        explored_(explored),
+        find_stack_(std::move(find_stack)) {}
 
   const CheckSelection& selection() const { return checks_.selection; }
   const SharedLayout& shared() const { return shared_; }
@@ -62,7 +68,7 @@ class LaunchCheck {
     std::string detail;  ///< see Finding
     std::optional<CheckedAccess> other;
     std::string other_where;
-    bool is_in_shared = false;   ///< likewise
+    bool may_be_unused = false;  ///< likewise
     bool is_by_library = false;  ///< likewise
   };
   template <typename Describe>
@@ -97,7 +103,8 @@ class LaunchCheck {
   void finish();
 
  private:
-  static Finding make_finding(FindingKind kind, const CheckedAccess& access, Description description);
+  Finding make_finding(FindingKind kind, const CheckedAccess& access, Description description) const;
+  FindingPlace describe_access(const CheckedAccess& access, const std::string& where) const;
 
   const SharedLayout& shared_;
   const std::deque<AccessSite>& sites_;
@@ -105,6 +112,7 @@ class LaunchCheck {
   const GlobalMemory& memory_;
   LaunchChecks& checks_;
   ExploredRun* const explored_;
+  const FindStack find_stack_;
   AccessShadow global_;
   AsyncOperations operations_;
   SyncVariables sync_variables_;  // in global memory

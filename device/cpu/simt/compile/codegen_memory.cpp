@@ -527,6 +527,11 @@ void FunctionCodegen::emit_shuffle() {
   Value* const result = buffer(0, warp_size * 4);
   Value* const in_range = call_helper(reinterpret_cast<const void*>(&shuffle), builder_.getInt32Ty(),
                                       {active(), participants(), constant32(index), result, a, b, c});
+  if (program_.checked) {
+    Value* const made = varying_pointer(&add_site(AddressKind::host, StateSpace::none, 0, 0));
+    call_helper(reinterpret_cast<const void*>(&check_shuffle), builder_.getVoidTy(),
+                {warp_, active(), participants(), constant32(index), result, b, c, made});
+  }
   Value* const value = builder_.CreateAlignedLoad(vector_type(32), result, llvm::Align(64));
   const ptx::Operand& destination = operand(0);
   if (destination.kind != ptx::OperandKind::pair) return write(destination, DataType::b32, value);

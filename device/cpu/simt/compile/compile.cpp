@@ -15,6 +15,7 @@ Result<std::shared_ptr<const Program>> compile_program(Program planned, const pt
   program->counting = kind.counts;
   program->timed = kind.timed;
   program->checked = kind.checked;
+  program->module = &module;
   program->constants = symbols.constants;
   program->compiler = std::make_shared<SegmentCompiler>(*program, module, symbols, name);
   std::size_t segments = 0;

@@ -106,11 +106,12 @@ struct Program {
   SharedLayout shared;
   /// Bytes per thread over the deepest call chain; if its depth is unknown, one frame of each function.
   std::uint64_t local_bytes = 0;
-  bool has_unbounded_stack = false;   ///< the launch adds the stack limit
-  std::uint64_t parameter_bytes = 0;  ///< of the kernel
-  ModuleSymbols::Storage constants;   ///< the module's
-  std::uint32_t segment_count = 0;    ///< of all functions
-  std::uint32_t site_count = 0;       ///< instructions of all functions
+  bool has_unbounded_stack = false;     ///< the launch adds the stack limit
+  std::uint64_t parameter_bytes = 0;    ///< of the kernel
+  const ptx::Module* module = nullptr;  ///< set once compiled
+  ModuleSymbols::Storage constants;     ///< the module's
+  std::uint32_t segment_count = 0;      ///< of all functions
+  std::uint32_t site_count = 0;         ///< instructions of all functions
   bool counting = false;
   bool timed = false;
   bool checked = false;

@@ -15,10 +15,12 @@
 #include <new>
 #include <thread>
 
+#include "device/cpu/simt/check/block_check.h"
 #include "device/cpu/simt/check/launch_check.h"
 #include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/counters/clock.h"
 #include "device/cpu/simt/execute/counters/timed_launch.h"
+#include "device/cpu/simt/execute/device_stack.h"
 #include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/memory/block_memory.h"
@@ -160,10 +162,28 @@ Status run(LaunchState& launch, std::uint32_t timed_blocks, LaunchCounters* coun
   return success();
 }
 
+bool has_instruction(const Program& program, std::initializer_list<ptx::Op> ops) {
+  return std::ranges::any_of(program.functions, [&](const CompiledFunction& function) {
+    return std::ranges::any_of(function.function->body->instructions, [&](const ptx::Instruction& each) {
+      return std::ranges::find(ops, each.op()) != ops.end();
+    });
+  });
+}
+
+/// True if a launch may have findings about undefined values, which only a repetition can judge.
+bool may_use_undefined(const Program& program, const LaunchShape& shape, const CheckSelection& selection) {
+  return (selection.init && program.shared.bytes(shape.shared_bytes) != 0) ||
+         (selection.sync && has_instruction(program, {ptx::Op::shfl}));
+}
+
 /// A checked launch continues after illegal accesses; it fails at its end with the first one.
 Status run_checked(LaunchState& launch, LaunchChecks& checks, LaunchCounters* counters) {
   const Program& program = *launch.program;
-  LaunchCheck check(program.shared, program.accesses, launch.shape, *launch.memory, checks, launch.explored);
+  LaunchCheck check(program.shared, program.accesses, launch.shape, *launch.memory, checks, launch.explored,
+                    [&](const AccessSite& site, const WarpContext* by) {
+                      if (by != nullptr) return by->check->stack_of(site, *by);
+                      return device_stack(program, site.function, site.line, std::nullopt);
+                    });
   launch.check = &check;
   Status ran = run(launch, 0, counters);
   check.finish();
@@ -339,9 +359,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
     launch.report.next = first_running_report().load();
     launch.multiprocessors = multiprocessors();
   };
-  const bool may_repeat =
-      checks != nullptr && checks->selection.init && (*compiled)->shared.bytes(shape.shared_bytes) != 0;
-  if (checks != nullptr && (explores(*checks) || may_repeat))
+  if (checks != nullptr && (explores(*checks) || may_use_undefined(**compiled, shape, checks->selection)))
     return launch_explored(kernel_name, *compiled, shape, prepare, *checks, counters);
   LaunchState launch;
   prepare(launch, **compiled);
@@ -358,15 +376,6 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
   return run(launch, timed_blocks, counters);
 }
 
-/// True if the program stores to surfaces, whose memory is not in GlobalMemory.
-bool stores_to_surfaces(const Program& program) {
-  return std::ranges::any_of(program.functions, [](const CompiledFunction& function) {
-    return std::ranges::any_of(function.function->body->instructions, [](const ptx::Instruction& each) {
-      return each.op() == ptx::Op::sust || each.op() == ptx::Op::sured;
-    });
-  });
-}
-
 /// Runs the launch in the orders that `checks` asks for. `counters` receives the counts of order 1.
 template <typename Prepare>
 Status SimtModule::launch_explored(const std::string& kernel, const std::shared_ptr<const Program>& order_1,
@@ -376,7 +385,9 @@ Status SimtModule::launch_explored(const std::string& kernel, const std::shared_
       explores(checks) ? program(kernel, {counters != nullptr, false, true, true}) : order_1;
   if (!finer) return finer.error();
   ExplorableLaunch launch{.name = name_ + ": " + kernel, .shape = shape, .memory = &memory_};
-  if (stores_to_surfaces(*order_1)) launch.obstacle = "the kernel stores to surfaces";
+  // Surfaces are not in GlobalMemory.
+  if (has_instruction(*order_1, {ptx::Op::sust, ptx::Op::sured}))
+    launch.obstacle = "the kernel stores to surfaces";
   launch.run = [&](ExploredRun& run_of, LaunchChecks& found) {
     const bool is_first = !run_of.is_repetition();
     LaunchState state;

@@ -30,8 +30,7 @@ bool BlockRunner::fail_at(const Warp& warp, const Segment& segment, std::uint32_
   const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
   message += "," + name_of_thread(warp.context, lane);
   if (launch_.schedule() != nullptr && launch_.check->selection().sync) {
-    launch_.check->add_finding(FindingKind::failing_order,
-                               place_at(warp, *warp.top().function, segment, lanes),
+    launch_.check->add_finding(FindingKind::failing_order, place_at(warp, warp.top(), segment, lanes),
                                "the launch does not fail in schedule 1: " + message);
   }
   return fail(message + name_of_source(segment.source_file, segment.source_line), segment.line);

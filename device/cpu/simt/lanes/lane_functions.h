@@ -48,7 +48,14 @@ const AtomicOperation* find_atomic(std::string_view key);
 
 // Operations across lanes: each lane in `mask` gets a result computed from the lanes in `participants`.
 
-/// mode: 0 up, 1 down, 2 bfly, 3 idx. Returns the lanes whose source lane is in range.
+/// The lane that a lane's shuffle reads.
+struct ShuffleSource {
+  std::uint32_t lane = 0;    ///< from 0 to 31 if it is in range
+  bool is_in_range = false;  ///< false: the lane reads its own value
+};
+/// mode: 0 up, 1 down, 2 bfly, 3 idx. `b` and `c`: the lane's operands.
+ShuffleSource shuffle_source(std::uint32_t mode, std::uint32_t lane, std::uint32_t b, std::uint32_t c);
+/// Same modes. Returns the lanes whose source lane is in range.
 std::uint32_t shuffle(std::uint32_t mask, std::uint32_t participants, std::uint32_t mode, std::uint32_t* dst,
                       const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c);
 /// Finds the lanes in participants & members[lane] with the same value. `all`: zero unless all have it.

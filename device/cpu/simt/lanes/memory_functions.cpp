@@ -402,41 +402,31 @@ const AtomicOperation* find_atomic(std::string_view key) {
 
 // ---------------------------------------------------------------- across lanes
 
+ShuffleSource shuffle_source(std::uint32_t mode, std::uint32_t lane, std::uint32_t b, std::uint32_t c) {
+  const std::uint32_t amount = b & 31;
+  const std::uint32_t segment = c >> 8 & 31;
+  const std::uint32_t highest = (lane & segment) | (c & ~segment & 31);
+  const std::uint32_t lowest = lane & segment;
+  switch (mode) {
+    case 0: return {lane - amount, amount <= lane && lane - amount >= highest};
+    case 1: return {lane + amount, lane + amount <= highest};
+    case 2: return {lane ^ amount, (lane ^ amount) <= highest};
+    default: {
+      const std::uint32_t source = lowest | (amount & ~segment & 31);
+      return {source, source <= highest};
+    }
+  }
+}
+
 std::uint32_t shuffle(std::uint32_t mask, std::uint32_t participants, std::uint32_t mode, std::uint32_t* dst,
                       const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c) {
   std::uint32_t in_range = 0;
   for_each_lane(mask, [&](std::uint32_t lane) {
-    const std::uint32_t amount = b[lane] & 31;
-    const std::uint32_t bound = c[lane] & 31;
-    const std::uint32_t segment = c[lane] >> 8 & 31;
-    const std::uint32_t highest = (lane & segment) | (bound & ~segment & 31);
-    const std::uint32_t lowest = lane & segment;
-    std::int32_t source = 0;
-    bool within = false;
-    const auto own = static_cast<std::int32_t>(lane);
-    const auto delta = static_cast<std::int32_t>(amount);
-    switch (mode) {
-      case 0:
-        source = own - delta;
-        within = source >= static_cast<std::int32_t>(highest);
-        break;
-      case 1:
-        source = own + delta;
-        within = source <= static_cast<std::int32_t>(highest);
-        break;
-      case 2:
-        source = own ^ delta;
-        within = source <= static_cast<std::int32_t>(highest);
-        break;
-      default:
-        source = static_cast<std::int32_t>(lowest | (amount & ~segment & 31));
-        within = source <= static_cast<std::int32_t>(highest);
-        break;
-    }
-    if (within) in_range |= 1u << lane;
+    const ShuffleSource source = shuffle_source(mode, lane, b[lane], c[lane]);
+    if (source.is_in_range) in_range |= 1u << lane;
     // A value read from an inactive lane is undefined, so the lane's own value is used.
-    const bool readable = within && (participants >> source & 1) != 0;
-    dst[lane] = a[readable ? static_cast<std::uint32_t>(source) : lane];
+    const bool readable = source.is_in_range && (participants >> source.lane & 1) != 0;
+    dst[lane] = a[readable ? source.lane : lane];
   });
   return in_range;
 }

@@ -44,7 +44,7 @@ void BlockRunner::check_arrival(const Warp& warp, const Segment& segment, std::u
   const bool is_aligned = at.op() == ptx::Op::bar || at.has(ptx::Modifier::aligned);
   if (!launch_.check->selection().sync || !is_aligned) return;
   if ((warp.live & ~lanes & ~leaving_lanes(warp)) == 0) return;
-  launch_.check->add_finding(FindingKind::divergent_barrier, place_at(warp, function, segment, lanes),
+  launch_.check->add_finding(FindingKind::divergent_barrier, place_at(warp, warp.top(), segment, lanes),
                              std::to_string(std::popcount(lanes)) + " of the warp's " +
                                  std::to_string(std::popcount(warp.live)) +
                                  " lanes are at the barrier, the others elsewhere");
@@ -98,7 +98,8 @@ void BlockRunner::check_skipped(const Barrier& barrier, std::uint32_t id) {
                          " had exited; all threads that continue must reach it";
     launch_.check
         ->add_finding(FindingKind::skipped_barrier,
-                      place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1),
+                      place_at(waiting, *barrier.function, *barrier.at, waiting.live != 0 ? waiting.live : 1,
+                               std::nullopt),
                       std::move(detail))
         .other = std::move(other);
   }

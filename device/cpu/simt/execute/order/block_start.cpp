@@ -239,8 +239,8 @@ Status BlockRunner::start(std::uint64_t block, std::uint32_t multiprocessor, con
   if (seat != nullptr || local_memory_ == nullptr) {
     if (Status assigned = assign_memory(); !assigned) return assigned;
   }
-  if (launch_.explored != nullptr && launch_.explored->fill)
-    std::memset(shared_memory_, std::to_integer<int>(*launch_.explored->fill),
+  if (launch_.explored != nullptr && launch_.explored->undefined.replaces(FindingKind::uninitialized_read, 0))
+    std::memset(shared_memory_, std::to_integer<int>(*launch_.explored->undefined.fill),
                 program_.shared.bytes(shape.shared_bytes));
   if (program_.shared.has_reserved)
     std::memset(shared_memory_ + program_.shared.reserved_offset(shape.shared_bytes), 0,

@@ -36,13 +36,14 @@ FaultKey key_of(const Finding& finding) {
   return {kind, first, second};
 }
 
-/// Contents of shared memory with which launches are repeated: both values of each bit, and great and small
-/// numbers of either sign in all types.
+/// Bytes with which launches are repeated in place of undefined values: both values of each bit, and great
+/// and small numbers of either sign in all types.
 constexpr std::byte fills[] = {std::byte{0x7b}, std::byte{0x84}, std::byte{0xfb}};
 
-bool reads_unwritten(const Finding& finding) {
-  return finding.kind == FindingKind::uninitialized_read && finding.is_in_shared;
-}
+/// Kinds of findings about undefined values, which may be unused.
+constexpr FindingKind kinds_of_undefined[] = {FindingKind::uninitialized_read, FindingKind::inactive_source};
+
+bool may_be_unused(const Finding& finding) { return finding.may_be_unused; }
 
 /// Counts launches, to notice those that run at the same time.
 class Presence {
@@ -88,8 +89,11 @@ class Explorer {
     std::vector<Deviation> deviations;
   };
   Judged judge(Schedule schedule);
-  void drop_unused_reads(const ExploredRun& run, const Schedule* schedule, const Status& status,
-                         std::vector<Finding>& findings);
+  bool has_same_results(const ExploredRun& run, const Schedule* schedule, const Status& status,
+                        UndefinedValues undefined);
+  void drop_unused_values(const ExploredRun& run, const Schedule* schedule, const Status& status,
+                          std::vector<Finding>& findings);
+  static void drop_shuffles(std::vector<Finding>& findings);
   void explore_others(const Status& status);
   void add(std::uint32_t seed, std::vector<Finding> findings);
   bool appears(const FaultKey& key, const std::vector<Deviation>& deviations);
@@ -117,29 +121,55 @@ void Explorer::add(std::uint32_t seed, std::vector<Finding> findings) {
   }
 }
 
-/// Drops reads of uninitialized shared memory if the launch has the same results whatever they read: its code
-/// ignores the values, as where it reads past a tile before it compares the index. Precondition: memory is as
-/// before `run`, whose order `schedule` gives, and its log has been exchanged.
-void Explorer::drop_unused_reads(const ExploredRun& run, const Schedule* schedule, const Status& status,
-                                 std::vector<Finding>& findings) {
-  if (!run.obstacle.empty() || run.is_abandoned || std::ranges::none_of(findings, reads_unwritten)) return;
-  for (const std::byte fill : fills) {
-    WriteLog log(*launch_.memory);
-    std::optional<Schedule> same;
-    if (schedule != nullptr) same.emplace(*schedule);
-    ExploredRun repeated{.schedule = same ? &*same : nullptr,
-                         .log = &log,
-                         .fill = fill,
-                         .most_segments = most_work * run.segments + work_allowance};
-    LaunchChecks ignored{.selection = checks_.selection};
-    const Status ended = launch_.run(repeated, ignored);
-    const bool is_same = !repeated.is_abandoned && repeated.printed == run.printed &&
-                         static_cast<bool>(ended) == static_cast<bool>(status) &&
-                         log.has_results_of(*run.log);
-    log.exchange();
-    if (!is_same || launches_abandoned()) return;
+/// Repeats a launch and restores memory. Returns true if the results are those of `run`. Precondition: memory
+/// is as before `run`, whose order `schedule` gives, and its log has been exchanged.
+bool Explorer::has_same_results(const ExploredRun& run, const Schedule* schedule, const Status& status,
+                                UndefinedValues undefined) {
+  WriteLog log(*launch_.memory);
+  std::optional<Schedule> same;
+  if (schedule != nullptr) same.emplace(*schedule);
+  ExploredRun repeated{.schedule = same ? &*same : nullptr,
+                       .log = &log,
+                       .repeats = true,
+                       .undefined = undefined,
+                       .most_segments = most_work * run.segments + work_allowance};
+  LaunchChecks ignored{.selection = checks_.selection};
+  const Status ended = launch_.run(repeated, ignored);
+  const bool is_same = !repeated.is_abandoned && repeated.printed == run.printed &&
+                       static_cast<bool>(ended) == static_cast<bool>(status) && log.has_results_of(*run.log);
+  log.exchange();
+  return is_same && !launches_abandoned();
+}
+
+/// Drops findings about undefined values if the launch has the same results whatever the values are: its code
+/// ignores them, as where it reads past a tile before it compares the index, or reduces in fewer lanes than a
+/// warp has. Same precondition.
+void Explorer::drop_unused_values(const ExploredRun& run, const Schedule* schedule, const Status& status,
+                                  std::vector<Finding>& findings) {
+  if (!run.obstacle.empty() || run.is_abandoned) return drop_shuffles(findings);
+  for (const FindingKind kind : kinds_of_undefined) {
+    const auto is_used = [&](std::uint32_t line) {
+      return !std::ranges::all_of(fills, [&](std::byte fill) {
+        return has_same_results(run, schedule, status, {.fill = fill, .of = kind, .line = line});
+      });
+    };
+    const auto is_of_kind = [kind](const Finding& each) { return each.may_be_unused && each.kind == kind; };
+    if (std::ranges::none_of(findings, is_of_kind)) continue;
+    if (!is_used(0)) {
+      std::erase_if(findings, is_of_kind);
+    } else if (kind == FindingKind::inactive_source) {
+      // Results that differ in each run, such as times, prove nothing.
+      if (!has_same_results(run, schedule, status, {})) return drop_shuffles(findings);
+      std::erase_if(findings,
+                    [&](const Finding& each) { return is_of_kind(each) && !is_used(each.place.line); });
+    }
   }
-  std::erase_if(findings, reads_unwritten);
+}
+
+/// Drops shuffles from inactive lanes: in many programs their values are not used, so they are reported only
+/// if a repetition proves that results depend on them.
+void Explorer::drop_shuffles(std::vector<Finding>& findings) {
+  std::erase_if(findings, [](const Finding& each) { return each.kind == FindingKind::inactive_source; });
 }
 
 /// Runs the launch in another order and restores memory.
@@ -151,7 +181,7 @@ Explorer::Judged Explorer::judge(Schedule schedule) {
   judged.checks.selection = checks_.selection;
   judged.status = launch_.run(run, judged.checks);
   log.exchange();
-  drop_unused_reads(run, &begun, judged.status, judged.checks.findings);
+  drop_unused_values(run, &begun, judged.status, judged.checks.findings);
   judged.is_abandoned = run.is_abandoned;
   judged.deviations = schedule.deviations();
   const auto explains = [](const Finding& each) {
@@ -257,9 +287,13 @@ Status Explorer::explore() {
   if (obstacle.empty() && !presence.was_alone()) obstacle = "another launch ran at the same time";
   const bool can_repeat = obstacle.empty() && !launches_abandoned();
   const bool orders_differ = explores(checks_);
-  const bool repeats = can_repeat && (orders_differ || std::ranges::any_of(own.findings, reads_unwritten));
+  const bool repeats = can_repeat && (orders_differ || std::ranges::any_of(own.findings, may_be_unused));
   if (repeats) first.exchange();
-  if (repeats) drop_unused_reads(run, nullptr, status, own.findings);
+  if (repeats) {
+    drop_unused_values(run, nullptr, status, own.findings);
+  } else {
+    drop_shuffles(own.findings);
+  }
   if (!orders_differ) {
     if (repeats) first.exchange();
     checks_.findings.insert(checks_.findings.end(), std::make_move_iterator(own.findings.begin()),

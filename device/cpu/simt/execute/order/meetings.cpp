@@ -266,7 +266,7 @@ bool BlockRunner::fail_if_deadlocked() {
       if (group.wait == Wait::meeting) elsewhere += " for lanes " + lanes_text(group.members);
     });
     const Segment& segment = in->function->segments[waiting->pc];
-    return fail_waiting(place_at(*warp, *in->function, segment, arrived),
+    return fail_waiting(place_at(*warp, *in, segment, arrived),
                         "lanes " + lanes_text(arrived) + " of warp " + std::to_string(warp->context.warpid) +
                             " wait forever at '" + std::string(instruction_at(*in, *waiting).opcode) +
                             "' for lanes " + lanes_text(missing) + elsewhere);

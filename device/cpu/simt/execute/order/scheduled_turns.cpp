@@ -137,7 +137,7 @@ bool BlockRunner::fail_stuck(const std::string& others) {
     const LaneGroup& group = warp->top().groups.back();
     if (group.wait != LaneGroup::Wait::none || group.pc == no_segment) continue;
     const CompiledFunction& function = *warp->top().function;
-    FindingPlace place = place_at(*warp, function, function.segments[group.pc], group.mask);
+    FindingPlace place = place_at(*warp, warp->top(), function.segments[group.pc], group.mask);
     place.action = "a loop that waits for other threads";
     return fail_waiting(std::move(place), "warp " + std::to_string(warp->context.warpid) + " of block (" +
                                               std::to_string(index_[0]) + ", " + std::to_string(index_[1]) +

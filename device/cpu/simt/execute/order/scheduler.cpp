@@ -66,7 +66,15 @@ BlockRunner::BlockRunner(LaunchState& launch, WorkerCounts* counts)
       promoted_after_(program_.compiler->promoted_after()) {
   if (promoted_after_) load_runs();
   const std::uint32_t warps = (launch.threads() + warp_size - 1) / warp_size;
-  if (launch.check != nullptr) check_.emplace(*launch.check, warps);
+  if (launch.check != nullptr) {
+    check_.emplace(*launch.check, warps, [this](const AccessSite& site, const WarpContext& context) {
+      const Warp& warp = *warps_[context.warpid];
+      // A meeting also runs code of lanes in other frames.
+      const bool is_on_top = warp.depth != 0 && context.registers == warp.top().registers;
+      return device_stack(program_, site.function, site.line,
+                          is_on_top ? calls_of(warp, warp.top()) : std::nullopt);
+    });
+  }
   for (std::uint32_t i = 0; i < warps; ++i) {
     Warp& warp = *warps_.emplace_back(take_warp());
     warp.context.nwarpid = warps;

@@ -14,6 +14,7 @@
 #include "device/cpu/simt/compile/program.h"
 #include "device/cpu/simt/execute/context.h"
 #include "device/cpu/simt/execute/counters/worker_counts.h"
+#include "device/cpu/simt/execute/device_stack.h"
 #include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/memory/block_memory.h"
 #include "device/cpu/simt/execute/memory/found_ranges.h"
@@ -170,8 +171,11 @@ class BlockRunner {
   bool fail_if_deadlocked();
   bool fail_at_barrier();
   bool fail_waiting(FindingPlace place, std::string message);
-  FindingPlace place_at(const Warp& warp, const CompiledFunction& function, const Segment& segment,
+  static ActiveCalls calls_of(const Warp& warp, const Frame& frame);
+  FindingPlace place_at(const Warp& warp, const Frame& frame, const Segment& segment,
                         std::uint32_t lanes) const;
+  FindingPlace place_at(const Warp& warp, const CompiledFunction& function, const Segment& segment,
+                        std::uint32_t lanes, const ActiveCalls& calls) const;
   std::string name_of_awaited(const WarpContext& context) const;
   std::string describe_cluster_waits() const;
   void add_wait(const Warp& warp, std::string& one, std::string& many) const;

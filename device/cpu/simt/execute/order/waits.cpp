@@ -77,8 +77,26 @@ class WarpTexts {
 
 }  // namespace
 
-FindingPlace BlockRunner::place_at(const Warp& warp, const CompiledFunction& function, const Segment& segment,
+/// Returns the calls in progress in a frame; nullopt if they are interrupted.
+ActiveCalls BlockRunner::calls_of(const Warp& warp, const Frame& frame) {
+  std::vector<ActiveCall> calls;
+  bool is_inside = false;
+  for (std::uint32_t level = warp.depth; level-- > 0;) {
+    const Frame& each = *warp.frames[level];
+    is_inside = is_inside || &each == &frame;
+    if (is_inside && level > 0)
+      calls.push_back({each.function, warp.frames[level - 1]->function, each.call->line});
+  }
+  return is_inside ? ActiveCalls(std::move(calls)) : ActiveCalls();
+}
+
+FindingPlace BlockRunner::place_at(const Warp& warp, const Frame& frame, const Segment& segment,
                                    std::uint32_t lanes) const {
+  return place_at(warp, *frame.function, segment, lanes, calls_of(warp, frame));
+}
+
+FindingPlace BlockRunner::place_at(const Warp& warp, const CompiledFunction& function, const Segment& segment,
+                                   std::uint32_t lanes, const ActiveCalls& calls) const {
   const std::string_view opcode = opcode_of(function, segment);
   FindingPlace place{"'" + std::string(opcode) + "'",  function.name,      std::string(opcode), segment.line,
                      std::string(segment.source_file), segment.source_line};
@@ -87,6 +105,7 @@ FindingPlace BlockRunner::place_at(const Warp& warp, const CompiledFunction& fun
     place.block[axis] = index_[axis];
     place.thread[axis] = warp.context.tid[axis][lane];
   }
+  place.stack = device_stack(program_, function.name, segment.line, calls);
   return place;
 }
 
@@ -194,8 +213,7 @@ bool BlockRunner::fail_at_barrier() {
       message += "; warp " + std::to_string(barrier.doubled.warp) + " arrived " +
                  times(barrier.doubled.arrivals) + " between two waits";
     }
-    return fail_waiting(place_at(*warp, *waiting->function, segment, group->mask),
-                        message + "; " + describe_waits());
+    return fail_waiting(place_at(*warp, *waiting, segment, group->mask), message + "; " + describe_waits());
   }
   return fail("no warp of the block can continue: " + describe_waits());
 }

@@ -1,0 +1,28 @@
+// The files that `lynxpp check-run --format` writes.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace lynxpp::cli {
+
+/// What the processes of a checked program have written, and how it ended.
+struct CheckedProgram {
+  std::vector<nlohmann::ordered_json> objects;  ///< docs/schema/check.schema.json; each process ends with a summary
+  std::string file;                             ///< of the program
+  std::string folder;                           ///< absolute: the working directory
+  int exit_code = 0;
+  bool has_checked = false;  ///< false if no process has launched a kernel
+};
+
+/// Returns the text that the processes have printed.
+std::string findings_text(const CheckedProgram& program);
+
+/// Returns a SARIF 2.1.0 log. Paths are relative to the working directory (%SRCROOT%) if they are under it.
+/// Findings without a source line are located in the file of their process, since code scanning ignores
+/// results without a file. Errors and hazards have the level "error", warnings "warning". Fingerprints consist
+/// of the text of the source lines, so that they stay the same if lines move.
+std::string sarif_log(const CheckedProgram& program);
+
+}  // namespace lynxpp::cli
