@@ -9,9 +9,9 @@ namespace lynxpp {
 
 /// States what a finding says about a program.
 enum class FindingClass : std::uint8_t {
-  /// The launch fails, hangs, or does what PTX and CUDA leave undefined, whatever the order of execution.
+  /// The launch fails, hangs, or does what PTX and CUDA leave undefined, in the order that was run.
   error,
-  /// The program may be wrong in another order of execution, because nothing enforces the order of this run.
+  /// The launch may go wrong in another order of execution: nothing enforces the order that it needs.
   hazard,
   /// The behavior is defined, but probably not intended.
   warning,

@@ -41,10 +41,9 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       "without synchronization; init: reads of uninitialized global memory, and of shared memory if\n"
       "results depend on them; sync: barriers that a partial warp reaches, that a warp skips or never\n"
       "leaves, and shuffles from lanes that have exited; leak: memory that is never freed.\n"
-      "Findings are printed on standard error when the program ends, each location once. An error is wrong "
-      "in\n"
-      "every order of execution, a hazard may be in another one, and a warning is defined but probably not\n"
-      "meant; --error-exit counts all three.\n"
+      "Findings are printed on standard error when the program ends, each location once. An error went\n"
+      "wrong in the run, a hazard may go wrong in another order of execution, and a warning is defined but\n"
+      "probably not meant; --error-exit counts all three.\n"
       "docs/checking.md lists what the checks detect. Exit code 3: nothing was checked; 2, 126 and 127:\n"
       "see `lynxpp run`.\n\n"
       "Example: lynxpp check-run --error-exit 1 --format sarif -o findings.sarif -- ./app 1024");

@@ -40,12 +40,12 @@ std::string percent_encoded(const std::string& path) {
 
 class SarifLocations {
  public:
-  explicit SarifLocations(const std::string& folder) : folder_(resolved(folder)) {}
+  explicit SarifLocations(const std::string& folder) : folder_(resolved(folder, {})) {}
 
   std::string folder_uri() const { return "file://" + percent_encoded(folder_.string()) + "/"; }
 
   Json artifact(const std::string& file) const {
-    const std::filesystem::path path = resolved(file);
+    const std::filesystem::path path = resolved(file, folder_);
     const std::filesystem::path relative = path.lexically_relative(folder_);
     if (relative.empty() || *relative.begin() == "..")
       return {{"uri", "file://" + percent_encoded(path.string())}};
@@ -79,15 +79,15 @@ class SarifLocations {
   }
 
  private:
-  std::filesystem::path resolved(const std::string& file) const {
+  static std::filesystem::path resolved(const std::string& file, const std::filesystem::path& folder) {
     std::error_code error;
-    const std::filesystem::path path = std::filesystem::weakly_canonical(folder_ / file, error);
-    return error ? (folder_ / file).lexically_normal() : path;
+    const std::filesystem::path path = std::filesystem::weakly_canonical(folder / file, error);
+    return error ? (folder / file).lexically_normal() : path;
   }
   const std::vector<std::string>& lines_of(const std::string& file) {
     const auto [known, is_new] = lines_.try_emplace(file);
     std::string text;
-    if (is_new && read_file(resolved(file).string(), text)) known->second = split(text, '\n');
+    if (is_new && read_file(resolved(file, folder_).string(), text)) known->second = split(text, '\n');
     return known->second;
   }
 
@@ -110,14 +110,14 @@ std::string_view level_of(std::string_view of_class) {
 
 std::string_view definition_of(FindingClass of_class) {
   switch (of_class) {
-    case FindingClass::error: return "Error: fails, hangs or is undefined in every order of execution.";
-    case FindingClass::hazard: return "Hazard: may be wrong in another order of execution than that of the run.";
+    case FindingClass::error: return "Error: it happened in the run.";
+    case FindingClass::hazard: return "Hazard: another order of execution may go wrong.";
     case FindingClass::warning: return "Warning: defined, but probably not intended.";
   }
   return "";
 }
 
-Json rules() {
+Json sarif_rules() {
   Json all = Json::array();
   for (const FindingRule& rule : finding_rules()) {
     const std::string_view of_class = name_of(rule.of_class);
@@ -134,8 +134,7 @@ Json rules() {
 
 Json stack_of(const Json& place, const SarifLocations& locations, const std::string& file) {
   Json frames = Json::array();
-  for (const Json& each : place.at("stack"))
-    frames.push_back({{"location", locations.location(each, file)}});
+  for (const Json& each : place.at("stack")) frames.push_back({{"location", locations.location(each, file)}});
   return {{"message", {{"text", place.value("action", "")}}}, {"frames", std::move(frames)}};
 }
 
@@ -237,7 +236,7 @@ std::string sarif_log(const CheckedProgram& program) {
   if (!notifications.empty()) invocation["toolExecutionNotifications"] = std::move(notifications);
   const Json driver = {{"name", "lynxpp"},  //
                        {"version", LYNXPP_VERSION},
-                       {"rules", rules()}};
+                       {"rules", sarif_rules()}};
   const Json run = {{"tool", {{"driver", driver}}},
                     {"invocations", Json::array({invocation})},
                     {"originalUriBaseIds", {{working_directory, {{"uri", locations.folder_uri()}}}}},

@@ -9,9 +9,10 @@ namespace lynxpp::cli {
 
 /// What the processes of a checked program have written, and how it ended.
 struct CheckedProgram {
-  std::vector<nlohmann::ordered_json> objects;  ///< docs/schema/check.schema.json; each process ends with a summary
-  std::string file;                             ///< of the program
-  std::string folder;                           ///< absolute: the working directory
+  std::vector<nlohmann::ordered_json>
+      objects;         ///< docs/schema/check.schema.json; each process ends with a summary
+  std::string file;    ///< of the program
+  std::string folder;  ///< absolute: the working directory
   int exit_code = 0;
   bool has_checked = false;  ///< false if no process has launched a kernel
 };

@@ -8,8 +8,7 @@ namespace {
 
 /// Returns the text after `label:`, which begins a line of a section; nullopt if the section does not have it.
 std::optional<std::string_view> text_after(std::string_view section, std::string_view label) {
-  for (std::size_t at = section.find(label); at != std::string_view::npos;
-       at = section.find(label, at + 1)) {
+  for (std::size_t at = section.find(label); at != std::string_view::npos; at = section.find(label, at + 1)) {
     const std::size_t end = at + label.size();
     const bool begins = at == 0 || std::string_view(" \t\n{").find(section[at - 1]) != std::string_view::npos;
     if (begins && end < section.size() && section[end] == ':') return section.substr(end + 1);

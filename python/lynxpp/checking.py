@@ -9,7 +9,7 @@ class Finding:
     """An error of a kernel, as `lynxpp check-run` reports it.
 
     check, kind   "memory", "race", "init" or "sync"; "out of bounds", "race", "uninitialized read" …
-    class_        "error", or "hazard": wrong in another order of execution
+    class_        "error", or "hazard": may go wrong in another order of execution
     message       what happened, in the words of `lynxpp check-run`; str() begins with the class
     line          in the PTX; source_file and source_line are those of its line information, or None
     count         how many times: accesses of single threads, or warps at a barrier

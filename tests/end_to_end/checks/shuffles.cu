@@ -107,7 +107,6 @@ int main(int count, char** arguments) {
   if (cases.has("keeps_one_sum")) sum_of_16<<<1, 32>>>(result, false);
   if (cases.has("one_is_used")) one_is_used<<<1, 32>>>(result);
   if (cases.has("correct_out_of_range")) correct_out_of_range<<<1, 32>>>(result);
-  if (cases.has("correct_with_time"))
-    correct_with_time<<<1, 32>>>(reinterpret_cast<long long*>(result));
+  if (cases.has("correct_with_time")) correct_with_time<<<1, 32>>>(reinterpret_cast<long long*>(result));
   return cases.finish();
 }

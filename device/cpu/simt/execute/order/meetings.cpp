@@ -197,6 +197,7 @@ void BlockRunner::exchange(Warp& warp, const Frame& frame, std::uint32_t pc, std
   context.registers = frame.registers;
   context.frame = frame.local;
   context.participants = participants;
+  context.live = warp.live;
   const Segment& segment = frame.function->segments[pc];
   if (warp.recorder) warp.recorder->begin_segment(*frame.function, segment);
   run_segment(*frame.function, pc, context, lanes);
