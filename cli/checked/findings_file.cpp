@@ -52,7 +52,7 @@ class SarifLocations {
     return {{"uri", percent_encoded(relative.string())}, {"uriBaseId", working_directory}};
   }
 
-  /// `place`: a place or a frame of a stack. `file`: represents code without a source line.
+  /// `place`: an access or a frame of a stack. `file`: represents code without a source line.
   Json location(const Json& place, const std::string& file) const {
     const std::string source = place.value("source_file", "");
     const auto line = place.value("source_line", std::uint64_t{0});

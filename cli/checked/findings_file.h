@@ -7,7 +7,7 @@
 
 namespace lynxpp::cli {
 
-/// What the processes of a checked program have written, and how it ended.
+/// The output of a checked program's processes, and how the program ended.
 struct CheckedProgram {
   std::vector<nlohmann::ordered_json>
       objects;         ///< docs/schema/check.schema.json; each process ends with a summary
@@ -22,8 +22,8 @@ std::string findings_text(const CheckedProgram& program);
 
 /// Returns a SARIF 2.1.0 log. Paths are relative to the working directory (%SRCROOT%) if they are under it.
 /// Findings without a source line are located in the file of their process, since code scanning ignores
-/// results without a file. Errors and hazards have the level "error", warnings "warning". Fingerprints consist
-/// of the text of the source lines, so that they stay the same if lines move.
+/// results without a file. Errors and hazards have the level "error", warnings "warning". Fingerprints are
+/// made of the text of the source lines, so that they stay the same if lines move.
 std::string sarif_log(const CheckedProgram& program);
 
 }  // namespace lynxpp::cli

@@ -6,7 +6,7 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// Returns the text after `label:`, which begins a line of a section; nullopt if the section does not have it.
+/// Returns the text after `label:`; nullopt if the section does not define the label.
 std::optional<std::string_view> text_after(std::string_view section, std::string_view label) {
   for (std::size_t at = section.find(label); at != std::string_view::npos; at = section.find(label, at + 1)) {
     const std::size_t end = at + label.size();

@@ -1,4 +1,4 @@
-// Strings that a compiler places in the debug sections of PTX, such as the names of inlined functions.
+// Strings in the debug sections of PTX, such as the names of inlined functions.
 #pragma once
 
 #include <string>

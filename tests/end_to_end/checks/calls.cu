@@ -1,4 +1,4 @@
-// Faults in device functions: findings have the calls that lead to them.
+// Faults in device functions: findings have their callers.
 #include "tests/end_to_end/checks/cases.h"
 
 __device__ __noinline__ void store(int* array, int i) {

@@ -64,7 +64,7 @@ __global__ void sum_of_16(int* result, bool keeps_all) {
   if (keeps_all || threadIdx.x == 0) result[threadIdx.x] = sum;
 }
 
-/// Of two shuffles from missing lanes, only the second one's value is used.
+/// Only the second shuffle's value is used.
 __global__ void one_is_used(int* result) {
   if (threadIdx.x >= 16) return;
   const int unused = __shfl_down_sync(0xffffu, threadIdx.x, 8);

@@ -52,7 +52,7 @@ struct AsyncIssue {
 
 class BlockCheck {
  public:
-  /// Returns the calls that lead to an access that a warp is making.
+  /// Returns the function of an access that a warp is making, and its callers.
   using FindStack = std::function<DeviceStack(const AccessSite& site, const WarpContext& warp)>;
 
   BlockCheck(LaunchCheck& launch, std::uint32_t warps, FindStack find_stack)

@@ -33,7 +33,7 @@ struct CheckedAccess {
 
 class LaunchCheck {
  public:
-  /// Returns the calls that lead to an access; `by`: the warp that is making it, or null.
+  /// Returns the function of an access and its callers. `by`: the warp that is making it, or null.
   using FindStack = std::function<DeviceStack(const AccessSite& site, const WarpContext* by)>;
 
   /// `sites`: the program's accesses. `explored` may be null. The arguments outlive this object.

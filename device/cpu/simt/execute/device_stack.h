@@ -22,8 +22,8 @@ struct ActiveCall {
 /// Calls in progress, innermost first; empty in the kernel, nullopt if they are unknown.
 using ActiveCalls = std::optional<std::vector<ActiveCall>>;
 
-/// Returns the stack of the instruction at a PTX line of a function. Long stacks keep the innermost frames and
-/// the last one. Empty if the program does not have the instruction.
+/// Returns the stack of the instruction at a PTX line of a function. Long stacks keep the innermost frames
+/// and the last one. Empty if the program does not have the instruction.
 DeviceStack device_stack(const Program& program, std::string_view function, std::uint32_t line,
                          const ActiveCalls& calls);
 
