@@ -2,6 +2,8 @@
 // functions.
 #pragma once
 
+#include <cstdint>
+
 #include "interposer/engine_api.h"
 
 namespace lynxpp::preload {
@@ -10,9 +12,13 @@ namespace lynxpp::preload {
 /// the cpu device.
 bool links_shared_runtime();
 
-/// Opens the engine and binds every loaded object to its functions, once. Call it before any constructor that
-/// registers fatbinaries with the runtime.
-void bind_to_cpu_device();
+enum class BindingTime : std::uint8_t {
+  before_constructors,  ///< no constructor has registered fatbinaries with a runtime, and there is one thread
+  later,                ///< static runtimes stay as they are
+};
+
+/// Opens the engine and binds every loaded object to its functions, once.
+void bind_to_cpu_device(BindingTime when);
 
 /// Prepares a process whose program does not link the runtime: libraries that it opens later may bring a
 /// runtime. They find the functions of liblynxpp-cudart.so first, whose first call binds the process. Called
@@ -27,8 +33,8 @@ void bind_late_runtime(void* handle, const char* name);
 void* looked_up_cpu_function(const char* name);
 
 /// Returns the library to open instead when `caller` opens `library`: the cpu device's libcuda.so.1 instead
-/// of the driver, in a process that runs on the cpu device; null: open `library`. Statically linked CUDA
-/// runtimes find no driver, because they need its private tables; the user is notified once.
+/// of the driver, in a process that runs on the cpu device; null: open `library`. A statically linked CUDA
+/// runtime that is not bound finds no driver, because it needs its private tables; the user is notified once.
 const char* driver_to_open(const char* library, const void* caller);
 
 /// Warns the user, once, if a program that is to run on the cpu device still loads device code into a GPU's

@@ -19,6 +19,7 @@
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/late_start.h"
 #include "interposer/preload/process.h"
+#include "interposer/preload/static_runtime.h"
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
 
@@ -93,9 +94,9 @@ void keep_program_name(int count, char** arguments) {
   bind_linked_compilers();
   // Opening a library now initializes the C library with this environment; the engine reads it too.
   if (environ == nullptr) environ = environment;
-  if (settings.device != DeviceChoice::cuda && links_shared_runtime() &&
+  if (settings.device != DeviceChoice::cuda && (links_shared_runtime() || links_static_runtime()) &&
       (settings.device == DeviceChoice::cpu || !driver_present())) {
-    bind_to_cpu_device();
+    bind_to_cpu_device(BindingTime::before_constructors);
     return;
   }
   if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
