@@ -2,12 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "interposer/preload/control.h"
 #include "interposer/preload/cpu_choice.h"
@@ -88,13 +91,12 @@ class MissingNames {
   char text_[1536] = "";
 };
 
-/// Makes calls of the runtime that is linked into the object reach the engine. Functions that the engine
-/// lacks stay: they find no driver and fail.
-void bind_static_runtime(const LoadedObject& object) {
-  const StaticRuntime runtime(object);
-  if (!runtime.has_functions()) return;
+/// Makes calls of the runtime that is linked into an object reach the engine. Functions that the engine lacks
+/// stay: they find no driver and fail. Returns false if the runtime stays as it is.
+bool bind_static_runtime(const StaticRuntime& runtime) {
+  if (!runtime.has_functions()) return false;
   const bool is_older = runtime.is_older();
-  runtime.redirect([&](const char* name) {
+  return runtime.redirect([&](const char* name) {
     void* const address = is_older ? function_for_older(name) : cpu_function(name);
     return address == nullptr && cpu_function(name) != nullptr ? refusal : address;
   });
@@ -153,7 +155,8 @@ struct Asking {
     none,
     without_symbols,
     redirected,
-    not_redirected
+    not_yet_redirected,  ///< called by a constructor
+    relocatable,         ///< its device code cannot be registered again
   } runtime = Runtime::none;
   const char* file = "";  ///< full name, at a fixed address while loaded; empty: the program
   char name[128] = "";    ///< the file's own name
@@ -166,9 +169,10 @@ Asking asking_object(const void* caller) {
     const StaticRuntime runtime(object);
     if (runtime.is_present()) {
       using enum Asking::Runtime;
-      result.runtime = !runtime.has_functions()  ? without_symbols
-                       : runtime.is_redirected() ? redirected
-                                                 : not_redirected;
+      result.runtime = !runtime.has_functions()           ? without_symbols
+                       : runtime.is_redirected()          ? redirected
+                       : !runtime.registrations().empty() ? not_yet_redirected
+                                                          : relocatable;
     }
     result.file = object.name();
     snprintf(result.name, sizeof result.name, "%s", object.base_name());
@@ -217,7 +221,7 @@ bool bind_objects(const lynxpp_engine& engine, BindingTime when) {
       bind_exports(object);
     } else if (!object.contains(&functions)) {
       bind_imports(object, missing);
-      if (when == BindingTime::before_constructors) bind_static_runtime(object);
+      if (when == BindingTime::before_constructors) bind_static_runtime(StaticRuntime(object));
     }
     return false;
   });
@@ -285,6 +289,71 @@ void bind_late_runtime(void* handle, const char* name) {
   if (is_runtimes) bind_to_cpu_device(BindingTime::later);
 }
 
+namespace {
+
+/// The static runtimes of objects that were loaded since the last call.
+class OpenedRuntimes {
+ public:
+  /// Returns the objects whose runtime is not bound and whose device code can be registered again.
+  std::vector<LoadedObject> find() {
+    const std::lock_guard lock(mutex_);
+    unsigned long long added = 0;
+    unsigned long long removed = 0;
+    count(added, removed);
+    if (added == added_) return {};
+    // Another object may be loaded where a removed one was.
+    if (removed != removed_) examined_.clear();
+    added_ = added;
+    removed_ = removed;
+    std::vector<LoadedObject> result;
+    for_each_loaded_object([&](const LoadedObject& object) {
+      if (std::find(examined_.begin(), examined_.end(), object.base()) != examined_.end()) return false;
+      examined_.push_back(object.base());
+      const StaticRuntime runtime(object);
+      if (runtime.has_functions() && !runtime.is_redirected() && !runtime.registrations().empty())
+        result.push_back(object);
+      return false;
+    });
+    return result;
+  }
+
+ private:
+  static void count(unsigned long long& added, unsigned long long& removed) {
+    std::pair<unsigned long long&, unsigned long long&> counts(added, removed);
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* into) {
+          auto& [loaded, unloaded] = *static_cast<decltype(counts)*>(into);
+          loaded = info->dlpi_adds;
+          unloaded = info->dlpi_subs;
+          return 1;
+        },
+        &counts);
+  }
+
+  std::mutex mutex_;
+  unsigned long long added_ = 0;
+  unsigned long long removed_ = 0;
+  std::vector<std::uintptr_t> examined_;  ///< their bases
+};
+
+}  // namespace
+
+void bind_opened_runtimes() {
+  if (!wants_cpu_device()) return;
+  static OpenedRuntimes runtimes;
+  try {
+    for (const LoadedObject& object : runtimes.find()) {
+      bind_to_cpu_device(BindingTime::later);
+      const StaticRuntime runtime(object);
+      if (bound_functions.load() == 0 || !bind_static_runtime(runtime)) continue;
+      // Its constructors have registered the device code with the library's own runtime.
+      for (void (*const registration)() : runtime.registrations()) registration();
+    }
+  } catch (...) {
+    // Out of memory: the calls fail, which is explained when they look for the driver.
+  }
+}
+
 void* looked_up_cpu_function(const char* name) {
   if (!only_older_runtimes) return cpu_function(name);
   void* const address = function_for_older(name);
@@ -306,15 +375,21 @@ bool explain_static_runtime(const void* caller) {
       say("%s calls a function of the CUDA runtime that the cpu device does not have; the call fails", name);
       break;
     case Asking::Runtime::without_symbols:
-      say("%s links the CUDA runtime statically and has no symbol table, so it cannot run on the cpu device; "
-          "do not strip it, or link it with `nvcc -cudart shared`",
+      say("%s links the CUDA runtime statically and has no symbol table, so it cannot run on the cpu "
+          "device%s",
+          name, is_program ? "; do not strip it, or link it with `nvcc -cudart shared`" : "; its calls fail");
+      break;
+    case Asking::Runtime::not_yet_redirected:
+      say("a constructor of %s calls the CUDA runtime that it links statically, which the cpu device has not "
+          "redirected yet; the call fails; link it with `nvcc -cudart shared`",
           name);
       break;
-    default:
-      say("%s links the CUDA runtime statically and was opened while the program ran, so it cannot run on "
-          "the "
-          "cpu device; link it with `nvcc -cudart shared`",
+    case Asking::Runtime::relocatable:
+      say("%s has relocatable device code and links the CUDA runtime statically, which the cpu device cannot "
+          "redirect while the program runs; link it with `nvcc -cudart shared`",
           name);
+      break;
+    case Asking::Runtime::none: break;
   }
   return true;
 }

@@ -14,7 +14,7 @@ bool links_shared_runtime();
 
 enum class BindingTime : std::uint8_t {
   before_constructors,  ///< no constructor has registered fatbinaries with a runtime, and there is one thread
-  later,                ///< static runtimes stay as they are
+  later,                ///< static runtimes need bind_opened_runtimes()
 };
 
 /// Opens the engine and binds every loaded object to its functions, once.
@@ -27,6 +27,11 @@ void prepare_late_runtimes();
 
 /// Same, for `name` looked up with dlsym and found in a runtime.
 void bind_late_runtime(void* handle, const char* name);
+
+/// Binds the static runtimes of the libraries that dlopen has loaded, and lets these register their device
+/// code again. Called before dlsym looks into them. Cheap if no object was loaded since the last call. Thread
+/// safe.
+void bind_opened_runtimes();
 
 /// Returns the engine's function for a dlsym of that name; null if the engine has none or the process does
 /// not use the cpu device.

@@ -171,7 +171,9 @@ extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const
 extern "C" [[gnu::visibility("hidden")]] void lynxpp_bind_opened() {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_has_opened = false;
-  if (is_loaded_with_program() && !Passthrough::active()) bind_linked_compilers();
+  if (!is_loaded_with_program() || Passthrough::active()) return;
+  bind_linked_compilers();
+  bind_opened_runtimes();
 }
 
 /// Implements RTLD_DEEPBIND. lynxpp_no_symbol: the file can only be found by the caller's own call.

@@ -94,15 +94,35 @@ template <typename Visit>
 void StaticRuntime::for_each_function(Visit visit) const {
   for (std::size_t i = 0; i < symbol_count_; ++i) {
     const ElfW(Sym)& symbol = symbols_[i];
-    if (!is_function(symbol) || symbol.st_name >= strings_.size()) continue;
-    const char* const name = strings_.data() + symbol.st_name;
-    if (is_runtime_name(name)) visit(symbol, name);
+    if (is_function(symbol) && symbol.st_name < strings_.size())
+      visit(symbol, strings_.data() + symbol.st_name);
   }
+}
+
+template <typename Visit>
+void StaticRuntime::for_each_runtime_function(Visit visit) const {
+  for_each_function([&](const ElfW(Sym) & symbol, const char* name) {
+    if (is_runtime_name(name)) visit(symbol, name);
+  });
+}
+
+std::vector<void (*)()> StaticRuntime::registrations() const {
+  std::vector<void (*)()> result;
+  bool is_relocatable = false;
+  for_each_function([&](const ElfW(Sym) & symbol, const char* name) {
+    is_relocatable = is_relocatable || strncmp(name, "__cudaRegisterLinkedBinary", 26) == 0;
+    const auto address = object_.base() + symbol.st_value;
+    if (strstr(name, "__sti____cudaRegisterAll") != nullptr &&
+        object_.contains(reinterpret_cast<const void*>(address)))
+      result.push_back(reinterpret_cast<void (*)()>(address));
+  });
+  if (is_relocatable) result.clear();
+  return result;
 }
 
 bool StaticRuntime::has_function(std::string_view wanted) const {
   bool found = false;
-  for_each_function([&](const ElfW(Sym)&, const char* name) { found = found || name == wanted; });
+  for_each_runtime_function([&](const ElfW(Sym)&, const char* name) { found = found || name == wanted; });
   return found;
 }
 
@@ -110,7 +130,7 @@ bool StaticRuntime::is_older() const { return !has_function("cudaMemGetDefaultMe
 
 bool StaticRuntime::is_redirected() const {
   bool result = false;
-  for_each_function([&](const ElfW(Sym) & symbol, const char* name) {
+  for_each_runtime_function([&](const ElfW(Sym) & symbol, const char* name) {
     const auto* const begin = reinterpret_cast<const void*>(object_.base() + symbol.st_value);
     result = result || (strcmp(name, "__cudaRegisterFatBinary") == 0 && object_.contains(begin) &&
                         std::memcmp(begin, jump, sizeof jump) == 0);
@@ -133,7 +153,8 @@ unsigned char* StaticRuntime::place_for_jump(const ElfW(Sym) & symbol) const {
   // The shortest functions are followed by padding up to the next one.
   const bool is_overwritten = symbol.st_size < jump_size &&
                               std::any_of(symbols_, symbols_ + symbol_count_, [&](const ElfW(Sym) & other) {
-                                return other.st_shndx == symbol.st_shndx && other.st_value > symbol.st_value &&
+                                return other.st_shndx == symbol.st_shndx &&
+                                       other.st_value > symbol.st_value &&
                                        other.st_value < symbol.st_value + jump_size;
                               });
   return is_overwritten ? nullptr : place;
@@ -142,7 +163,7 @@ unsigned char* StaticRuntime::place_for_jump(const ElfW(Sym) & symbol) const {
 bool StaticRuntime::redirect(const std::function<void*(const char* name)>& target) const {
   auto begin = UINTPTR_MAX;
   std::uintptr_t end = 0;
-  for_each_function([&](const ElfW(Sym) & symbol, const char*) {
+  for_each_runtime_function([&](const ElfW(Sym) & symbol, const char*) {
     if (place_for_jump(symbol) == nullptr) return;
     begin = std::min(begin, object_.base() + symbol.st_value);
     end = std::max(end, object_.base() + symbol.st_value + jump_size);
@@ -152,7 +173,7 @@ bool StaticRuntime::redirect(const std::function<void*(const char* name)>& targe
   auto* const pages = reinterpret_cast<void*>(begin);
   // A system that forbids changed code refuses this call, not the one that follows the change.
   if (mprotect(pages, end - begin, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
-  for_each_function([&](const ElfW(Sym) & symbol, const char* name) {
+  for_each_runtime_function([&](const ElfW(Sym) & symbol, const char* name) {
     unsigned char* const place = place_for_jump(symbol);
     void* const address = place != nullptr ? target(name) : nullptr;
     if (address != nullptr) write_jump(place, address);

@@ -1,5 +1,5 @@
-// A CUDA runtime that is linked into a program or library, as nvcc does by default: its functions are found in
-// the symbol table of the object's file, and a jump at their beginning leads to others.
+// A CUDA runtime that is linked into a program or library, as nvcc does by default. Its functions are found
+// in the symbol table of the object's file, and a jump at their beginning redirects their calls.
 #pragma once
 
 #include <elf.h>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "interposer/preload/loaded_object.h"
 
@@ -36,15 +37,21 @@ class StaticRuntime {
   /// True if the runtime is older than CUDA 13.
   bool is_older() const;
 
-  /// Makes calls of each function go to target(name), if that is not null. Call it before the object's
-  /// constructors run and while there is one thread. Returns false, without effect, if the pages of code
-  /// cannot be changed.
+  /// Returns the constructors that register the object's device code with the runtime; none if they can run
+  /// only once, as those of relocatable device code.
+  std::vector<void (*)()> registrations() const;
+
+  /// Makes calls of each function go to target(name), if that is not null. No other thread may be in one of
+  /// them. Returns false, without effect, if the pages of code cannot be changed.
   bool redirect(const std::function<void*(const char* name)>& target) const;
 
  private:
-  /// Calls visit(symbol, name, address) for each function with a name of the runtime.
+  /// Calls visit(symbol, name) for each function of the object.
   template <typename Visit>
   void for_each_function(Visit visit) const;
+  /// Same, for those with a name of the runtime.
+  template <typename Visit>
+  void for_each_runtime_function(Visit visit) const;
   bool has_function(std::string_view name) const;
   /// Returns where the function begins in memory; null if a jump does not fit there, or if the file has other
   /// code than the memory.
