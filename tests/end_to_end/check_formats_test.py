@@ -131,7 +131,7 @@ class Formats(unittest.TestCase):
 
     def sarif(self, **options):
         output = self.folder / "out.sarif"
-        ended = self.check(output, "--format", "sarif", **options)
+        ended = self.check(output, "--format", "sarif", "--checks", "memory", **options)
         log = json.loads(output.read_text())
         if schema.jsonschema is not None:
             schema.jsonschema.Draft202012Validator(LOG).validate(log)
@@ -205,7 +205,7 @@ class Formats(unittest.TestCase):
         self.assertIn("warning: leak of 256 bytes of device memory in 1 allocation", results[0]["message"]["text"])
         ended = self.check(output, "--format", "sarif", "--checks", "leak", "--error-exit", "7")
         self.assertEqual(ended.returncode, 7)
-        self.assertIn("== lynxpp check: 1 warning in 1 launch ==\nwarning: leak of 256 bytes", ended.stderr)
+        self.assertIn("== lynxpp check: 1 warning in 0 launches ==\nwarning: leak of 256 bytes", ended.stderr)
 
     def test_a_program_that_launches_nothing(self):
         output = self.folder / "out.sarif"
@@ -219,7 +219,7 @@ class Formats(unittest.TestCase):
     def test_text_is_what_is_printed(self):
         self.write()
         output = self.folder / "out.txt"
-        ended = self.check(output, "--format", "text", how="outside_exit")
+        ended = self.check(output, "--format", "text", "--checks", "memory", how="outside_exit")
         self.assertEqual(output.read_text(), ended.stderr[ended.stderr.index("== lynxpp check: 1 error in 1 launch =="):])
 
     def test_sarif_needs_a_file(self):

@@ -22,6 +22,8 @@ constexpr std::uint64_t work_allowance = std::uint64_t{1} << 22;
 /// Runs that reduce the deviations of one finding.
 constexpr int most_reductions = 48;
 constexpr std::size_t most_described = 8;
+/// Shuffles from inactive lanes that are judged one by one if results depend on any of a launch.
+constexpr int most_judged_shuffles = 32;
 
 /// Identifies a fault across orders: accesses race in either order, and a hang may show at any warp.
 using FaultKey = std::tuple<FindingKind, std::uint32_t, std::uint32_t>;
@@ -160,8 +162,10 @@ void Explorer::drop_unused_values(const ExploredRun& run, const Schedule* schedu
     } else if (kind == FindingKind::inactive_source) {
       // Results that differ in each run, such as times, prove nothing.
       if (!has_same_results(run, schedule, status, {})) return drop_shuffles(findings);
-      std::erase_if(findings,
-                    [&](const Finding& each) { return is_of_kind(each) && !is_used(each.place.line); });
+      int judged = 0;
+      std::erase_if(findings, [&](const Finding& each) {
+        return is_of_kind(each) && (judged++ >= most_judged_shuffles || !is_used(each.place.line));
+      });
     }
   }
 }
