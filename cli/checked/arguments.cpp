@@ -17,7 +17,7 @@ CLI::App* add_check_run(CLI::App& app, CheckRunArguments& arguments) {
       ->type_name("FILE");
   command
       ->add_option("-f,--format", arguments.format,
-                   "Format of FILE: text, json (JSON Lines) or sarif (SARIF 2.1.0) (default: json)")
+                   "Format of FILE: text, json (JSON Lines) or sarif (default: json)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json", "sarif"}).description(""));
   CLI::Option* const schedules =

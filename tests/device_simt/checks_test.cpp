@@ -372,8 +372,10 @@ last:
     EXPECT_EQ(stack.frames[0].source_line, 5u);
     EXPECT_EQ(stack.frames[1].function, "store");
     EXPECT_EQ(stack.frames[1].source_line, 8u);
-    if (depth != 0) EXPECT_EQ(stack.frames[2].source_file, "") << "a call without line information";
-    if (depth != 0) EXPECT_NE(stack.frames[2].line, 0u);
+    if (depth != 0) {
+      EXPECT_EQ(stack.frames[2].source_file, "") << "a call without line information";
+      EXPECT_NE(stack.frames[2].line, 0u);
+    }
     EXPECT_EQ(stack.frames.back().function, "work");
     EXPECT_EQ(stack.frames.back().source_line, 20u);
   }
