@@ -61,9 +61,11 @@ bool Session::is_current(const Kernel& kernel, const Seen& seen,
   return kernel.attached == attached && kernel.learned == seen.learned;
 }
 
-Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) {
+Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) const {
+  const std::vector<cod::TensorCopySize> copies =
+      tensor_copy_sizes(kernel.instrumented, launch, find_tensor_box_);
   const auto found =
-      std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch); });
+      std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch, copies); });
   return found != kernel.plans.end() ? *found : nullptr;
 }
 
@@ -87,6 +89,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
   plan->view.instructions = kernel.instrumented.size.instructions;
   plan->view.sms = plan->device.sm_id_limit;
   plan->view.clock_khz = plan->device.clock_khz;
+  plan->view.tensor_copies = tensor_copy_sizes(kernel.instrumented, launch, find_tensor_box_);
   std::copy(std::begin(launch.grid), std::end(launch.grid), plan->view.grid);
   std::copy(std::begin(launch.block), std::end(launch.block), plan->view.block);
   plan->counting = kernel.instrumented.counting;
