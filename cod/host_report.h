@@ -91,7 +91,7 @@ struct ElementRun {
   bool operator==(const ElementRun&) const = default;
 };
 
-/// What one execution of a tensor copy moves.
+/// The size of one execution of a tensor copy.
 struct TensorCopySize {
   std::uint32_t instruction = 0;  ///< instructionId()
   std::uint64_t bytes = 0;        ///< of the box; 0: unknown

@@ -53,8 +53,7 @@ std::vector<TensorCopySite> tensor_copies(const ptx::ReachedFunctions& reached,
     const auto& all = kernel.function->parameters;
     const auto parameter = std::ranges::find(all, address->name, &ptx::Variable::name);
     const device::ParameterSlot& slot = parameters[static_cast<std::size_t>(parameter - all.begin())];
-    const bool is_inside =
-        slot.bytes >= tensor_map_size && address->byte <= slot.bytes - tensor_map_size;
+    const bool is_inside = slot.bytes >= tensor_map_size && address->byte <= slot.bytes - tensor_map_size;
     if (!is_inside) continue;
     site->instruction = kernel.first_instruction + i;
     site->parameter_byte = slot.offset + static_cast<std::uint32_t>(address->byte);

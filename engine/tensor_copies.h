@@ -11,8 +11,8 @@ namespace lynxpp::engine {
 
 /// A tensor copy as its instruction describes it.
 struct TensorCopySite {
-  std::uint32_t instruction = 0;    ///< instructionId()
-  std::uint32_t parameter_byte = 0; ///< of the map in the kernel's parameter buffer
+  std::uint32_t instruction = 0;     ///< instructionId()
+  std::uint32_t parameter_byte = 0;  ///< of the map in the kernel's parameter buffer
   std::uint32_t rank = 0;
   bool is_im2col = false;
   std::uint32_t rows = 1;  ///< boxes that one copy moves: 4 for gather4 and scatter4

@@ -187,8 +187,9 @@ typedef struct lynxpp_engine {
   /// Called exactly once, after use_ranges.
   void (*use_tensor_boxes)(lynxpp_tensor_box_source source);
 
-  /// Called exactly once, after use_tensor_boxes. Calls `notice` on the process's first launch while specifications
-  /// are attached (lynxpp_seen_launches), and on its first measured launch (lynxpp_seen_measured).
+  /// Called exactly once, after use_tensor_boxes. Calls `notice` on the process's first launch while
+  /// specifications are attached (lynxpp_seen_launches), and on its first measured launch
+  /// (lynxpp_seen_measured).
   void (*use_launch_notice)(void (*notice)(lynxpp_seen seen));
 
   /// Called in the child of a fork. Returns 1 if the child gets an engine of its own, with the attached

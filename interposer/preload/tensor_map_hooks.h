@@ -26,9 +26,8 @@ template <Slot slot, Binding binding>
 CUresult encode_tiled(void* map, int type, std::uint32_t rank, void* address, const std::uint64_t* sizes,
                       const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps,
                       int interleave, int swizzle, int promotion, int fill) {
-  using Encode =
-      CUresult (*)(void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,
-                   const std::uint32_t*, const std::uint32_t*, int, int, int, int);
+  using Encode = CUresult (*)(void*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,
+                              const std::uint32_t*, const std::uint32_t*, int, int, int, int);
   const CUresult result = original<slot, binding, Encode>()(map, type, rank, address, sizes, strides, box,
                                                             steps, interleave, swizzle, promotion, fill);
   return encoded(result, map, [&] { return tiled_box({type, rank, steps, interleave, swizzle}, box); });
@@ -45,8 +44,9 @@ CUresult encode_im2col(void* map, int type, std::uint32_t rank, void* address, c
   const CUresult result =
       original<slot, binding, Encode>()(map, type, rank, address, sizes, strides, lower, upper, channels,
                                         pixels, steps, interleave, swizzle, promotion, fill);
-  return encoded(result, map,
-                 [&] { return im2col_box({type, rank, steps, interleave, swizzle}, channels, pixels); });
+  return encoded(result, map, [&] {
+    return im2col_box({type, rank, steps, interleave, swizzle}, channels, pixels);
+  });
 }
 
 /// The map keeps its box.

@@ -38,8 +38,8 @@
 #include "interposer/results/trace_streams.h"
 #include "interposer/session/variants_ahead.h"
 #include "interposer/trials/trials.h"
-#include "support/tensor_boxes.h"
 #include "report/record.h"
+#include "support/tensor_boxes.h"
 
 namespace lynxpp::interposer {
 

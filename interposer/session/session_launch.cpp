@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "interposer/results/tensor_copy_sizes.h"
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
 #include "interposer/this_process.h"

@@ -26,12 +26,13 @@ TEST(ParameterAddress, FollowsMovesConversionsAndConstants) {
   EXPECT_EQ(address("prefetch.param.tensormap [A];"), "A+0");
 }
 
-TEST(ParameterAddress, OfAllPathsMustBeEqual) {
+TEST(ParameterAddress, MustBeTheSameOnAllPaths) {
   const std::string choice = "setp.eq.u32 %p1, %r1, 0;\nmov.b64 %rd1, A;\n@%p1 mov.b64 %rd1, ";
   EXPECT_EQ(address(choice + "A;\n" + prefetch), "A+0");
   EXPECT_EQ(address(choice + "B;\n" + prefetch), "unknown");
   EXPECT_EQ(address(choice + "A+64;\n" + prefetch), "unknown");
-  const std::string branch = "setp.eq.u32 %p1, %r1, 0;\nmov.b64 %rd2, A;\nmov.b64 %rd1, %rd2;\n@%p1 bra next;\n";
+  const std::string branch =
+      "setp.eq.u32 %p1, %r1, 0;\nmov.b64 %rd2, A;\nmov.b64 %rd1, %rd2;\n@%p1 bra next;\n";
   EXPECT_EQ(address(branch + "add.s64 %rd1, %rd2, 0;\nnext:\n" + prefetch), "A+0");
   EXPECT_EQ(address(branch + "add.s64 %rd1, %rd2, 64;\nnext:\n" + prefetch), "unknown");
 }

@@ -117,8 +117,8 @@ std::uint64_t copied(const TensorMap& map) {
 /// The device's own boxes, those that are computed from the call's arguments, and the copies' sizes.
 TEST_F(DriverTensorMaps, BoxesHaveTheBytesOfTheirCopies) {
   const auto expect_box = [&](const TensorMapArguments& arguments, const Arguments& a, bool is_im2col) {
-    const TensorBox box = is_im2col ? im2col_box(arguments, a.channels, a.pixels)
-                                    : tiled_box(arguments, a.box.data());
+    const TensorBox box =
+        is_im2col ? im2col_box(arguments, a.channels, a.pixels) : tiled_box(arguments, a.box.data());
     EXPECT_EQ(tensor_box(&map_), box);
     EXPECT_EQ(box.bytes, copied(decoded()));
   };

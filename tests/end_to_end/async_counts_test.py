@@ -113,6 +113,9 @@ def main():
         sites = counted[name]["sites"]
         lines = sum(site.get("copy_wavefronts", 0) for site in sites if "mbarrier::complete_tx" in site["opcode"])
         boxes = sum(site.get("tensor", {}).get("bytes", 0) for site in sites if "mbarrier::complete_tx" in site["opcode"])
+        kinds = [expected_copies(name)[f"tensor_{kind}_bytes"] for kind in ("load", "store", "reduction")]
+        demand_equal(f"{name}: bytes of all boxes", sum(site.get("tensor", {}).get("bytes", 0) for site in sites),
+                     sum(kinds) * (2 if name.startswith("multicast") else 1))
         if name.startswith(("load", "column", "multicast")):
             demand_equal(f"{name}: bytes of the device's boxes", boxes, expected_copies(name)["expected_bytes"])
             demand_equal(f"{name}: lines of the device's boxes", lines, boxes // 128)

@@ -16,20 +16,22 @@ constexpr int swizzle_128 = 3;
 
 TensorBox box_of(std::uint64_t bytes) { return {bytes, 2, false, true}; }
 
-TEST(TensorBox, OfATileHasTheElementsThatItsStepsSelect) {
+TEST(TensorBox, TilesHaveTheElementsThatTheirStepsSelect) {
   const std::array<std::uint32_t, 3> sizes{64, 5, 3}, ones{1, 1, 1}, steps{2, 2, 3};
-  EXPECT_EQ(tiled_box({f16, 3, ones.data(), 0, 0}, sizes.data()), (TensorBox{64 * 2 * 5 * 3, 3, false, true}));
+  EXPECT_EQ(tiled_box({f16, 3, ones.data(), 0, 0}, sizes.data()),
+            (TensorBox{64 * 2 * 5 * 3, 3, false, true}));
   EXPECT_EQ(tiled_box({f32, 1, ones.data(), 0, 0}, sizes.data()), (TensorBox{64 * 4, 1, false, true}));
   // There are no steps along dimension 0.
-  EXPECT_EQ(tiled_box({f16, 3, steps.data(), 0, 0}, sizes.data()), (TensorBox{64 * 2 * 3 * 1, 3, false, true}));
+  EXPECT_EQ(tiled_box({f16, 3, steps.data(), 0, 0}, sizes.data()),
+            (TensorBox{64 * 2 * 3 * 1, 3, false, true}));
 }
 
-TEST(TensorBox, OfColumnsHasItsPixelsAndChannels) {
+TEST(TensorBox, ColumnsHaveTheirPixelsAndChannels) {
   const std::array<std::uint32_t, 4> steps{1, 2, 2, 1};
   EXPECT_EQ(im2col_box({f16, 4, steps.data(), 0, 0}, 16, 100), (TensorBox{3200, 4, true, true}));
 }
 
-TEST(TensorBox, OfSmallElementsIsCountedWithoutPadding) {
+TEST(TensorBox, SmallElementsCountWithoutPadding) {
   const std::array<std::uint32_t, 2> sizes{128, 4}, steps{1, 1};
   EXPECT_EQ(tiled_box({u4_packed, 2, steps.data(), 0, 0}, sizes.data()), (TensorBox{256, 2, false, true}));
   EXPECT_EQ(tiled_box({u4_padded, 2, steps.data(), 0, 0}, sizes.data()), (TensorBox{256, 2, false, false}));
@@ -38,7 +40,8 @@ TEST(TensorBox, OfSmallElementsIsCountedWithoutPadding) {
 
 TEST(TensorBox, HasGapsIfItsRowsAreShorterThanTheSwizzle) {
   const std::array<std::uint32_t, 2> narrow{32, 4}, full{64, 4}, steps{1, 1};
-  EXPECT_EQ(tiled_box({f16, 2, steps.data(), 0, swizzle_128}, narrow.data()), (TensorBox{256, 2, false, false}));
+  EXPECT_EQ(tiled_box({f16, 2, steps.data(), 0, swizzle_128}, narrow.data()),
+            (TensorBox{256, 2, false, false}));
   EXPECT_EQ(tiled_box({f16, 2, steps.data(), 0, swizzle_128}, full.data()), (TensorBox{512, 2, false, true}));
 }
 

@@ -28,7 +28,8 @@ class Walk {
   void visit(std::uint32_t instruction, const Operand& operand, std::uint64_t offset) {
     if (operand.kind != OperandKind::identifier || operand.negated) return give_up();
     const RegisterId reg = analyses_.registers().find(operand.name, instruction);
-    if (reg == no_register) return end_at({operand.name, static_cast<std::uint64_t>(operand.offset) + offset});
+    if (reg == no_register)
+      return end_at({operand.name, static_cast<std::uint64_t>(operand.offset) + offset});
     follow(analyses_.ssa().read_of(instruction, reg), offset);
   }
 
@@ -60,14 +61,13 @@ class Walk {
     if (!is_sum || !is_wide || operands.size() != 3 || operands[2].kind != OperandKind::integer)
       return give_up();
     const auto constant = static_cast<std::uint64_t>(operands[2].integer);
-    visit(made.instruction, operands[1],
-          instruction.op() == Op::add ? offset + constant : offset - constant);
+    visit(made.instruction, operands[1], instruction.op() == Op::add ? offset + constant : offset - constant);
   }
 
   void end_at(const ParameterAddress& address) {
     const std::vector<Variable>& parameters = analyses_.function().parameters;
-    const bool is_parameter = analyses_.function().is_entry &&
-                              std::ranges::count(parameters, address.name, &Variable::name) != 0;
+    const bool is_parameter =
+        analyses_.function().is_entry && std::ranges::count(parameters, address.name, &Variable::name) != 0;
     if (!is_parameter || (found_ && *found_ != address)) return give_up();
     found_ = address;
   }

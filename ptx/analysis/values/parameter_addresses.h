@@ -11,7 +11,7 @@
 namespace lynxpp::ptx {
 
 struct ParameterAddress {
-  std::string_view name;  ///< of the kernel's parameter
+  std::string_view name;   ///< of the kernel's parameter
   std::uint64_t byte = 0;  ///< in the parameter, modulo 2^64
 
   bool operator==(const ParameterAddress&) const = default;
