@@ -140,6 +140,7 @@ TEST_F(DriverTensorMaps, BoxesHaveTheBytesOfTheirCopies) {
         CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ}) {
     Arguments a;
     a.type = type;
+    a.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
     a.box[0] = 16;
     a.strides = {1024, 10240, 102400, 0};
     ASSERT_EQ(tiled(a), CUDA_SUCCESS) << type;

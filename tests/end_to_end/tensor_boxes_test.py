@@ -72,7 +72,9 @@ def main():
         demand_equal(f"{name}: accesses without wavefronts", banks[name]["accesses_without_wavefronts"], without_lines)
         if without_bytes == 0:
             demand_equal(f"{name}: bytes by the device", own[name], size)
-    shared = [line for line in lines if line.get("record") == "launch" and line["kernel"] == "changing" and line.get("launches", 1) > 1]
+    shared = [line for line in lines if line.get("record") == "launch" and line["spec"] == "memory_efficiency" and "shared" in line]
+    sizes = {line["results"]["tensor_copy_bytes"] / line["shared"]["launches"] for line in shared}
+    demand_equal("bytes of a launch in records of several", sizes, {BLOCKS * SMALL, BLOCKS * LARGE})
     print(f"{len(EXPECTED)} kernels, {len(shared)} records of several launches")
 
 

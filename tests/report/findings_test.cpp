@@ -675,7 +675,7 @@ TEST_F(Findings, SummaryHasTheBoxesOfTensorCopies) {
   LaunchRecord record = memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0});
   record.results.push_back(number("tensor_copy_bytes", std::uint64_t{4096}));
   findings({instructions(1600, 100), record});
-  EXPECT_THAT(overview_text(facts_, 200), HasSubstr("; tensor copies move boxes of 4,096 bytes in total."));
+  EXPECT_THAT(overview_text(facts_, 200), HasSubstr("; tensor copies move boxes of 4.096k bytes in total."));
   EXPECT_THAT(overview_text(facts_, 200), Not(HasSubstr("unknown")));
 }
 

@@ -13,12 +13,17 @@ HEADER = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 BOXES = {"small": (64, 2), "large": (64, 9), "narrow": (32, 4)}
 LAUNCHES = 150  # with each of two boxes
 LOAD = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%box], [%a1, {0, 0}], [%bar];"
-STORE = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%a1, {0, 0}], [%box];\n" \
-        "{} cp.async.bulk.commit_group;\n{} cp.async.bulk.wait_group 0;"
 
 
 def entry(name, parameters, body):
     return f"{HEADER}.visible .entry {name}({parameters})\n" + block(body)
+
+
+def store(lanes):
+    """The lanes for which the predicate holds store a box each."""
+    return f"""@{lanes} cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%a1, {{0, 0}}], [%box];
+@{lanes} cp.async.bulk.commit_group;
+@{lanes} cp.async.bulk.wait_group 0;"""
 
 
 def load(times=1, expects=2 * 64 * 2):
@@ -41,15 +46,15 @@ KERNELS = {
     "at_offset": (".param .u32 n, .param .align 64 .b8 maps[192]", "mov.b64 %a2, maps;\nadd.s64 %a3, %a2, 128;\ncvta.param.u64 %a1, %a3;\nsub.s64 %a1, %a1, 64;\n" + load()),
     "in_loop": (MAP, GIVEN + load(5)),
     # Every lane of warp 0 issues a copy.
-    "by_lanes": (MAP, GIVEN + "@%p1 " + STORE.format("@%p1", "@%p1")),
-    "narrow": (MAP, GIVEN + "@%e " + STORE.format("@%e", "@%e")),
+    "by_lanes": (MAP, GIVEN + store("%p1")),
+    "narrow": (MAP, GIVEN + store("%e")),
     "in_memory": (".param .u64 map", "ld.param.u64 %a1, [map];\n" + load()),
     "chosen": (MAP + ", .param .align 64 .b8 other[128], .param .u32 n",
                "ld.param.u32 %r1, [n];\nsetp.eq.u32 %p3, %r1, 0;\nmov.b64 %a1, map;\nmov.b64 %a2, other;\nselp.b64 %a1, %a1, %a2, %p3;\n"
                "cvta.param.u64 %a1, %a1;\n" + load()),
     "replaced": (MAP, GIVEN + load()),
-    "changing": (MAP, GIVEN + "@%e " + STORE.format("@%e", "@%e")),
-    "in_graph": (MAP, GIVEN + "@%e " + STORE.format("@%e", "@%e")),
+    "changing": (MAP, GIVEN + store("%e")),
+    "in_graph": (MAP, GIVEN + store("%e")),
 }
 
 
