@@ -37,28 +37,72 @@ std::optional<TensorCopySite> form_of(std::string_view opcode) {
   return site;
 }
 
+/// Returns where the map is in the parameter buffer; nullopt if it is not among the kernel's parameters.
+std::optional<std::uint32_t> parameter_byte(const ptx::FunctionUnit& function, std::uint32_t instruction,
+                                            const ptx::Operand& map,
+                                            const std::vector<device::ParameterSlot>& parameters) {
+  const auto address = ptx::parameter_address(*function.analyses, instruction, map);
+  if (!address) return std::nullopt;
+  const std::vector<ptx::Variable>& all = function.function->parameters;
+  const auto parameter = std::ranges::find(all, address->name, &ptx::Variable::name);
+  const device::ParameterSlot& slot = parameters[static_cast<std::size_t>(parameter - all.begin())];
+  const bool is_inside = slot.bytes >= tensor_map_size && address->byte <= slot.bytes - tensor_map_size;
+  return is_inside ? std::optional(slot.offset + static_cast<std::uint32_t>(address->byte)) : std::nullopt;
+}
+
+/// Copies that are left out for one reason.
+class LeftOut {
+ public:
+  explicit LeftOut(std::string_view reason) : reason_(reason) {}
+
+  void add(const ptx::Instruction& instruction) {
+    constexpr std::size_t most_lines = 5;
+    if (++copies_ <= most_lines) lines_ += (copies_ == 1 ? "" : ", ") + std::to_string(instruction.line);
+    if (copies_ == most_lines + 1) lines_ += ", …";
+  }
+  void add_note(std::vector<std::string>& notes) const {
+    if (copies_ == 0) return;
+    notes.push_back("the bytes of " + std::to_string(copies_) +
+                    (copies_ == 1 ? " tensor copy (PTX line " : " tensor copies (PTX lines ") + lines_ +
+                    ") are unknown: " + std::string(reason_));
+  }
+
+ private:
+  std::string_view reason_;
+  std::size_t copies_ = 0;
+  std::string lines_;
+};
+
 }  // namespace
 
 std::vector<TensorCopySite> tensor_copies(const ptx::ReachedFunctions& reached,
-                                          const std::vector<device::ParameterSlot>& parameters) {
+                                          const std::vector<device::ParameterSlot>& parameters,
+                                          std::vector<std::string>& notes) {
   std::vector<TensorCopySite> sites;
-  const ptx::FunctionUnit& kernel = reached.kernel();
-  const std::vector<ptx::Instruction>& instructions = kernel.function->body->instructions;
-  for (std::uint32_t i = 0; i < instructions.size(); ++i) {
-    const ptx::Operand* const map = map_of(instructions[i]);
-    if (map == nullptr) continue;
-    std::optional<TensorCopySite> site = form_of(instructions[i].opcode);
-    const auto address = ptx::parameter_address(*kernel.analyses, i, *map);
-    if (!site || !address) continue;
-    const auto& all = kernel.function->parameters;
-    const auto parameter = std::ranges::find(all, address->name, &ptx::Variable::name);
-    const device::ParameterSlot& slot = parameters[static_cast<std::size_t>(parameter - all.begin())];
-    const bool is_inside = slot.bytes >= tensor_map_size && address->byte <= slot.bytes - tensor_map_size;
-    if (!is_inside) continue;
-    site->instruction = kernel.first_instruction + i;
-    site->parameter_byte = slot.offset + static_cast<std::uint32_t>(address->byte);
-    sites.push_back(*site);
+  LeftOut without_parameter("no parameter of the kernel is the tensor map on all paths");
+  LeftOut with_operand("an operand determines the size of im2col::w");
+  for (const ptx::FunctionUnit& function : reached.instrumented()) {
+    const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
+    for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+      const ptx::Operand* const map = map_of(instructions[i]);
+      if (map == nullptr) continue;
+      std::optional<TensorCopySite> site = form_of(instructions[i].opcode);
+      if (!site) {
+        with_operand.add(instructions[i]);
+        continue;
+      }
+      const auto byte = parameter_byte(function, i, *map, parameters);
+      if (!byte) {
+        without_parameter.add(instructions[i]);
+        continue;
+      }
+      site->instruction = function.first_instruction + i;
+      site->parameter_byte = *byte;
+      sites.push_back(*site);
+    }
   }
+  without_parameter.add_note(notes);
+  with_operand.add_note(notes);
   return sites;
 }
 

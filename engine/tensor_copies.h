@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/device.h"
@@ -18,10 +19,11 @@ struct TensorCopySite {
   std::uint32_t rows = 1;  ///< boxes that one copy moves: 4 for gather4 and scatter4
 };
 
-/// Returns the copies, ascending by instruction. Others have a map in memory, one that depends on the path or
-/// is passed to a device function, or a size that an operand determines (im2col::w).
-/// `parameters`: the kernel's.
+/// Returns the copies, ascending by instruction. `parameters`: the kernel's. Adds a note on each kind of copy
+/// that is left out: those with a map in memory, one that depends on the path or is passed to a device
+/// function, or a size that an operand determines (im2col::w).
 std::vector<TensorCopySite> tensor_copies(const ptx::ReachedFunctions& reached,
-                                          const std::vector<device::ParameterSlot>& parameters);
+                                          const std::vector<device::ParameterSlot>& parameters,
+                                          std::vector<std::string>& notes);
 
 }  // namespace lynxpp::engine

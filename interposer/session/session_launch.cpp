@@ -120,6 +120,10 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
   plan->layout = std::move(*layout);
   // Counted words depend on the program's current memory and the launch's parameters.
   const State state(state_);
+  if (std::ranges::count(plan->view.tensor_copies, 0u, &cod::TensorCopySize::bytes) != 0)
+    add_once(seen.coverage_of(*kernel.attached).notes,
+             "the bytes of some tensor copies are unknown: this process did not encode their tensor map for "
+             "such copies, or the tensor is interleaved");
   kernel.words = plan->words;
   if (plan->words != nullptr) return PlanPtr(std::move(plan));
   if (kernel.plans.size() == most_plans) kernel.plans.erase(kernel.plans.begin());
