@@ -44,7 +44,7 @@ struct ProductShape {
   unsigned scale_a = 0;              ///< byte of a scale in its word
   unsigned scale_b = 0;
   unsigned selector = 0;         ///< sparse: the column of metadata
-  unsigned stored_of_chunk = 0;  ///< sparse: elements that A stores of each chunk of twice as many
+  unsigned stored_of_chunk = 0;  ///< sparse: elements that A stores of each chunk, half of them
 
   /// Sparse: true if the metadata of each 16 rows fill one column; otherwise a row has two words of a lane.
   bool interleaves_metadata() const { return bits_of(a) >= 16; }
