@@ -37,7 +37,7 @@ Block block_of(const ptx::Module& module, const ptx::Function& kernel, const Blo
 
 }  // namespace
 
-VariantsAhead::Key Session::key_of(const Seen& seen, const Kernel& kernel) {
+VariantsAhead::Key Session::key_of(const Seen& seen, const InstrumentedKernel& kernel) {
   return {kernel.device,         kernel.image, seen.coverage.kernel,
           kernel.attached.get(), kernel.shape, kernel.learned.wide_counters};
 }
@@ -87,7 +87,7 @@ VariantsAhead::Job Session::job_for(VariantsAhead::Key key, std::shared_ptr<cons
   };
 }
 
-void Session::compile_others(const Seen& seen, const Kernel& kernel, const device::Launch& launch,
+void Session::compile_others(const Seen& seen, const InstrumentedKernel& kernel, const device::Launch& launch,
                              const std::string& text) {
   constexpr std::string_view entry = ".entry";
   const bool is_worth_it = kernel.device->info().compiles_slowly && configuration_.timing == Timing::off;
@@ -123,8 +123,8 @@ void Session::compile_others(const Seen& seen, const Kernel& kernel, const devic
   ahead_->add(all, std::move(find_others), false);
 }
 
-bool Session::runs_original(State& state, Seen& seen, const Kernel& kernel, const device::Launch& launch,
-                            const KernelSource& source) {
+bool Session::runs_original(State& state, Seen& seen, const InstrumentedKernel& kernel,
+                            const device::Launch& launch, const KernelSource& source) {
   if (configuration_.first_launch != FirstLaunch::native || ahead_ == nullptr) return false;
   const VariantsAhead::Key key = key_of(seen, kernel);
   switch (ahead_->state_of(key)) {
@@ -153,7 +153,7 @@ bool Session::runs_original(State& state, Seen& seen, const Kernel& kernel, cons
   return true;
 }
 
-Result<std::unique_ptr<device::Variant>> Session::load(const Seen& seen, const Kernel& kernel,
+Result<std::unique_ptr<device::Variant>> Session::load(const Seen& seen, const InstrumentedKernel& kernel,
                                                        const device::Launch& launch) {
   const engine::Instrumented& made = kernel.instrumented;
   if (ahead_ != nullptr) {

@@ -38,17 +38,16 @@ Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink
       trials_(configuration_.trials ? std::make_unique<Trials>(*configuration_.trials) : nullptr),
       dump_(configuration_.dump),
       streams_(configuration_.times_only() ? std::string() : configuration_.trace),
-      may_share_(configuration_.may_share()),
       sink_(std::move(sink)),
       ahead_(compiles_ahead(configuration_, results) ? std::make_unique<VariantsAhead>(compiling_threads())
                                                      : nullptr),
-      timeline_(configuration_.timeline) {
-  if (results == Results::in_background)
-    worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
-}
-
-Session::~Session() {
-  while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      timeline_(configuration_.timeline),
+      sharing_(results_, configuration_.own_records, configuration_.may_share()),
+      results_({.settle = [this](Pending& pending,
+                                 const Result<std::span<std::byte>>& bytes) { settle(pending, bytes); },
+                .lose = [this](const Pending& pending, const std::string& reason) { lose(pending, reason); }},
+               configuration_.patience) {
+  if (results == Results::in_background) results_.use_worker([this] { return collect_in_background(); });
 }
 
 bool Session::attach(const std::string& list, std::string& problem, std::optional<NamePattern> kernels) {
@@ -74,7 +73,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
     keep_for_end(attached);
   }
   if (ahead_ != nullptr) ahead_->discard([](const VariantsAhead::Key&) { return true; }, {});
-  close_shared([](const Shared&) { return true; });
+  sharing_.close();
   return true;
 }
 

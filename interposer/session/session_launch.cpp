@@ -44,9 +44,8 @@ BlockRoom Session::room_of(const Attached& attached, const device::Launch& launc
   return {launch.threads_per_block(), launch.shared_bytes};
 }
 
-Session::KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attached,
-                                             const device::Device& device, const device::Launch& launch,
-                                             std::uint64_t image) const {
+KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attached, const device::Device& device,
+                                    const device::Launch& launch, std::uint64_t image) const {
   const engine::LaunchShape shape = engine::shape_of(launch.block);
   const BlockRoom room = room_of(attached, launch);
   const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
@@ -56,26 +55,26 @@ Session::KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attache
   return found != seen.kernels.end() ? &*found : nullptr;
 }
 
-bool Session::is_current(const Kernel& kernel, const Seen& seen,
+bool Session::is_current(const InstrumentedKernel& kernel, const Seen& seen,
                          const std::shared_ptr<const Attached>& attached) {
   return kernel.attached == attached && kernel.learned == seen.learned;
 }
 
-Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) {
+PlanPtr Session::known_plan(const InstrumentedKernel& kernel, const device::Launch& launch) {
   const auto found =
       std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch); });
   return found != kernel.plans.end() ? *found : nullptr;
 }
 
-Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::Device& device,
-                                           const device::Launch& launch, bool keeps_counters) {
+Result<PlanPtr> Session::plan_for(Seen& seen, InstrumentedKernel& kernel, device::Device& device,
+                                  const device::Launch& launch, bool keeps_counters) {
   std::shared_ptr<const LaunchedWords> previous;
   {
     const State state(state_);
     if (PlanPtr known = known_plan(kernel, launch)) return known;
     previous = kernel.words;
   }
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<LaunchPlan>();
   plan->attached = kernel.attached;
   plan->seen = &seen;
   plan->module = seen.coverage.module;
@@ -125,8 +124,8 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
 
 // ---- launches
 
-Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
-                                          report::ActivityRecord& activity) {
+PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                                 report::ActivityRecord& activity) {
   auto pending = std::make_unique<Pending>();
   pending->launch = pending->last = activity.launch->launch;
   pending->place = place_of(device, launch, activity);
@@ -143,8 +142,8 @@ Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, 
   return pending;
 }
 
-Session::PendingPtr Session::pending_for(PlanPtr plan, const Kernel& kernel, device::Device& device,
-                                         const device::Launch& launch, report::ActivityRecord& activity) {
+PendingPtr Session::pending_for(PlanPtr plan, const InstrumentedKernel& kernel, device::Device& device,
+                                const device::Launch& launch, report::ActivityRecord& activity) {
   PendingPtr pending = pending_with(std::move(plan), device, launch, activity);
   if (configuration_.timeline) {
     report::ActivityRecord::Launch& record = *pending->activity.launch;
@@ -155,16 +154,13 @@ Session::PendingPtr Session::pending_for(PlanPtr plan, const Kernel& kernel, dev
   return pending;
 }
 
-Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& device,
+Status Session::launch_variant(Seen& seen, InstrumentedKernel& kernel, device::Device& device,
                                const device::Launch& launch, report::ActivityRecord& activity) {
   Result<PlanPtr> plan = plan_for(seen, kernel, device, launch, true);
   if (!plan) return plan.error();
   Outstanding outstanding(seen);
-  const bool is_shared = [&] {
-    const State state(state_);
-    return shares(**plan, device, launch);
-  }();
-  if (is_shared) return launch_shared(kernel, *plan, device, launch, activity, outstanding);
+  if (sharing_.shares(**plan, device, launch))
+    return launch_shared(kernel, *plan, device, launch, activity, outstanding);
   return launch_with(kernel, device, launch, pending_for(std::move(*plan), kernel, device, launch, activity),
                      outstanding);
 }
@@ -185,8 +181,8 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
   if (!wanted(known, number)) return false;
   Outstanding outstanding(known);
-  const bool is_shared = shares(*plan, device, launch);
   state.unlock();
+  const bool is_shared = sharing_.shares(*plan, device, launch);
   report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
   const Status launched =
       is_shared ? launch_shared(*kernel, plan, device, launch, activity, outstanding)
@@ -201,7 +197,7 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
 Status Session::begin_streams(Pending& pending, device::Device& device, device::Buffer& buffer,
                               const device::Launch& launch) {
   if (!streams_.is_on()) return success();
-  const Plan& plan = *pending.plan;
+  const LaunchPlan& plan = *pending.plan;
   report::TraceDescription description;
   description.kernel = plan.seen->coverage.kernel;
   description.launch = pending.launch;
@@ -216,9 +212,9 @@ Status Session::begin_streams(Pending& pending, device::Device& device, device::
   return success();
 }
 
-Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
-                            PendingPtr pending, Outstanding& outstanding) {
-  const Plan& plan = *pending->plan;
+Status Session::launch_with(const InstrumentedKernel& kernel, device::Device& device,
+                            const device::Launch& launch, PendingPtr pending, Outstanding& outstanding) {
+  const LaunchPlan& plan = *pending->plan;
   Seen& seen = *plan.seen;
   const ProbeLayout& layout = plan.layout;
   std::unique_ptr<device::CallGroup> group;
@@ -264,6 +260,55 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   return success();
 }
 
+Result<JoinedLaunch> Session::open_shared(const InstrumentedKernel& kernel, const PlanPtr& plan,
+                                          device::Device& device, const device::Launch& launch,
+                                          report::ActivityRecord& activity) {
+  Result<std::unique_ptr<device::Buffer>> buffer = allocate(*plan->seen, device, plan->layout.bytes, launch);
+  if (!buffer) return buffer.error();
+  std::vector<std::uint64_t> words =
+      probe_words(kernel.instrumented.probe, plan->layout, (*buffer)->address());
+  return sharing_.open({&device, kernel.image, launch.stream}, pending_with(plan, device, launch, activity),
+                       std::move(words), std::move(*buffer));
+}
+
+Status Session::launch_shared(const InstrumentedKernel& kernel, const PlanPtr& plan, device::Device& device,
+                              const device::Launch& launch, report::ActivityRecord& activity,
+                              Outstanding& outstanding) {
+  const std::uint64_t number = activity.launch->launch;
+  {
+    JoinedLaunch joined = sharing_.join(*plan, launch.stream, activity.ranges);
+    if (!joined.has_joined()) {
+      Result<JoinedLaunch> opened = open_shared(kernel, plan, device, launch, activity);
+      if (!opened) return opened.error();
+      joined = std::move(*opened);
+    }
+    Status launched = failure("internal failure");
+    try {
+      launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, joined.words(),
+                               joined.buffer());
+    } catch (const std::exception& error) {
+      launched = failure(error.what());
+    }
+    if (!launched) return launched;
+    joined.launched(number);
+    const State state(state_);
+    note_instrumented(*plan);
+    has_measured_.store(true, std::memory_order_relaxed);
+    outstanding.settled_later();
+  }
+  sharing_.close_after_launch(launch.stream);
+  return success();
+}
+
+/// Precondition: `state_` is held.
+report::CoverageRecord& Session::note_instrumented(const LaunchPlan& plan) {
+  report::CoverageRecord& coverage = plan.seen->coverage_of(*plan.attached);
+  coverage.instrumented = true;
+  coverage.reason.clear();
+  ++coverage.instrumented_launches;
+  return coverage;
+}
+
 void Session::begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffer> buffer,
                                device::Device& device, const device::Launch& launch,
                                Outstanding& outstanding) {
@@ -277,16 +322,11 @@ void Session::begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffe
   Result<std::unique_ptr<device::Readback>> readback = read_back();
   Seen& seen = *pending->plan->seen;
   State state(state_);
-  report::CoverageRecord& coverage = seen.coverage_of(*pending->plan->attached);
-  coverage.instrumented = true;
-  coverage.reason.clear();
-  ++coverage.instrumented_launches;
+  report::CoverageRecord& coverage = note_instrumented(*pending->plan);
   if (readback) {
-    pending->readback = std::move(*readback);
-    keep(std::move(pending), outstanding);
     state.unlock();
-    if (worker_ != nullptr) worker_->wake();
-    return;
+    pending->readback = std::move(*readback);
+    return add(std::move(pending), outstanding);
   }
   static_cast<void>(pending->live.release());  // the kernel may still write it
   const std::string reason = first_message(readback.error());

@@ -130,7 +130,7 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
   log_allocations(device);
   if (is_crowded()) {
     state.unlock();
-    const bool has_room = has_room_for_launches();
+    const bool has_room = makes_room();
     state.lock();
     if (!has_room) {
       ++known.natively["made while results of too many others were outstanding"];
@@ -196,7 +196,7 @@ std::string Session::module_of(State& state, const KernelSource& source) {
   return modules_.try_emplace(source.image, std::move(content)).first->second;
 }
 
-Session::Seen& Session::seen(std::string_view kernel, const std::string& module) {
+Seen& Session::seen(std::string_view kernel, const std::string& module) {
   LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   if (const auto known = seen_.find(KernelKey::View(kernel, module)); known != seen_.end())
     return *known->second;
@@ -231,17 +231,16 @@ bool Session::is_deferred(const Seen& seen, const device::Device& device) const 
   return is_exhausted && seen.coverage.launches <= hardly_launched && device.info().name != "cpu";
 }
 
-Session::KernelPtr Session::deferred() {
-  auto kernel = std::make_shared<Kernel>();
+KernelPtr Session::deferred() {
+  auto kernel = std::make_shared<InstrumentedKernel>();
   kernel->is_made = true;
   kernel->problem = "launched at most twice, after variants had taken the compile budget";
   return kernel;
 }
 
-Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
-                                       const std::shared_ptr<const Attached>& attached,
-                                       device::Device& device, const device::Launch& launch,
-                                       const KernelSource& source) {
+KernelPtr Session::kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
+                              device::Device& device, const device::Launch& launch,
+                              const KernelSource& source) {
   constexpr std::chrono::milliseconds step(50);
   KernelPtr* const place = place_of_kernel(seen, *attached, device, launch, source.image);
   if (place != nullptr && is_current(**place, seen, attached)) {
@@ -251,7 +250,7 @@ Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
     return kernel->is_made ? kernel : nullptr;
   }
   if (place == nullptr && is_deferred(seen, device)) return deferred();
-  auto kernel = std::make_shared<Kernel>();
+  auto kernel = std::make_shared<InstrumentedKernel>();
   kernel->device = &device;
   kernel->image = source.image;
   kernel->attached = attached;
@@ -289,7 +288,7 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
 }
 
 /// Records the properties of a kernel that cannot be instrumented.
-void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+void Session::note_unmeasured(Seen& seen, const InstrumentedKernel& kernel, device::Device& device,
                               const device::Launch& launch) {
   State state(state_);
   report::CoverageRecord& coverage = seen.coverage;
@@ -311,7 +310,7 @@ void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& 
 
 /// Called if the kernel cannot be instrumented. Returns true if its original was launched and is timed. Times
 /// the first launches and then increasingly fewer, so that timing is nearly free.
-bool Session::launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+bool Session::launch_unmeasured(Seen& seen, const InstrumentedKernel& kernel, device::Device& device,
                                 const device::Launch& launch, report::ActivityRecord& activity) {
   constexpr std::uint64_t first_launches = 4;
   note_unmeasured(seen, kernel, device, launch);
@@ -332,7 +331,7 @@ Status Session::time_original(Seen& seen, device::Device& device, const device::
   Outstanding outstanding(seen);
   Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
   if (!made) return made.error();
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<LaunchPlan>();
   plan->seen = &seen;
   plan->device = device.info();
   PendingPtr pending = pending_with(std::move(plan), device, launch, activity);
@@ -342,21 +341,11 @@ Status Session::time_original(Seen& seen, device::Device& device, const device::
 }
 
 void Session::add(PendingPtr pending, Outstanding& outstanding) {
-  {
-    const State state(state_);
-    keep(std::move(pending), outstanding);
-  }
-  if (worker_ != nullptr) worker_->wake();
-}
-
-void Session::keep(PendingPtr pending, Outstanding& outstanding) {
-  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   // The time of an original that could not be instrumented was not requested.
   if (pending->plan->variant != nullptr || pending->trial || configuration_.timing == Timing::originals)
     has_measured_.store(true, std::memory_order_relaxed);
   outstanding.settled_later();
-  pending_bytes_ += pending->plan->layout.bytes;
-  pending_.push_back(std::move(pending));
+  results_.add(std::move(pending));
 }
 
 void Session::forget_image(std::uint64_t image) {
@@ -365,14 +354,14 @@ void Session::forget_image(std::uint64_t image) {
     modules_.erase(image);
   }
   if (trials_ != nullptr) trials_->forget_image(image);
-  close_shared([&](const Shared& each) { return each.image == image; });
+  sharing_.close([&](const SharingOwner& owner) { return owner.image == image; });
   drop_graphs([&](const Graph& graph) {
     return std::ranges::any_of(graph.made,
                                [&](const Graph::Made& made) { return made.kernel->image == image; });
   });
   if (ahead_ != nullptr)
     ahead_->discard([&](const VariantsAhead::Key& key) { return key.image == image; }, {});
-  drop_kernels([&](const Kernel& kernel) { return kernel.image == image; });
+  drop_kernels([&](const InstrumentedKernel& kernel) { return kernel.image == image; });
 }
 
 void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
@@ -385,7 +374,7 @@ void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
   });
 }
 
-void Session::drop_kernels(const std::function<bool(const Kernel&)>& is_dropped) {
+void Session::drop_kernels(const std::function<bool(const InstrumentedKernel&)>& is_dropped) {
   std::vector<KernelPtr> dropped;  // unloaded after all locks are released
   const State state(state_);
   for (const auto& [key, seen] : seen_) {

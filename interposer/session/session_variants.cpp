@@ -12,7 +12,8 @@
 
 namespace lynxpp::interposer {
 
-void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, const KernelSource& source) {
+void Session::make(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
+                   const KernelSource& source) {
   Status prepared = success();
   try {
     const bool has_stack =
@@ -38,7 +39,7 @@ void Session::make(Seen& seen, Kernel& kernel, const device::Launch& launch, con
              has_hint ? "; " + diagnostics.front().hint : "");
 }
 
-Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch,
+Status Session::prepare(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
                         const KernelSource& source) {
   device::Device& device = *kernel.device;
   kernel.device_record = std::make_shared<const report::DeviceRecord>(record_of(device));
@@ -76,7 +77,7 @@ Status Session::prepare(Seen& seen, Kernel& kernel, const device::Launch& launch
 }
 
 /// Makes the variant with counters in shared memory if they have room, otherwise without.
-Status Session::make_best_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
+Status Session::make_best_variant(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
                                   engine::Request& request) {
   if (make_with_spare_counters(seen, kernel, launch, request)) return success();
   if (Status loaded = make_variant(seen, kernel, launch, request); !loaded) {
@@ -90,7 +91,7 @@ Status Session::make_best_variant(Seen& seen, Kernel& kernel, const device::Laun
 }
 
 /// Fails if replay cannot follow the first launch: its counts would be too low.
-Status Session::check_replay(const Kernel& kernel, const device::Launch& launch) {
+Status Session::check_replay(const InstrumentedKernel& kernel, const device::Launch& launch) {
   if (kernel.instrumented.words == nullptr) return success();
   const Result<std::shared_ptr<const LaunchedWords>> words = LaunchedWords::of(
       kernel.instrumented, kernel.attached->specifications, *kernel.device, launch, nullptr);
@@ -98,7 +99,7 @@ Status Session::check_replay(const Kernel& kernel, const device::Launch& launch)
 }
 
 /// Records a newly created variant in coverage.
-void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request& request,
+void Session::note_made(Seen& seen, const InstrumentedKernel& kernel, const engine::Request& request,
                         const KernelPtx& ptx) {
   std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> parts;
   if (configuration_.ptx && kernel.instrumented.sites != nullptr) {
@@ -120,7 +121,7 @@ void Session::note_made(Seen& seen, const Kernel& kernel, const engine::Request&
 
 /// Returns false if the kernel counts no words of shared memory, if its scheme specifies where, or if there
 /// is no room.
-bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device::Launch& launch,
+bool Session::make_with_spare_counters(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
                                        engine::Request request) {
   const std::optional<cod::WordScheme> spare = request.words.scheme.spare_counters();
   const bool is_asked = spare && LaunchedWords::count_shared_memory(kernel.attached->specifications);
@@ -140,7 +141,8 @@ bool Session::make_with_spare_counters(Seen& seen, Kernel& kernel, const device:
 
 /// Returns why the variant's counters cannot be in shared memory: an SM would hold fewer thread blocks with
 /// them. Empty: it would not, or there are no counters.
-Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, const device::Launch& launch) {
+Result<std::string> Session::obstacle_to_block_counters(const InstrumentedKernel& kernel,
+                                                        const device::Launch& launch) {
   device::Device& device = *kernel.device;
   Result<std::shared_ptr<const LaunchedWords>> words =
       LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch, nullptr);
@@ -157,7 +159,7 @@ Result<std::string> Session::obstacle_to_block_counters(const Kernel& kernel, co
 }
 
 /// Puts the counters that the scheme requests into shared memory if there is room, else into device memory.
-Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch& launch,
+Status Session::keep_occupancy(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
                                engine::Request& request) {
   const Result<std::string> obstacle = obstacle_to_block_counters(kernel, launch);
   if (!obstacle) return obstacle.error();
@@ -169,7 +171,7 @@ Status Session::keep_occupancy(Seen& seen, Kernel& kernel, const device::Launch&
   return success();
 }
 
-Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& launch,
+Status Session::make_variant(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
                              const engine::Request& request, const std::string& refused) {
   Result<engine::Instrumented> instrumented = engine::instrument(request);
   if (!instrumented) return instrumented.error();
@@ -187,7 +189,7 @@ Status Session::make_variant(Seen& seen, Kernel& kernel, const device::Launch& l
   return success();
 }
 
-bool Session::share_variant(Seen& seen, Kernel& kernel) {
+bool Session::share_variant(Seen& seen, InstrumentedKernel& kernel) {
   const State state(state_);
   kernel.sites = seen.index_of(kernel.instrumented.sites);
   report::TimingRecord& timing = seen.timing;
