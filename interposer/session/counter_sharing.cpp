@@ -22,8 +22,7 @@ constexpr std::chrono::milliseconds patience_with_closing(1000);
 template <typename Before>
 void exchange_if(std::atomic<std::uint64_t>& value, std::uint64_t next, Before is_before) {
   std::uint64_t now = value.load(std::memory_order_relaxed);
-  while (is_before(next, now) && !value.compare_exchange_weak(now, next, std::memory_order_relaxed)) {
-  }
+  while (is_before(next, now) && !value.compare_exchange_weak(now, next, std::memory_order_relaxed)) {}
 }
 
 }  // namespace
@@ -167,8 +166,7 @@ bool CounterSharing::close_at_once(std::chrono::milliseconds patience) {
 void CounterSharing::close_after_launch(void* stream) {
   if (!has_closed_) return;
   if (const std::unique_lock closing(closing_, std::try_to_lock); closing) {
-    take([stream](const SharedCounters& each) { return !each.is_open && each.owner.stream == stream; },
-         true);
+    take([stream](const SharedCounters& each) { return !each.is_open && each.owner.stream == stream; }, true);
   }
 }
 

@@ -38,6 +38,9 @@ struct LaunchPlan;
 struct Seen;
 struct SharedCounters;
 
+/// Stack size for compilers, which recurse; threads that launch may have less.
+inline constexpr std::size_t compilers_stack = std::size_t{1} << 20;
+
 /// Launch properties that affect occupancy.
 struct BlockRoom {
   std::uint64_t threads = 0;
@@ -58,7 +61,8 @@ struct Learned {
 /// A kernel of one image on one device, instrumented for launches of one shape or found impossible to
 /// instrument. Only the creating thread accesses it until `is_made`; it is immutable afterwards.
 struct InstrumentedKernel {
-  bool is_made = false;  ///< guarded by the session's state
+  bool is_made = false;  ///< guarded by VariantCache
+  std::string name;      ///< mangled
   device::Device* device = nullptr;
   std::uint64_t image = 0;
   std::shared_ptr<const Attached> attached;
@@ -67,20 +71,26 @@ struct InstrumentedKernel {
   std::size_t sites = 0;                     ///< index of this variant's table in Seen::sites
   std::shared_ptr<device::Variant> variant;  ///< variants with the same text share one
   std::shared_ptr<const report::DeviceRecord> device_record;
-  engine::LaunchShape shape;  ///< shape of the launches that it is for
-  BlockRoom room;             ///< … if counters may be in shared memory
-  Learned learned;
-  std::string problem;     ///< why it runs uninstrumented; empty if it is instrumented
-  bool lacks_ptx = false;  ///< true if the problem is that its PTX is not available
+  engine::LaunchShape shape;      ///< shape of the launches that it is for
+  BlockRoom room;                 ///< … if counters may be in shared memory
+  Learned learned;                ///< guarded by VariantCache
+  std::string problem;            ///< why it runs uninstrumented; empty if it is instrumented
+  bool lacks_ptx = false;         ///< true if the problem is that its PTX is not available
+  std::string ptx_origin;         ///< KernelPtx::origin
+  std::vector<std::string> idle;  ///< specifications for which it has no site
+  std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx;  ///< null: not reported
+  /// Time spent on creating it, in milliseconds.
+  struct Spent {
+    double parse = 0, instrument = 0, emit = 0, load = 0;
+  } spent;
   /// Words that its last launch counted. Guarded by the session's state.
   std::shared_ptr<const LaunchedWords> words;
-  /// Plans of its last launches, if they can share one. Guarded by the session's state.
-  std::vector<std::shared_ptr<const LaunchPlan>> plans;
 };
 
 /// The common part of launches of one variant with one grid, except counted words: created once for many
 /// launches. Owns everything that they and their reports need.
 struct LaunchPlan {
+  std::shared_ptr<InstrumentedKernel> kernel;  ///< null: the original was timed
   std::shared_ptr<const Attached> attached;
   Seen* seen = nullptr;
   std::string module;  ///< report::LaunchPlace::module
@@ -140,7 +150,8 @@ struct Seen {
   std::vector<report::CoverageRecord> earlier;  ///< under other specifications
   report::TimingRecord timing;
   std::uint64_t most_warps_per_sm = 0;  ///< of the device; 0: unknown
-  std::vector<std::shared_ptr<InstrumentedKernel>> kernels;
+  /// Plans of its last launches, if later launches can use them.
+  std::vector<std::shared_ptr<const LaunchPlan>> plans;
   /// The site tables of its variants, each stored once, and whether the report has it.
   struct Sites {
     std::shared_ptr<const cod::SiteTable> table;
@@ -196,5 +207,8 @@ class Outstanding {
  private:
   Seen* seen_;
 };
+
+using KernelPtr = std::shared_ptr<InstrumentedKernel>;
+using PlanPtr = std::shared_ptr<const LaunchPlan>;
 
 }  // namespace lynxpp::interposer

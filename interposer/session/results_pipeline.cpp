@@ -78,8 +78,7 @@ void ResultsPipeline::add(PendingPtr pending) {
   Pending* const last = pending.release();
   last->previous = added_.load(std::memory_order_relaxed);
   while (!added_.compare_exchange_weak(last->previous, last, std::memory_order_release,
-                                       std::memory_order_relaxed)) {
-  }
+                                       std::memory_order_relaxed)) {}
   wake();
 }
 
@@ -119,8 +118,8 @@ PendingPtr ResultsPipeline::take(Which which, Together& together) {
       together.calls.reset();
       together = {first->on, first->readback->call_group()};
     }
-    const bool is_wanted =
-        which == Which::all || (which == Which::ended ? first->readback->is_over() : first->readback->ready());
+    const bool is_wanted = which == Which::all ||
+                           (which == Which::ended ? first->readback->is_over() : first->readback->ready());
     if (is_wanted) {
       remove(*first);
       taken = std::move(first);

@@ -11,13 +11,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +27,6 @@
 #include "engine/instrument.h"
 #include "interposer/configuration.h"
 #include "interposer/control/session_status.h"
-#include "interposer/dump_folder.h"
 #include "interposer/graph_launch.h"
 #include "interposer/owned_mutex.h"
 #include "interposer/results/timeline.h"
@@ -39,14 +36,12 @@
 #include "interposer/session/kernel_state.h"
 #include "interposer/session/pending.h"
 #include "interposer/session/results_pipeline.h"
-#include "interposer/session/variants_ahead.h"
+#include "interposer/session/variant_cache.h"
+#include "interposer/session/variant_maker.h"
 #include "interposer/trials/trials.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
-
-using KernelPtr = std::shared_ptr<InstrumentedKernel>;
-using PlanPtr = std::shared_ptr<const LaunchPlan>;
 
 /// Thread safe.
 class Session {
@@ -202,38 +197,37 @@ class Session {
   /// Returns a kernel that is not instrumented for this reason.
   static KernelPtr deferred();
   BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
-  /// Returns the slot of the variant for such launches, whatever else it was created for; null if there is
-  /// none.
-  KernelPtr* place_of_kernel(Seen& seen, const Attached& attached, const device::Device& device,
-                             const device::Launch& launch, std::uint64_t image) const;
-  static bool is_current(const InstrumentedKernel& kernel, const Seen& seen,
-                         const std::shared_ptr<const Attached>& attached);
-  /// Returns null if the launch has no plan yet. Precondition: `state_` is held.
-  static PlanPtr known_plan(const InstrumentedKernel& kernel, const device::Launch& launch);
+  /// Returns the plan of such launches; null if there is none that can be used now. Precondition: `state_` is
+  /// held and something is attached.
+  PlanPtr known_plan(const Seen& seen, const device::Device& device, const device::Launch& launch,
+                     std::uint64_t image) const;
   /// `keeps_counters`: large arrays of counters may stay in device memory (device/counter_memory.h).
-  Result<PlanPtr> plan_for(Seen& seen, InstrumentedKernel& kernel, device::Device& device,
+  Result<PlanPtr> plan_for(Seen& seen, const KernelPtr& made, device::Device& device,
                            const device::Launch& launch, bool keeps_counters);
+  /// Moves the plans with these kernels. Precondition: `state_` is held.
+  static void drop_plans(Seen& seen, std::vector<PlanPtr>& dropped,
+                         const std::function<bool(const InstrumentedKernel&)>& is_dropped);
+  /// Records a newly created variant, or the attempt, in coverage.
+  void note_made(Seen& seen, InstrumentedKernel& kernel, const Learned& learned);
   /// Prepares everything for a launch except its readback. Moves `activity` from the caller unless it is
   /// recorded in any case.
-  PendingPtr pending_for(PlanPtr plan, const InstrumentedKernel& kernel, device::Device& device,
-                         const device::Launch& launch, report::ActivityRecord& activity);
+  PendingPtr pending_for(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                         report::ActivityRecord& activity);
   PendingPtr pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
                           report::ActivityRecord& activity);
-  Status launch_variant(Seen& seen, InstrumentedKernel& kernel, device::Device& device,
+  Status launch_variant(Seen& seen, const KernelPtr& kernel, device::Device& device,
                         const device::Launch& launch, report::ActivityRecord& activity);
   /// Starts streaming the launch's traces if this is requested and possible.
   Status begin_streams(Pending& pending, device::Device& device, device::Buffer& buffer,
                        const device::Launch& launch);
-  Status launch_with(const InstrumentedKernel& kernel, device::Device& device, const device::Launch& launch,
-                     PendingPtr pending, Outstanding& outstanding);
+  Status launch_with(device::Device& device, const device::Launch& launch, PendingPtr pending,
+                     Outstanding& outstanding);
   /// Precondition: `state_` is held.
   static void note_refusal(Seen& seen, const Status& launched);
   /// Launches with counters that other launches share.
-  Status launch_shared(const InstrumentedKernel& kernel, const PlanPtr& plan, device::Device& device,
-                       const device::Launch& launch, report::ActivityRecord& activity,
-                       Outstanding& outstanding);
-  Result<JoinedLaunch> open_shared(const InstrumentedKernel& kernel, const PlanPtr& plan,
-                                   device::Device& device, const device::Launch& launch,
+  Status launch_shared(const PlanPtr& plan, device::Device& device, const device::Launch& launch,
+                       report::ActivityRecord& activity, Outstanding& outstanding);
+  Result<JoinedLaunch> open_shared(const PlanPtr& plan, device::Device& device, const device::Launch& launch,
                                    report::ActivityRecord& activity);
   /// Returns the coverage that counts the launch. Precondition: `state_` is held.
   static report::CoverageRecord& note_instrumented(const LaunchPlan& plan);
@@ -308,48 +302,6 @@ class Session {
   Status launch_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
   void begin_collecting_graph(std::vector<GraphNode>& nodes, Graph& graph, const GraphLaunch& launch);
 
-  // ---- making variants (session_variants.cpp)
-  void make(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch, const KernelSource& source);
-  Status prepare(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
-                 const KernelSource& source);
-  void note_made(Seen& seen, const InstrumentedKernel& kernel, const engine::Request& request,
-                 const KernelPtx& ptx);
-  bool make_with_spare_counters(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
-                                engine::Request request);
-  Status make_best_variant(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
-                           engine::Request& request);
-  static Status check_replay(const InstrumentedKernel& kernel, const device::Launch& launch);
-  static Result<std::string> obstacle_to_block_counters(const InstrumentedKernel& kernel,
-                                                        const device::Launch& launch);
-  Status keep_occupancy(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
-                        engine::Request& request);
-  /// Instruments and loads, unless the resulting text equals `refused`.
-  Status make_variant(Seen& seen, InstrumentedKernel& kernel, const device::Launch& launch,
-                      const engine::Request& request, const std::string& refused = {});
-  /// Shares the variant of a kernel with the same text. Adds up the times of creating both.
-  bool share_variant(Seen& seen, InstrumentedKernel& kernel);
-
-  // ---- compiling ahead (session_ahead.cpp)
-  static VariantsAhead::Key key_of(const Seen& seen, const InstrumentedKernel& kernel);
-  /// Returns the request for a variant without knowledge of a launch.
-  engine::Request request_for(const Attached& attached, const device::Device& device, const std::string& text,
-                              std::string kernel, const Learned& learned) const;
-  /// Returns a job that instruments and compiles the kernel of the module for blocks like those of `block`.
-  VariantsAhead::Job job_for(VariantsAhead::Key key, std::shared_ptr<const Attached> attached,
-                             device::Device& device, std::shared_ptr<const std::string> text,
-                             const std::uint32_t (&block)[3]) const;
-  /// Queues the other kernels of a module with few kernels.
-  void compile_others(const Seen& seen, const InstrumentedKernel& kernel, const device::Launch& launch,
-                      const std::string& text);
-  /// True if the original kernel runs because a thread is compiling the variant, and counts the launch. May
-  /// then have released `state`.
-  bool runs_original(State& state, Seen& seen, const InstrumentedKernel& kernel, const device::Launch& launch,
-                     const KernelSource& source);
-  /// Loads the variant of kernel.instrumented, which may have been compiled ahead.
-  Result<std::unique_ptr<device::Variant>> load(const Seen& seen, const InstrumentedKernel& kernel,
-                                                const device::Launch& launch);
-  void stop_compiling();
-
   // ---- taking results (session_report.cpp)
   static bool note_wrapped_words(Pending& pending, double milliseconds);
   /// Writes the records of a launch, or that they are lost. Precondition: `records_` is held.
@@ -384,8 +336,7 @@ class Session {
 
   const Configuration configuration_;
   const std::unique_ptr<Trials> trials_;  ///< null: not requested
-  DumpFolder dump_;
-  TraceStreams streams_;  // outlives all launches
+  TraceStreams streams_;                  // outlives all launches
   std::atomic<bool> finished_ = false;
   std::atomic<bool> has_seen_launches_ = false;
   std::atomic<bool> has_measured_ = false;
@@ -396,8 +347,7 @@ class Session {
   OwnedMutex<std::timed_mutex>
       records_;  // held while writing records: guards the sink and the reports' state
   // Recursive, because a signal handler may end the program in the middle of a launch.
-  StateMutex state_;                     // guards the members below; never held while compiling or waiting
-  std::condition_variable_any changed_;  // a variant was created
+  StateMutex state_;  // guards the members below; never held while compiling or waiting
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
   std::optional<NamePattern> kernels_;                 // nullopt: the configuration's
@@ -408,9 +358,8 @@ class Session {
   std::unordered_map<std::uint64_t, std::string> modules_;            // by image
   std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by id of the executable graph
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
-  std::chrono::duration<double> making_{0};     ///< time that threads have spent on making variants
-  std::set<std::string> warned_problems_;       ///< of kernels; each causes one warning
-  const std::unique_ptr<VariantsAhead> ahead_;  ///< null: not wanted
+  VariantCache variants_;
+  VariantMaker maker_;
   Timeline timeline_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   CounterSharing sharing_;

@@ -1,10 +1,8 @@
 #include "interposer/session/session.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "interposer/allocations.h"
@@ -26,21 +24,18 @@ bool compiles_ahead(const Configuration& configuration, Session::Results results
   return configuration.first_launch == FirstLaunch::native || results == Session::Results::in_background;
 }
 
-unsigned compiling_threads() {
-  constexpr unsigned most = 4;
-  return std::clamp(std::thread::hardware_concurrency() / 2, 1U, most);
-}
-
 }  // namespace
 
 Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
     : configuration_(std::move(configuration)),
       trials_(configuration_.trials ? std::make_unique<Trials>(*configuration_.trials) : nullptr),
-      dump_(configuration_.dump),
       streams_(configuration_.times_only() ? std::string() : configuration_.trace),
       sink_(std::move(sink)),
-      ahead_(compiles_ahead(configuration_, results) ? std::make_unique<VariantsAhead>(compiling_threads())
-                                                     : nullptr),
+      maker_(configuration_, compiles_ahead(configuration_, results), variants_,
+             [this](const std::string& kernel) {
+               const State state(state_);
+               return selects(kernel);
+             }),
       timeline_(configuration_.timeline),
       sharing_(results_, configuration_.own_records, configuration_.may_share()),
       results_({.settle = [this](Pending& pending,
@@ -72,7 +67,7 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
     ever_attached_ |= attached_ != nullptr;
     keep_for_end(attached);
   }
-  if (ahead_ != nullptr) ahead_->discard([](const VariantsAhead::Key&) { return true; }, {});
+  maker_.forget([](const VariantsAhead::Key&) { return true; }, {});
   sharing_.close();
   return true;
 }

@@ -204,9 +204,9 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
     }
     if (obstacle.empty()) {
       state.unlock();
-      Result<PlanPtr> plan = plan_for(*node.seen, *node.made, device, node.launch, false);
+      Result<PlanPtr> plan = plan_for(*node.seen, node.made, device, node.launch, false);
       if (plan) {
-        node.pending = pending_for(std::move(*plan), *node.made, device, node.launch, node.activity);
+        node.pending = pending_for(std::move(*plan), device, node.launch, node.activity);
         continue;
       }
       state.lock();

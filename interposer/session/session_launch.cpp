@@ -44,37 +44,31 @@ BlockRoom Session::room_of(const Attached& attached, const device::Launch& launc
   return {launch.threads_per_block(), launch.shared_bytes};
 }
 
-KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attached, const device::Device& device,
-                                    const device::Launch& launch, std::uint64_t image) const {
-  const engine::LaunchShape shape = engine::shape_of(launch.block);
-  const BlockRoom room = room_of(attached, launch);
-  const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
-    return kernel->device == &device && kernel->image == image && kernel->shape == shape &&
-           kernel->room == room;
+PlanPtr Session::known_plan(const Seen& seen, const device::Device& device, const device::Launch& launch,
+                            std::uint64_t image) const {
+  const BlockRoom room = room_of(*attached_, launch);
+  const auto found = std::ranges::find_if(seen.plans, [&](const PlanPtr& plan) {
+    const InstrumentedKernel& kernel = *plan->kernel;
+    return kernel.device == &device && kernel.image == image && plan->is_for(launch) && kernel.room == room &&
+           kernel.attached == attached_ && kernel.learned == seen.learned;
   });
-  return found != seen.kernels.end() ? &*found : nullptr;
+  return found != seen.plans.end() ? *found : nullptr;
 }
 
-bool Session::is_current(const InstrumentedKernel& kernel, const Seen& seen,
-                         const std::shared_ptr<const Attached>& attached) {
-  return kernel.attached == attached && kernel.learned == seen.learned;
-}
-
-PlanPtr Session::known_plan(const InstrumentedKernel& kernel, const device::Launch& launch) {
-  const auto found =
-      std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch); });
-  return found != kernel.plans.end() ? *found : nullptr;
-}
-
-Result<PlanPtr> Session::plan_for(Seen& seen, InstrumentedKernel& kernel, device::Device& device,
+Result<PlanPtr> Session::plan_for(Seen& seen, const KernelPtr& made, device::Device& device,
                                   const device::Launch& launch, bool keeps_counters) {
+  InstrumentedKernel& kernel = *made;
+  const auto is_of_kernel = [&](const PlanPtr& plan) { return plan->kernel == made; };
   std::shared_ptr<const LaunchedWords> previous;
   {
     const State state(state_);
-    if (PlanPtr known = known_plan(kernel, launch)) return known;
+    const auto known = std::ranges::find_if(
+        seen.plans, [&](const PlanPtr& plan) { return is_of_kernel(plan) && plan->is_for(launch); });
+    if (known != seen.plans.end()) return *known;
     previous = kernel.words;
   }
   auto plan = std::make_shared<LaunchPlan>();
+  plan->kernel = made;
   plan->attached = kernel.attached;
   plan->seen = &seen;
   plan->module = seen.coverage.module;
@@ -116,9 +110,10 @@ Result<PlanPtr> Session::plan_for(Seen& seen, InstrumentedKernel& kernel, device
   // Counted words depend on the program's current memory and the launch's parameters.
   const State state(state_);
   kernel.words = plan->words;
-  if (plan->words != nullptr) return PlanPtr(std::move(plan));
-  if (kernel.plans.size() == most_plans) kernel.plans.erase(kernel.plans.begin());
-  kernel.plans.push_back(plan);
+  if (plan->words != nullptr || !variants_.holds(seen, kernel)) return PlanPtr(std::move(plan));
+  if (std::cmp_equal(std::ranges::count_if(seen.plans, is_of_kernel), most_plans))
+    seen.plans.erase(std::ranges::find_if(seen.plans, is_of_kernel));
+  seen.plans.push_back(plan);
   return PlanPtr(std::move(plan));
 }
 
@@ -142,8 +137,9 @@ PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, const dev
   return pending;
 }
 
-PendingPtr Session::pending_for(PlanPtr plan, const InstrumentedKernel& kernel, device::Device& device,
-                                const device::Launch& launch, report::ActivityRecord& activity) {
+PendingPtr Session::pending_for(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                                report::ActivityRecord& activity) {
+  const InstrumentedKernel& kernel = *plan->kernel;
   PendingPtr pending = pending_with(std::move(plan), device, launch, activity);
   if (configuration_.timeline) {
     report::ActivityRecord::Launch& record = *pending->activity.launch;
@@ -154,15 +150,14 @@ PendingPtr Session::pending_for(PlanPtr plan, const InstrumentedKernel& kernel, 
   return pending;
 }
 
-Status Session::launch_variant(Seen& seen, InstrumentedKernel& kernel, device::Device& device,
+Status Session::launch_variant(Seen& seen, const KernelPtr& kernel, device::Device& device,
                                const device::Launch& launch, report::ActivityRecord& activity) {
   Result<PlanPtr> plan = plan_for(seen, kernel, device, launch, true);
   if (!plan) return plan.error();
   Outstanding outstanding(seen);
   if (sharing_.shares(**plan, device, launch))
-    return launch_shared(kernel, *plan, device, launch, activity, outstanding);
-  return launch_with(kernel, device, launch, pending_for(std::move(*plan), kernel, device, launch, activity),
-                     outstanding);
+    return launch_shared(*plan, device, launch, activity, outstanding);
+  return launch_with(device, launch, pending_for(std::move(*plan), device, launch, activity), outstanding);
 }
 
 std::optional<bool> Session::launch_again(device::Device& device, const device::Launch& launch,
@@ -172,10 +167,7 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
   Seen& known = *found.selected;
   State state(state_);
   if (finished_ || attached_ == nullptr || is_crowded()) return std::nullopt;
-  const KernelPtr* const place = place_of_kernel(known, *attached_, device, launch, found.image);
-  if (place == nullptr || !(*place)->is_made || !is_current(**place, known, attached_)) return std::nullopt;
-  const KernelPtr kernel = *place;
-  PlanPtr plan = known_plan(*kernel, launch);
+  PlanPtr plan = known_plan(known, device, launch, found.image);
   if (plan == nullptr) return std::nullopt;
   known.add_unselected();
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
@@ -185,9 +177,9 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
   const bool is_shared = sharing_.shares(*plan, device, launch);
   report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
   const Status launched =
-      is_shared ? launch_shared(*kernel, plan, device, launch, activity, outstanding)
-                : launch_with(*kernel, device, launch,
-                              pending_with(std::move(plan), device, launch, activity), outstanding);
+      is_shared
+          ? launch_shared(plan, device, launch, activity, outstanding)
+          : launch_with(device, launch, pending_with(std::move(plan), device, launch, activity), outstanding);
   if (launched) return true;
   state.lock();
   note_refusal(known, launched);
@@ -212,9 +204,10 @@ Status Session::begin_streams(Pending& pending, device::Device& device, device::
   return success();
 }
 
-Status Session::launch_with(const InstrumentedKernel& kernel, device::Device& device,
-                            const device::Launch& launch, PendingPtr pending, Outstanding& outstanding) {
+Status Session::launch_with(device::Device& device, const device::Launch& launch, PendingPtr pending,
+                            Outstanding& outstanding) {
   const LaunchPlan& plan = *pending->plan;
+  const InstrumentedKernel& kernel = *plan.kernel;
   Seen& seen = *plan.seen;
   const ProbeLayout& layout = plan.layout;
   std::unique_ptr<device::CallGroup> group;
@@ -260,9 +253,9 @@ Status Session::launch_with(const InstrumentedKernel& kernel, device::Device& de
   return success();
 }
 
-Result<JoinedLaunch> Session::open_shared(const InstrumentedKernel& kernel, const PlanPtr& plan,
-                                          device::Device& device, const device::Launch& launch,
-                                          report::ActivityRecord& activity) {
+Result<JoinedLaunch> Session::open_shared(const PlanPtr& plan, device::Device& device,
+                                          const device::Launch& launch, report::ActivityRecord& activity) {
+  const InstrumentedKernel& kernel = *plan->kernel;
   Result<std::unique_ptr<device::Buffer>> buffer = allocate(*plan->seen, device, plan->layout.bytes, launch);
   if (!buffer) return buffer.error();
   std::vector<std::uint64_t> words =
@@ -271,14 +264,14 @@ Result<JoinedLaunch> Session::open_shared(const InstrumentedKernel& kernel, cons
                        std::move(words), std::move(*buffer));
 }
 
-Status Session::launch_shared(const InstrumentedKernel& kernel, const PlanPtr& plan, device::Device& device,
-                              const device::Launch& launch, report::ActivityRecord& activity,
-                              Outstanding& outstanding) {
+Status Session::launch_shared(const PlanPtr& plan, device::Device& device, const device::Launch& launch,
+                              report::ActivityRecord& activity, Outstanding& outstanding) {
+  const InstrumentedKernel& kernel = *plan->kernel;
   const std::uint64_t number = activity.launch->launch;
   {
     JoinedLaunch joined = sharing_.join(*plan, launch.stream, activity.ranges);
     if (!joined.has_joined()) {
-      Result<JoinedLaunch> opened = open_shared(kernel, plan, device, launch, activity);
+      Result<JoinedLaunch> opened = open_shared(plan, device, launch, activity);
       if (!opened) return opened.error();
       joined = std::move(*opened);
     }

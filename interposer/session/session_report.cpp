@@ -372,11 +372,9 @@ void Session::collect() {
 
 void Session::save_results(std::span<const device::Device* const> ending) {
   if (finished_) return;
-  if (ahead_ != nullptr) {
-    ahead_->discard(
-        [&](const VariantsAhead::Key& key) { return std::ranges::find(ending, key.device) != ending.end(); },
-        configuration_.patience);
-  }
+  maker_.forget(
+      [&](const VariantsAhead::Key& key) { return std::ranges::find(ending, key.device) != ending.end(); },
+      configuration_.patience);
   const std::vector<const device::Device*> devices(ending.begin(), ending.end());
   const bool is_over = results_.settle_ending(ending, [this, devices] {
     sharing_.close_pending(
@@ -406,7 +404,7 @@ void Session::finish() {
   // thread may never end, and must not keep the program from ending either.
   if (Launching::is_in_this_thread() || results_.is_collecting_here() || !launches_are_made())
     return finish_now();
-  stop_compiling();
+  maker_.stop();
   results_.begin_end();
   const bool is_over = results_.ends(
       [this] {
@@ -467,6 +465,7 @@ void Session::write_final_records() {
   LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   finished_ = true;
   results_.stop();
+  variants_.stop();
   sharing_.stop();
   const State state(state_);
   if (!ever_attached_ || !has_seen_launches_) return;

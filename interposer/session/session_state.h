@@ -14,9 +14,6 @@
 
 namespace lynxpp::interposer {
 
-/// Stack size for compilers, which recurse; threads that launch may have less.
-inline constexpr std::size_t compilers_stack = std::size_t{1} << 20;
-
 /// A kernel node of a graph that is being launched.
 struct Session::GraphNode {
   std::size_t index = 0;  ///< index in GraphLaunch::kernels

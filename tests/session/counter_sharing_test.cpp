@@ -18,7 +18,8 @@ using ::testing::Pair;
 class ReadingDevice : public FakeDevice {
  public:
   bool may_share(const device::Launch&) override { return true; }
-  Result<std::unique_ptr<device::Readback>> read_back_shared(std::unique_ptr<device::Buffer>&, bool) override {
+  Result<std::unique_ptr<device::Readback>> read_back_shared(std::unique_ptr<device::Buffer>&,
+                                                             bool) override {
     if (is_captured) return std::unique_ptr<device::Readback>();
     ++read;
     return std::unique_ptr<device::Readback>(
