@@ -118,11 +118,11 @@ class CounterSharing {
   std::atomic<bool> is_over_ = false;
   /// Held from finding shared counters until their event is recorded, so that leave_stream() can wait for
   /// that.
-  std::timed_mutex closing_;
+  OwnedMutex<std::timed_mutex> closing_{LockRank::closing};
   // Recursive, because a signal handler may end the program while its thread holds it.
-  OwnedMutex<std::recursive_timed_mutex> mutex_;  ///< guards the members below; acquired after closing_
-  std::vector<Counters> all_;                     ///< not read back yet
-  std::vector<Counters> abandoned_;               ///< not accessed again: their streams do not exist
+  OwnedMutex<std::recursive_timed_mutex> mutex_{LockRank::sharing};  ///< guards the members below
+  std::vector<Counters> all_;                                        ///< not read back yet
+  std::vector<Counters> abandoned_;  ///< not accessed again: their streams do not exist
   std::chrono::steady_clock::time_point next_closing_;
 };
 

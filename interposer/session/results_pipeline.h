@@ -130,10 +130,10 @@ class ResultsPipeline {
   std::atomic<int> helpers_ = 0;                                ///< threads of ends()
   std::atomic<bool> is_ending_ = false;
   std::atomic<bool> is_over_ = false;
-  OwnedMutex<std::timed_mutex> taking_;  ///< held while collecting, to keep the order
-  bool looks_past_first_ = false;        ///< guarded by taking_: the first outstanding launch does not end
+  OwnedMutex<std::timed_mutex> taking_{LockRank::taking};  ///< held while collecting, to keep the order
+  bool looks_past_first_ = false;  ///< guarded by taking_: the first outstanding launch does not end
   // Recursive, because a signal handler may end the program while its thread holds it.
-  Mutex mutex_;  ///< guards the members below; acquired after taking_
+  Mutex mutex_{LockRank::results};  ///< guards the members below; acquired after taking_
   std::deque<PendingPtr> queue_;
   std::deque<PendingPtr> given_up_;  ///< not accessed again: their contexts have ended
   std::unique_ptr<ResultsWorker> worker_;

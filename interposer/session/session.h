@@ -343,11 +343,10 @@ class Session {
   std::atomic<std::uint64_t> choices_ = 0;
   std::atomic<int> launching_ = 0;  // threads that are in the middle of a launch
 
-  // Two locks, acquired in this order.
-  OwnedMutex<std::timed_mutex>
-      records_;  // held while writing records: guards the sink and the reports' state
+  /// Held while writing records: guards the sink and the reports' state.
+  OwnedMutex<std::timed_mutex> records_{LockRank::records};
   // Recursive, because a signal handler may end the program in the middle of a launch.
-  StateMutex state_;  // guards the members below; never held while compiling or waiting
+  StateMutex state_{LockRank::state};  // guards the members below; never held while compiling or waiting
   std::unique_ptr<report::Sink> sink_;
   std::shared_ptr<const Attached> attached_;
   std::optional<NamePattern> kernels_;                 // nullopt: the configuration's

@@ -85,7 +85,13 @@ Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
 }  // namespace
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
-  const std::lock_guard records(records_);
+  std::unique_lock records(records_, std::defer_lock);
+  if (!state_.is_held_by_caller()) {
+    records.lock();
+  } else if (!records.try_lock_for(patience)) {
+    // A signal handler ends the program in the middle of a launch, and another thread waits for this one.
+    return;
+  }
   if (finished_) return;
   // The time of an instrumented kernel says nothing about the original's.
   if (bytes && configuration_.timeline && pending.plan->variant == nullptr) {
@@ -442,8 +448,8 @@ void Session::finish_now() {
 void Session::write_final_records_incomplete() {
   const std::unique_lock records(records_, patience);
   if (!records || finished_) return;
-  if (const State state(state_, patience); !state) return;
-  write_final_records();
+  const State state(state_, patience);
+  if (state) write_final_records();
 }
 
 /// Precondition: `state_` is held.

@@ -90,8 +90,8 @@ void VariantCache::drop(const std::function<bool(const InstrumentedKernel&)>& is
   std::vector<KernelPtr> dropped;  // unloaded after the lock is released
   const std::lock_guard lock(mutex_);
   for (auto& [seen, kernels] : kernels_) {
-    const auto rest = std::ranges::stable_partition(
-        kernels, [&](const KernelPtr& kernel) { return !is_dropped(*kernel); });
+    const auto rest =
+        std::ranges::stable_partition(kernels, [&](const KernelPtr& kernel) { return !is_dropped(*kernel); });
     dropped.insert(dropped.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
     kernels.erase(rest.begin(), rest.end());
   }

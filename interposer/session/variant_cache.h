@@ -63,8 +63,8 @@ class VariantCache {
 
   std::atomic<bool> is_over_ = false;
   // Recursive, because a signal handler may end the program while its thread holds it.
-  mutable OwnedMutex<std::recursive_timed_mutex> mutex_;  ///< guards the members below; no other lock is acquired
-  std::condition_variable_any changed_;           ///< a kernel was created
+  mutable OwnedMutex<std::recursive_timed_mutex> mutex_{LockRank::variants};  ///< guards the members below
+  std::condition_variable_any changed_;                                       ///< a kernel was created
   std::unordered_map<const Seen*, std::vector<KernelPtr>> kernels_;
   std::chrono::duration<double> making_{0};
 };

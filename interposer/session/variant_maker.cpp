@@ -100,15 +100,13 @@ Status VariantMaker::prepare(InstrumentedKernel& kernel, const device::Launch& l
   const std::string* const text = &found->text;
   dump_.original(kernel.name, *text, kernel.dumped);
   compile_others(kernel, launch, *text);
-  engine::Request request =
-      request_for(*kernel.attached, device, *text, kernel.name, learned);
+  engine::Request request = request_for(*kernel.attached, device, *text, kernel.name, learned);
   request.launch = kernel.shape;
   request.variable_address = [&](const std::string& name) { return device.variable_address(launch, name); };
   request.inspection.wants_registers = configuration_.timeline || log().shows(LogLevel::debug);
   if (Status made = make_best_variant(kernel, launch, request); !made) return made;
   if (const Status replays = check_replay(kernel, launch); !replays) {
-    log().debug("{}: all accesses have probes: {}", demangle(kernel.name),
-                first_message(replays.error()));
+    log().debug("{}: all accesses have probes: {}", demangle(kernel.name), first_message(replays.error()));
     learned.replays = false;
     request.limits.without.insert(ptx::Refinement::replayed_accesses);
     kernel.variant = nullptr;
@@ -132,7 +130,7 @@ Status VariantMaker::prepare(InstrumentedKernel& kernel, const device::Launch& l
 
 /// Makes the variant with counters in shared memory if they have room, otherwise without.
 Status VariantMaker::make_best_variant(InstrumentedKernel& kernel, const device::Launch& launch,
-                                  engine::Request& request) {
+                                       engine::Request& request) {
   if (make_with_spare_counters(kernel, launch, request)) return success();
   if (Status loaded = make_variant(kernel, launch, request); !loaded) {
     // ptxas 13.0 may find no registers for kernels that call handlers, yet succeed with inlined copies of the
@@ -155,7 +153,7 @@ Status VariantMaker::check_replay(const InstrumentedKernel& kernel, const device
 /// Returns false if the kernel counts no words of shared memory, if its scheme specifies where, or if there
 /// is no room.
 bool VariantMaker::make_with_spare_counters(InstrumentedKernel& kernel, const device::Launch& launch,
-                                       engine::Request request) {
+                                            engine::Request request) {
   const std::optional<cod::WordScheme> spare = request.words.scheme.spare_counters();
   const bool is_asked = spare && LaunchedWords::count_shared_memory(kernel.attached->specifications);
   if (!is_asked || !kernel.device->resident_blocks(launch, nullptr)) return false;
@@ -175,7 +173,7 @@ bool VariantMaker::make_with_spare_counters(InstrumentedKernel& kernel, const de
 /// Returns why the variant's counters cannot be in shared memory: an SM would hold fewer thread blocks with
 /// them. Empty: it would not, or there are no counters.
 Result<std::string> VariantMaker::obstacle_to_block_counters(const InstrumentedKernel& kernel,
-                                                        const device::Launch& launch) {
+                                                             const device::Launch& launch) {
   device::Device& device = *kernel.device;
   Result<std::shared_ptr<const LaunchedWords>> words =
       LaunchedWords::of(kernel.instrumented, kernel.attached->specifications, device, launch, nullptr);
@@ -193,7 +191,7 @@ Result<std::string> VariantMaker::obstacle_to_block_counters(const InstrumentedK
 
 /// Puts the counters that the scheme requests into shared memory if there is room, else into device memory.
 Status VariantMaker::keep_occupancy(InstrumentedKernel& kernel, const device::Launch& launch,
-                               engine::Request& request) {
+                                    engine::Request& request) {
   const Result<std::string> obstacle = obstacle_to_block_counters(kernel, launch);
   if (!obstacle) return obstacle.error();
   if (obstacle->empty()) return success();
@@ -205,7 +203,7 @@ Status VariantMaker::keep_occupancy(InstrumentedKernel& kernel, const device::La
 }
 
 Status VariantMaker::make_variant(InstrumentedKernel& kernel, const device::Launch& launch,
-                             const engine::Request& request, const std::string& refused) {
+                                  const engine::Request& request, const std::string& refused) {
   Result<engine::Instrumented> instrumented = engine::instrument(request);
   if (!instrumented) return instrumented.error();
   if (instrumented->ptx == refused) return failure("the same PTX has been refused before");
@@ -232,8 +230,8 @@ VariantsAhead::Key VariantMaker::key_of(const InstrumentedKernel& kernel) {
 }
 
 engine::Request VariantMaker::request_for(const Attached& attached, const device::Device& device,
-                                     const std::string& text, std::string kernel,
-                                     const Learned& learned) const {
+                                          const std::string& text, std::string kernel,
+                                          const Learned& learned) const {
   engine::Request request;
   request.ptx = &text;
   request.kernel = std::move(kernel);
@@ -248,8 +246,8 @@ engine::Request VariantMaker::request_for(const Attached& attached, const device
 }
 
 VariantsAhead::Job VariantMaker::job_for(VariantsAhead::Key key, std::shared_ptr<const Attached> attached,
-                                    device::Device& device, std::shared_ptr<const std::string> text,
-                                    const std::uint32_t (&block)[3]) const {
+                                         device::Device& device, std::shared_ptr<const std::string> text,
+                                         const std::uint32_t (&block)[3]) const {
   device::Launch launch;
   std::ranges::copy(block, launch.block);
   return [this, key = std::move(key), attached = std::move(attached), &device, text = std::move(text),
@@ -277,7 +275,7 @@ VariantsAhead::Job VariantMaker::job_for(VariantsAhead::Key key, std::shared_ptr
 }
 
 void VariantMaker::compile_others(const InstrumentedKernel& kernel, const device::Launch& launch,
-                             const std::string& text) {
+                                  const std::string& text) {
   constexpr std::string_view entry = ".entry";
   const bool is_worth_it = kernel.device->info().compiles_slowly && configuration_.timing == Timing::off;
   if (ahead_ == nullptr || !is_worth_it || text.size() > longest_text_ahead) return;
@@ -340,7 +338,7 @@ bool VariantMaker::runs_original(const VariantCache::Wanted& wanted, const devic
 }
 
 Result<std::unique_ptr<device::Variant>> VariantMaker::load(const InstrumentedKernel& kernel,
-                                                       const device::Launch& launch) {
+                                                            const device::Launch& launch) {
   const engine::Instrumented& made = kernel.instrumented;
   if (ahead_ != nullptr) {
     VariantsAhead::Compiled compiled = ahead_->take(key_of(kernel), longest_wait);
