@@ -26,7 +26,7 @@
 
 namespace lynxpp::interposer {
 
-/// What shared counters need while they are open.
+/// The objects that shared counters need while they are open.
 struct SharingOwner {
   device::Device* device = nullptr;
   std::uint64_t image = 0;
@@ -72,7 +72,8 @@ class CounterSharing {
   /// From now on every launch has a record of its own.
   void stop_sharing() { may_share_ = false; }
 
-  /// Joins open counters. has_joined() is false if there are none; the caller then opens some.
+  /// Joins open counters. If no open counters fit, has_joined() is false; the caller then opens
+  /// some.
   JoinedLaunch join(const LaunchPlan& plan, void* stream, const std::vector<std::string>& ranges);
   /// Opens counters and joins them. `pending` describes their first launch.
   JoinedLaunch open(const SharingOwner& owner, PendingPtr pending, std::vector<std::uint64_t> words,
@@ -94,8 +95,8 @@ class CounterSharing {
   bool close_at_once(std::chrono::milliseconds patience);
   /// Begins collecting the results of closed counters of the stream, on which the caller has just launched.
   void close_after_launch(void* stream);
-  /// Closes those of a stream that is about to be captured or destroyed. What cannot be read back before it
-  /// is destroyed is lost.
+  /// Closes those of a stream that is about to be captured or destroyed. Results that cannot be read back
+  /// before it is destroyed are lost.
   void leave_stream(void* stream, bool is_destroyed);
 
   bool is_empty();

@@ -1,4 +1,4 @@
-// What is known of a kernel: its variants, its launches' common properties, and its coverage.
+// The state of a kernel: its variants, its launches' common properties, and its coverage.
 #pragma once
 
 #include <algorithm>

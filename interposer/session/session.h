@@ -197,7 +197,7 @@ class Session {
   /// Returns a kernel that is not instrumented for this reason.
   static KernelPtr deferred();
   BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
-  /// Returns the plan of such launches; null if there is none that can be used now. Precondition: `state_` is
+  /// Returns the plan of such launches; null if no plan can be used now. Precondition: `state_` is
   /// held and something is attached.
   PlanPtr known_plan(const Seen& seen, const device::Device& device, const device::Launch& launch,
                      std::uint64_t image) const;

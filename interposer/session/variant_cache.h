@@ -20,7 +20,7 @@ namespace lynxpp::interposer {
 /// thread. A kernel that cannot be instrumented is remembered like others, with its problem.
 class VariantCache {
  public:
-  /// What a launch wants. The first five members identify a variant; a variant with other specifications or
+  /// The variant that a launch wants. The first five members identify a variant; a variant with other specifications or
   /// other learned properties is replaced.
   struct Wanted {
     const Seen* kernel = nullptr;  ///< compared only
@@ -57,7 +57,7 @@ class VariantCache {
   void stop() { is_over_ = true; }
 
  private:
-  /// Returns null if there is none. Precondition: `mutex_` is held.
+  /// Returns null if the variant does not exist. Precondition: `mutex_` is held.
   KernelPtr* find(const Wanted& wanted);
   static bool is_current(const InstrumentedKernel& kernel, const Wanted& wanted);
 
