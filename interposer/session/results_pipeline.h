@@ -83,8 +83,8 @@ class ResultsPipeline {
   /// locks at most `patience`.
   void collect_completed(std::chrono::milliseconds patience);
 
-  /// Calls `visit` for each outstanding launch. No launch is settled meanwhile. Returns false if another thread
-  /// collects for longer than `patience`.
+  /// Calls `visit` for each outstanding launch. No launch is settled meanwhile. Returns false if another
+  /// thread collects for longer than `patience`.
   bool visit(std::chrono::milliseconds patience, const std::function<void(Pending&)>& visit);
 
   /// Settles the launches on these devices, whose contexts end (none: on all devices), then calls `close`,

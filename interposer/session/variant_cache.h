@@ -20,8 +20,8 @@ namespace lynxpp::interposer {
 /// thread. A kernel that cannot be instrumented is remembered like others, with its problem.
 class VariantCache {
  public:
-  /// The variant that a launch wants. The first five members identify a variant; a variant with other specifications or
-  /// other learned properties is replaced.
+  /// The variant that a launch wants. The first five members identify it; a variant with other specifications
+  /// or other learned properties is replaced.
   struct Wanted {
     const Seen* kernel = nullptr;  ///< compared only
     device::Device* device = nullptr;
