@@ -331,6 +331,8 @@ class Session {
   /// Closes all shared counters because the process dies, and gives short launches time to end.
   void close_at_once();
   void write_final_records_incomplete();
+  /// True if the thread holds a lock: a signal handler ends the program in the middle of a launch.
+  bool is_interrupted() const;
   /// Returns true if no results are outstanding.
   bool collect_in_background();
 

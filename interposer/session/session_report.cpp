@@ -86,10 +86,10 @@ Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
   std::unique_lock records(records_, std::defer_lock);
-  if (!state_.is_held_by_caller()) {
+  if (!is_interrupted()) {
     records.lock();
-  } else if (!records.try_lock_for(patience)) {
-    // A signal handler ends the program in the middle of a launch, and another thread waits for this one.
+  } else if (records_.is_held_by_caller() || !records.try_lock_for(patience)) {
+    // This thread holds it, or another thread does, which waits for this one.
     return;
   }
   if (finished_) return;
@@ -437,10 +437,14 @@ void Session::close_at_once() {
   } while (std::chrono::steady_clock::now() < latest);
 }
 
+bool Session::is_interrupted() const {
+  return state_.is_held_by_caller() || records_.is_held_by_caller() || sharing_.is_held_by_caller() ||
+         variants_.is_held_by_caller();
+}
+
 void Session::finish_now() {
-  // Closing may block, and needs locks that this thread may have held when a signal interrupted it.
-  if (!state_.is_held_by_caller() && !sharing_.is_held_by_caller())
-    results_.ends([this] { close_at_once(); }, patience);
+  // Closing may block, and needs locks that this thread may hold.
+  if (!is_interrupted()) results_.ends([this] { close_at_once(); }, patience);
   results_.collect_completed(patience);
   write_final_records_incomplete();
 }

@@ -1,7 +1,9 @@
 #include "interposer/session/variant_cache.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace lynxpp::interposer {
@@ -53,7 +55,12 @@ KernelPtr VariantCache::get(const Wanted& wanted, const Make& make) {
   lock.unlock();
   before.reset();
   const auto begin = std::chrono::steady_clock::now();
-  const Learned learned = make(*kernel);
+  Learned learned = wanted.learned;
+  try {
+    learned = make(*kernel);
+  } catch (const std::exception& error) {
+    kernel->problem = std::string("internal failure: ") + error.what();
+  }
   lock.lock();
   making_ += std::chrono::steady_clock::now() - begin;
   kernel->learned = learned;

@@ -37,13 +37,15 @@ class VariantCache {
     yes,       ///< it exists or is being created
   };
   /// Instruments the kernel: fills the members that the cache has not filled. Returns what is known after
-  /// that. Must not throw.
+  /// that. An exception becomes the kernel's problem.
   using Make = std::function<Learned(InstrumentedKernel& kernel)>;
 
   Known known(const Wanted& wanted);
   /// Returns the kernel, after creating it with `make` or waiting for the thread that is creating it. Null
   /// after stop(), if that thread has not finished.
   KernelPtr get(const Wanted& wanted, const Make& make);
+  /// True if the calling thread was interrupted while it held the lock.
+  bool is_held_by_caller() const { return mutex_.is_held_by_caller(); }
   /// True if it has not been dropped or replaced.
   bool holds(const Seen& seen, const InstrumentedKernel& kernel);
   /// Returns the loaded variant of a kernel of the same name, device and image with the same text, else null.

@@ -83,6 +83,12 @@ TEST_F(VariantCacheTest, AFailureIsRemembered) {
   EXPECT_EQ(made_, 1);
 }
 
+TEST_F(VariantCacheTest, AnExceptionIsAFailure) {
+  const auto fail = [](InstrumentedKernel&) { throw std::runtime_error("a fault"); };
+  EXPECT_EQ(get(wanted_, fail)->problem, "internal failure: a fault");
+  EXPECT_EQ(cache_.known(wanted_), Known::yes);
+}
+
 TEST_F(VariantCacheTest, OtherSpecificationsReplaceIt) {
   const KernelPtr before = get(wanted_);
   wanted_.attached = std::make_shared<Attached>();
