@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -55,7 +56,7 @@ KernelPtr VariantCache::get(const Wanted& wanted, const Make& make) {
   lock.unlock();
   before.reset();
   const auto begin = std::chrono::steady_clock::now();
-  Learned learned = wanted.learned;
+  std::optional<Learned> learned;
   try {
     learned = make(*kernel);
   } catch (const std::exception& error) {
@@ -63,7 +64,7 @@ KernelPtr VariantCache::get(const Wanted& wanted, const Make& make) {
   }
   lock.lock();
   making_ += std::chrono::steady_clock::now() - begin;
-  kernel->learned = learned;
+  if (learned) kernel->learned = *learned;
   kernel->is_made = true;
   changed_.notify_all();
   return kernel;
