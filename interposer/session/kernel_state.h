@@ -106,10 +106,6 @@ struct LaunchPlan {
   ProbeLayout layout;
   mutable std::atomic<std::uint64_t> own_records = 0;         ///< launches that had a record of their own
   mutable std::vector<std::shared_ptr<SharedCounters>> open;  ///< guarded by CounterSharing
-
-  bool is_for(const device::Launch& launch) const {
-    return std::ranges::equal(view.grid, launch.grid) && std::ranges::equal(view.block, launch.block);
-  }
 };
 
 /// Launches that ran uninstrumented because memory for their counters was missing.

@@ -40,6 +40,7 @@
 #include "interposer/session/variant_maker.h"
 #include "interposer/trials/trials.h"
 #include "report/record.h"
+#include "support/tensor_boxes.h"
 
 namespace lynxpp::interposer {
 
@@ -131,6 +132,9 @@ class Session {
   /// Sets the reader of the range names that launches record. Call it before the first launch.
   void use_ranges(RangeReader reader) { timeline_.use_ranges(std::move(reader)); }
 
+  /// Sets the reader of tensor maps' boxes. Call it before the first launch.
+  void use_tensor_boxes(TensorBoxReader reader) { find_tensor_box_ = std::move(reader); }
+
   /// Called when the program requests a copy.
   void copied(const CopyCall& call);
 
@@ -197,6 +201,9 @@ class Session {
   /// Returns a kernel that is not instrumented for this reason.
   static KernelPtr deferred();
   BlockRoom room_of(const Attached& attached, const device::Launch& launch) const;
+  /// True if the launch can use the plan, which is of the launch's kernel. Launches whose tensor copies move
+  /// other amounts share no counters.
+  bool fits(const LaunchPlan& plan, const device::Launch& launch) const;
   /// Returns the plan of such launches; null if no plan can be used now. Precondition: `state_` is
   /// held and something is attached.
   PlanPtr known_plan(const Seen& seen, const device::Device& device, const device::Launch& launch,
@@ -362,6 +369,7 @@ class Session {
   VariantCache variants_;
   VariantMaker maker_;
   Timeline timeline_;
+  TensorBoxReader find_tensor_box_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   CounterSharing sharing_;
   ResultsPipeline results_;  // destroyed first: its threads use the other members

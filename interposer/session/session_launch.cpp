@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "interposer/results/tensor_copy_sizes.h"
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
 #include "interposer/this_process.h"
@@ -44,13 +45,19 @@ BlockRoom Session::room_of(const Attached& attached, const device::Launch& launc
   return {launch.threads_per_block(), launch.shared_bytes};
 }
 
+bool Session::fits(const LaunchPlan& plan, const device::Launch& launch) const {
+  return std::ranges::equal(plan.view.grid, launch.grid) &&
+         std::ranges::equal(plan.view.block, launch.block) &&
+         plan.view.tensor_copies == tensor_copy_sizes(plan.kernel->instrumented, launch, find_tensor_box_);
+}
+
 PlanPtr Session::known_plan(const Seen& seen, const device::Device& device, const device::Launch& launch,
                             std::uint64_t image) const {
   const BlockRoom room = room_of(*attached_, launch);
   const auto found = std::ranges::find_if(seen.plans, [&](const PlanPtr& plan) {
     const InstrumentedKernel& kernel = *plan->kernel;
-    return kernel.device == &device && kernel.image == image && plan->is_for(launch) && kernel.room == room &&
-           kernel.attached == attached_ && kernel.learned == seen.learned;
+    return kernel.device == &device && kernel.image == image && kernel.room == room &&
+           kernel.attached == attached_ && kernel.learned == seen.learned && fits(*plan, launch);
   });
   return found != seen.plans.end() ? *found : nullptr;
 }
@@ -63,7 +70,7 @@ Result<PlanPtr> Session::plan_for(Seen& seen, const KernelPtr& made, device::Dev
   {
     const State state(state_);
     const auto known = std::ranges::find_if(
-        seen.plans, [&](const PlanPtr& plan) { return is_of_kernel(plan) && plan->is_for(launch); });
+        seen.plans, [&](const PlanPtr& plan) { return is_of_kernel(plan) && fits(*plan, launch); });
     if (known != seen.plans.end()) return *known;
     previous = kernel.words;
   }
@@ -80,6 +87,7 @@ Result<PlanPtr> Session::plan_for(Seen& seen, const KernelPtr& made, device::Dev
   plan->view.instructions = kernel.instrumented.size.instructions;
   plan->view.sms = plan->device.sm_id_limit;
   plan->view.clock_khz = plan->device.clock_khz;
+  plan->view.tensor_copies = tensor_copy_sizes(kernel.instrumented, launch, find_tensor_box_);
   std::copy(std::begin(launch.grid), std::end(launch.grid), plan->view.grid);
   std::copy(std::begin(launch.block), std::end(launch.block), plan->view.block);
   plan->counting = kernel.instrumented.counting;
@@ -109,6 +117,10 @@ Result<PlanPtr> Session::plan_for(Seen& seen, const KernelPtr& made, device::Dev
   plan->layout = std::move(*layout);
   // Counted words depend on the program's current memory and the launch's parameters.
   const State state(state_);
+  if (std::ranges::count(plan->view.tensor_copies, 0u, &cod::TensorCopySize::bytes) != 0)
+    add_once(seen.coverage_of(*kernel.attached).notes,
+             "the bytes of some tensor copies are unknown: this process did not encode their tensor map for "
+             "such copies, or the tensor is interleaved");
   kernel.words = plan->words;
   if (plan->words != nullptr || !variants_.holds(seen, kernel)) return PlanPtr(std::move(plan));
   if (std::cmp_equal(std::ranges::count_if(seen.plans, is_of_kernel), most_plans))
