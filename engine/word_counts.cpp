@@ -320,27 +320,42 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
   }
 }
 
-/// True if an access that may refer to shared memory is left to a handler that may count its words.
-bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit& unit) {
-  const auto may_be_shared = [](const ptx::Probe& probe, const ptx::Instruction& instruction) {
+/// True if the probe is at an access that may refer to shared memory.
+bool probes_shared_memory(const ptx::Probe& probe, const ptx::InstrumentationUnit& unit) {
+  const auto may_be_shared = [&](const ptx::Instruction& instruction) {
     if (!probe.matches(instruction)) return false;
     const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
     return access && (access->space == ptx::StateSpace::shared || access->space == ptx::StateSpace::generic);
   };
+  return std::ranges::any_of(unit.reached.functions, [&](const ptx::FunctionUnit& function) {
+    return std::ranges::any_of(function.function->body->instructions, may_be_shared);
+  });
+}
+
+/// Returns for each of BlockCounters::arrays whether an access that may refer to shared memory is left to a
+/// handler that may count in it.
+std::vector<bool> probed_counters(const Request& request, const ptx::InstrumentationUnit& unit) {
+  std::vector<bool> probed;
   std::size_t next = 0;
   for (const SpecificationPtr& specification : request.specifications) {
-    const bool counts = std::ranges::any_of(specification->arrays(), is_of_shared_words);
+    std::vector<bool> arrays(specification->arrays().size());
     for (const cod::Handler& handler : specification->handlers()) {
       const ptx::Probe& probe = unit.spliced.probes[next++];
-      if (!counts || !probe.enabled || !cod::is_instruction(handler.target)) continue;
-      for (const ptx::FunctionUnit& function : unit.reached.functions) {
-        if (std::ranges::any_of(function.function->body->instructions,
-                                [&](const ptx::Instruction& each) { return may_be_shared(probe, each); }))
-          return true;
-      }
+      if (!probe.enabled || !cod::is_instruction(handler.target) || !probes_shared_memory(probe, unit))
+        continue;
+      if (handler.counted_words.empty()) arrays.assign(arrays.size(), true);  // it may do anything
+      for (const std::uint32_t array : handler.counted_words) arrays[array] = true;
+    }
+    for (const cod::Word& word : specification->words()) {
+      if (word.kind == cod::Word::Kind::shared_counters) probed.push_back(arrays[word.index]);
     }
   }
-  return false;
+  return probed;
+}
+
+/// Drops counters to which nothing adds, after the last ones in use: offsets follow from the position.
+void drop_idle_counters(const std::vector<bool>& probed, ptx::BlockCounters& block) {
+  while (!block.arrays.empty() && !probed[block.arrays.size() - 1]) block.arrays.pop_back();
 }
 
 /// True if a handler's only effect at an access is an addition that inline code can perform.
@@ -490,8 +505,8 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
     note_kinds(request, *counting, unit);
   note_textures(request, unit);
   // Without a shared variable, no pointer refers to shared memory.
-  if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
-    unit.words.block.arrays.clear();
+  if (request.words.is_spare && counting->shared_arrays.empty()) unit.words.block.arrays.clear();
+  if (request.words.is_spare) drop_idle_counters(probed_counters(request, unit), unit.words.block);
   counting->block_counters = static_cast<std::uint32_t>(unit.words.block.arrays.size());
   return counting;
 }
