@@ -138,6 +138,7 @@ class ProbeSorter {
   std::uint64_t sort(std::uint32_t specification, const std::vector<cod::GlobalArray>& arrays,
                      const std::vector<std::uint32_t>& counted, ptx::Probe& probe) {
     std::set<const ptx::Instruction*> predicted;
+    const bool notes_kinds = sorts_kinds_ && !arrays[counted[0]].counts_ranges;  // each access once
     if (sorts_kinds_) probe.effect = ptx::ProbeEffect::counts_words;
     for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
@@ -146,10 +147,11 @@ class ProbeSorter {
         const auto index = static_cast<std::uint32_t>(&instruction - instructions.data());
         const std::uint32_t side = probe.side_at(instruction);
         if (!is_predicted(function, index, side)) {
-          if (sorts_kinds_) sort_by_kind(specification, function, index, side);
+          if (sorts_kinds_)
+            sort_by_kind(notes_kinds ? &counting_.kinds[specification] : nullptr, function, index, side);
           continue;
         }
-        if (sorts_kinds_) ++counting_.kinds[specification].fully_static;
+        if (notes_kinds) ++counting_.kinds[specification].fully_static;
         predicted.insert(&instruction);
         const std::uint32_t position = unit_.reached.position_of(function);
         for (const std::uint32_t array : counted)
@@ -175,7 +177,8 @@ class ProbeSorter {
            analysis->second.is_static(index);
   }
 
-  void sort_by_kind(std::uint32_t specification, const ptx::FunctionUnit& function, std::uint32_t index,
+  /// `kinds` is null if another handler of the specification has noted the access.
+  void sort_by_kind(WordCounting::Kinds* kinds, const ptx::FunctionUnit& function, std::uint32_t index,
                     std::uint32_t side) {
     const auto analysis = analyses_.find(&function);
     std::optional<ptx::WordSite> site;
@@ -183,15 +186,15 @@ class ProbeSorter {
       const ptx::Instruction& instruction = function.function->body->instructions[index];
       site = analysis->second.find(index, ptx::memory_accesses(instruction).access[side]);
     }
-    WordCounting::Kinds& kinds = counting_.kinds[specification];
+    if (site) unit_.words.sites[{function.first_instruction + index, side}] = *site;
+    if (kinds == nullptr) return;
     if (!site) {
-      ++kinds.each_time;
+      ++kinds->each_time;
       return;
     }
     const bool is_kept = site->loop != ptx::no_loop;
     const bool is_each = site->threads == ptx::WordSite::Threads::each;
-    ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.after_loops : kinds.both);
-    unit_.words.sites[{function.first_instruction + index, side}] = *site;
+    ++(!is_kept ? kinds->by_one_thread : is_each ? kinds->after_loops : kinds->both);
   }
 
   WordCounting& counting_;
@@ -353,6 +356,14 @@ std::vector<bool> probed_counters(const Request& request, const ptx::Instrumenta
   return probed;
 }
 
+/// True if a handler only counts live ranges.
+bool counts_only_ranges(const cod::Specification& specification, const cod::Handler& handler) {
+  return !handler.counted_words.empty() &&
+         std::ranges::all_of(handler.counted_words, [&](std::uint32_t array) {
+           return specification.arrays()[array].counts_ranges;
+         });
+}
+
 /// Drops counters to which nothing adds, after the last ones in use: offsets follow from the position.
 void drop_idle_counters(const std::vector<bool>& probed, ptx::BlockCounters& block) {
   while (!block.arrays.empty() && !probed[block.arrays.size() - 1]) block.arrays.pop_back();
@@ -360,8 +371,7 @@ void drop_idle_counters(const std::vector<bool>& probed, ptx::BlockCounters& blo
 
 /// True if a handler's only effect at an access is an addition that inline code can perform.
 bool adds_exactly(const cod::WordScheme& scheme) {
-  return !scheme.is_plain && scheme.threshold == 0 && scheme.sample == 1 &&
-         scheme.analysis != cod::WordScheme::Analysis::invariants &&
+  return scheme.is_exact() && scheme.analysis != cod::WordScheme::Analysis::invariants &&
          (scheme.shared_bits == 0 || scheme.shared_bits == 32);
 }
 
@@ -491,6 +501,8 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
     const std::size_t first = next;
     for (const cod::Handler& handler : request.specifications[i]->handlers()) {
       ptx::Probe& probe = unit.spliced.probes[next++];
+      if (!request.words.scheme.is_exact() && counts_only_ranges(*request.specifications[i], handler))
+        probe.enabled = false;  // nothing would be emitted
       const bool counts = !handler.counted_words.empty() && probe.enabled;
       counting->predicted.push_back(
           counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
@@ -506,7 +518,8 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
   note_textures(request, unit);
   // Without a shared variable, no pointer refers to shared memory.
   if (request.words.is_spare && counting->shared_arrays.empty()) unit.words.block.arrays.clear();
-  if (request.words.is_spare) drop_idle_counters(probed_counters(request, unit), unit.words.block);
+  if (request.words.is_spare || !request.words.scheme.is_exact())
+    drop_idle_counters(probed_counters(request, unit), unit.words.block);
   counting->block_counters = static_cast<std::uint32_t>(unit.words.block.arrays.size());
   return counting;
 }

@@ -73,6 +73,7 @@ void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
   words_argument(begins, api);
   if (array.symbol == nullptr || begins.symbol == nullptr) return;
   static_cast<void>(use_launch_data(begins.symbol->name, begins.position));
+  program_.arrays[begins.symbol->index].counts_ranges = true;
   for (const Expression* each : {&array, &begins}) {
     if (each->symbol->dimensions[0].extent != Extent::shared_words)
       error(each->position, "emitWords() counts by live range only in shared memory",

@@ -132,7 +132,7 @@ std::string names_of(const StagingAdvice& advice, Staging advised) {
 }
 
 /// The device array that is reused most, if more than the values in a shared array that only passes them on:
-/// GMProf's section 7.3 stages it instead. Empty: there is none.
+/// GMProf's section 7.3 stages it instead. Empty if none qualifies.
 std::string reused_instead(const LaunchProfile& launch) {
   const auto passes_on = [](const ArrayProfile& each) {
     return each.space == ArrayProfile::Space::shared && is_used_once(each);

@@ -140,8 +140,7 @@ void WordProfiles::add(const LaunchRecord& record) {
   auto kernel = std::ranges::find_if(kernels_, [&](const Kernel& each) {
     return each.kernel == record.kernel && each.device == record.device;
   });
-  if (kernel == kernels_.end())
-    kernel = kernels_.insert(kernel, Kernel{record.kernel, record.device, {}});
+  if (kernel == kernels_.end()) kernel = kernels_.insert(kernel, Kernel{record.kernel, record.device, {}});
   if (!kernel->launches.contains(record.launch) && kernel->launches.size() >= kept_launches) return;
   LaunchProfile& profile = kernel->launches[record.launch];
   profile.blocks = std::uint64_t{record.grid[0]} * record.grid[1] * record.grid[2];

@@ -457,8 +457,7 @@ class Run {
     view.shared_words = extents_.shared_words;
     view.device_words = extents_.device_words;
     if (variant.words != nullptr) {
-      const WordScheme& scheme = variant.words->scheme;
-      view.counts_exactly = scheme.threshold == 0 && scheme.sample == 1 && !scheme.is_plain;
+      view.counts_exactly = variant.words->scheme.is_exact();
       view.shared_arrays = {{"shared", 0, extents_.shared_words}};
       view.device_arrays = {
           {"in", *map_.element_of(range_of(memory_.input()).first), memory_.input().size()},

@@ -71,7 +71,8 @@ Ranges ranges_in(const Measured& measured) {
 /// The same by replay and by probes.
 Ranges ranges_of(const std::string& body, const Shape& shape = one_block) {
   const Ranges replayed = ranges_in(measure_module(specification(), shape, kernel(body)));
-  for (const CountedWith& how : {CountedWith{}, CountedWith{.initial_in_block = 0}, CountedWith{.in_line = false}}) {
+  for (const CountedWith& how :
+       {CountedWith{}, CountedWith{.initial_in_block = 0}, CountedWith{.in_line = false}}) {
     const Measured probed = measure_module_with_probes(specification(), shape, kernel(body), how);
     EXPECT_EQ(ranges_in(probed), replayed) << body;
   }
@@ -115,7 +116,7 @@ TEST(Ranges, ComputedDataHaveNone) {
             (Ranges{0, 0, 0}));
 }
 
-/// Of the words that hold values from device memory all accesses count, of the others none.
+/// All accesses to words that hold values from device memory count, and none to the others.
 TEST(Ranges, OtherWordsOfTheArrayDoNotCount) {
   EXPECT_EQ(ranges_of(R"(
   st.shared.u32 [%r2], %r1;

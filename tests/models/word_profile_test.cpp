@@ -286,8 +286,9 @@ TEST(Staging, LiveRangesShowWordsWithoutReuse) {
   launch.arrays[0].live = LiveRanges{256 * 20, 256 * 40, 0};  // stored once, read once
   const StagingAdvice once = staging_advice(launch);
   EXPECT_THAT(advised(once), ElementsAre("tile drop"));
-  EXPECT_THAT(once.placements[0].reason,
-              HasSubstr("2 while it holds one value from device memory: its values are stored and used once"));
+  EXPECT_THAT(
+      once.placements[0].reason,
+      HasSubstr("2 while it holds one value from device memory: its values are stored and used once"));
   launch.arrays[0].live = LiveRanges{256 * 10, 256 * 40, 256 * 10};  // read three times
   const StagingAdvice reused = staging_advice(launch);
   EXPECT_THAT(advised(reused), ElementsAre("tile keep"));
@@ -305,9 +306,10 @@ TEST(Staging, AnArrayIsKeptForTheWordsThatAreReused) {
 
 /// GMProf's section 7.3: the input that is reused in device memory is the better tile.
 TEST(Staging, TheArrayThatIsReusedInsteadIsNamed) {
-  LaunchProfile launch = launch_with({even("out_tile", Space::shared, 256, 40), even("in", Space::device, 5000, 4),
-                                      even("out", Space::device, 5000, 1)},
-                                     1024);
+  LaunchProfile launch =
+      launch_with({even("out_tile", Space::shared, 256, 40), even("in", Space::device, 5000, 4),
+                   even("out", Space::device, 5000, 1)},
+                  1024);
   EXPECT_THAT(staging_advice(launch).summary, Not(HasSubstr("Reused in device memory")));
   launch.arrays[0].live = LiveRanges{256 * 20, 256 * 40, 0};
   EXPECT_THAT(staging_advice(launch).summary, HasSubstr("Reused in device memory: in, 4 accesses of a word"));
