@@ -328,15 +328,18 @@ def library_with_a_static_runtime(build):
               "print(library.curandCreateGenerator(ctypes.byref(generator), 100) != 0)")
     run = build.run("python3", "-c", script, found[0])
     demand_equal("stdout", run.stdout, b"True\n")
-    lines = [line for line in run.stderr.splitlines() if "static CUDA runtime" in line]
+    lines = [line for line in run.stderr.splitlines() if "links the CUDA runtime statically" in line]
     demand_equal("lines about it", len(lines), 1)
     expect("libcurand.so." in lines[0] and "cannot run on the cpu device" in lines[0], f"the line says {lines[0]}")
 
 
 @test
-def static_runtime(build):
-    """A statically linked runtime on the cpu device: one line that says what to do."""
-    run = build.run(build.examples / "static" / "vecadd", spec="instruction_count")
+def stripped_static_runtime(build):
+    """A static runtime whose functions cannot be found: one line that says what to do."""
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = pathlib.Path(folder) / "stripped"
+        subprocess.run(["strip", "-o", stripped, build.examples / "static" / "vecadd"], check=True)
+        run = build.run(stripped, spec="instruction_count")
     demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
     lines = [line for line in run.stderr.splitlines() if "-cudart shared" in line]
     demand_equal("lines with the advice", len(lines), 1)
