@@ -144,7 +144,8 @@ std::string reused_instead(const LaunchProfile& launch) {
   }
   if (most == nullptr || std::ranges::none_of(launch.arrays, passes_on)) return {};
   return "Reused in device memory: " + most->name + ", " + rounded(most->mean()) +
-         " accesses of a word; tiles of it would use shared memory better, unless caches serve them. ";
+         " accesses of a word; tiles of it use shared memory better if the threads of a block share "
+         "its words and no cache serves them. ";
 }
 
 std::string bytes_sentence(const StagingAdvice& advice, const LaunchProfile& launch) {
