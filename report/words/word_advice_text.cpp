@@ -78,7 +78,7 @@ std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t wid
         "For arrays worth staging in shared memory, use both profiles:\n  -s "
         "shared_memory_profile,device_memory_profile\n";
   }
-  if (suggests) text += "Accesses are not time: 'lynxpp limits' measures how much fewer of them can gain.\n";
+  if (suggests) text += "Accesses are not time: 'lynxpp limits' measures the possible gain.\n";
   return text;
 }
 
