@@ -415,7 +415,13 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit,
   }
   if (!unit.reached.address_taken.empty()) {
     // The pointer would refer to the variant, and a later caller was assembled without it.
-    return failure("it takes the address of the function '" + unit.reached.address_taken.front() +
+    const std::string& taken = unit.reached.address_taken.front();
+    const bool is_kernel = std::ranges::any_of(unit.reached.functions, [&](const ptx::FunctionUnit& each) {
+      return each.function->is_entry && each.function->name == taken;
+    });
+    if (is_kernel)
+      return failure("it launches kernels from the device, such as '" + taken + "', which are not measured");
+    return failure("it takes the address of the function '" + taken +
                    "', which code of the program's own module may call");
   }
   for (const ptx::FunctionUnit& function : unit.reached.functions) {
@@ -513,6 +519,8 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
                    may_overflow(request, result),
                    {std::string(ptx::variable_table), std::move(result.traits.variables.addresses)}};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
+  if (std::ranges::any_of(request.specifications, [](const auto& each) { return each->asks_for_boxes(); }))
+    result.tensor_copies = tensor_copies(unit.reached, result.parameters, unit.notes);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;
   result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit.module, unit.reached));

@@ -310,9 +310,18 @@ def relocatable_device_code(build):
 
 @test
 def device_side_launch(build):
-    run = build.run(build.examples / "tests" / "device_launch")
-    demand_equal("stdout", run.stdout, b"device_launch: cudaErrorNoKernelImageForDevice\n")
-    expect_words(run, "kernel parent(int*) cannot run on the cpu device", "launches kernels from the device (CUDA dynamic parallelism)")
+    """A kernel that launches kernels runs, but is not measured; others of its image are."""
+    program = build.examples / "tests" / "device_launch"
+    output = b"parent: cudaSuccess, 104 104\ndescend: cudaSuccess, 124 124\nadd: cudaSuccess, 1124 1124\n"
+    demand_equal("stdout", build.run(program).stdout, output)
+    run, records = build.measure(program, spec="instruction_count")
+    demand_equal("stdout with a specification", run.stdout, output)
+    demand_equal("measured", [entry["kernel"] for entry in records.launches], ["_Z3addPii"])
+    reasons = {entry["kernel"]: entry["reason"] for entry in records.coverage if entry["reason"]}
+    demand_equal("not measured", sorted(reasons), ["_Z6parentPi", "_Z7descendPii"])
+    expect(all("from the device" in reason for reason in reasons.values()), reasons)
+    checked = build.run(build.command, "check-run", "--", program, preload=False)
+    demand_equal("status of check-run", (checked.status, checked.stdout), (0, output))
 
 
 @test
