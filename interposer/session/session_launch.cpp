@@ -101,6 +101,7 @@ Result<PlanPtr> Session::plan_for(Seen& seen, const KernelPtr& made, device::Dev
   if (plan->words != nullptr) {
     plan->needs = device.needs(launch);
     plan->view.shared_words = plan->words->shared_words();
+    plan->view.counts_exactly = plan->words->counts_exactly();
     plan->view.device_words = plan->words->device_words();
     parts.shared_addresses = plan->words->shared_addresses();
     if (!std::ranges::all_of(plan->words->is_replayed(), std::identity()))
