@@ -35,9 +35,10 @@ int main(int count, char** values) {
   const auto run = reinterpret_cast<decltype(&lynxpp_run_command)>(
       library != nullptr ? ::dlsym(library, "lynxpp_run_command") : nullptr);
   if (run != nullptr) return run(count, values);
-  std::fprintf(stderr,
-               "lynxpp: error: %s\n  hint: bin/lynxpp and lib/liblynxpp-engine.so must be in one installation "
-               "folder\n",
-               ::dlerror());
+  std::fprintf(
+      stderr,
+      "lynxpp: error: %s\n  hint: bin/lynxpp and lib/liblynxpp-engine.so must be in one installation "
+      "folder\n",
+      ::dlerror());
   return lynxpp::cli::exit_usage_error;
 }

@@ -274,8 +274,8 @@ std::string_view text_of(Basis basis) {
 }
 
 std::pair<double, double> range_of_estimate(double saving) {
-  // Work adds up in the estimate; on a GPU it overlaps, and the longest part hides the others. This scales the
-  // odds of the saving, whatever their size, by up to this factor.
+  // Work adds up in the estimate; on a GPU it overlaps, and the longest part hides the others. The odds of
+  // the saving, whatever their size, differ by up to this factor.
   constexpr double factor = 9;
   const double rest = 1 - saving;
   return {saving / (saving + factor * rest), factor * saving / (factor * saving + rest)};
