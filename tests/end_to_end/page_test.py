@@ -504,7 +504,8 @@ class Page(unittest.TestCase):
 
     def test_a_telephone_shows_the_finding_first(self):
         """At 390 pixels, cards are stacked, headings stay in words, and the page is not wider than the window."""
-        frame = f"""<html><body><iframe id="frame" style="width:390px;height:844px;border:0" srcdoc="{html.escape(self.planted())}"></iframe>
+        page = self.planted().replace("<head>", "<head><script>history.replaceState = () => {};</script>")  # a frame has no address
+        frame = f"""<html><body><iframe id="frame" style="width:390px;height:844px;border:0" srcdoc="{html.escape(page)}"></iframe>
           <script>setInterval(() => {{
             const {{ openedMs }} = document.getElementById("frame").contentDocument.documentElement.dataset;
             if (openedMs) document.documentElement.dataset.openedMs = openedMs;

@@ -670,7 +670,7 @@ TEST_F(Findings, SmallBenefitsOfManyKernelsAreShownTogether) {
   for (int i = 0; i < 9; ++i) many.insert(many.end(), found.begin(), found.end());
   EXPECT_EQ(benefit_together(many), 1) << "of a kernel no more than all";
   const std::string text = findings_text(found, facts_.weight, 100);
-  EXPECT_THAT(text, HasSubstr(" together about 58 %. The first\nones:\n1.  "));
+  EXPECT_THAT(text, HasSubstr(" together about 58 %. The\nfirst ones:\n1.  "));
   EXPECT_THAT(text, HasSubstr("\n3.  "));
   EXPECT_THAT(text, Not(HasSubstr("\n4.  ")));
 }
