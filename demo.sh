@@ -36,8 +36,8 @@ LD_PRELOAD=$root/build/release/lib/liblynxpp.so LYNXPP_SPEC=$specification "buil
 
 if nvcc=$(find_nvcc); then
   say "finding out what makes examples/agents/transpose.cu slow"
-  echo "\$ nvcc -lineinfo -cudart shared -o build/transpose examples/agents/transpose.cu"
-  "$nvcc" -lineinfo -cudart shared -o build/transpose examples/agents/transpose.cu
+  echo "\$ nvcc -lineinfo -o build/transpose examples/agents/transpose.cu"
+  "$nvcc" -lineinfo -o build/transpose examples/agents/transpose.cu
   echo "\$ build/release/bin/lynxpp record -o build/transpose.jsonl -- build/transpose"
   build/release/bin/lynxpp record -o build/transpose.jsonl -- build/transpose
 fi

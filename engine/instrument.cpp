@@ -415,7 +415,13 @@ Status share_variables(const Request& request, ptx::InstrumentationUnit& unit,
   }
   if (!unit.reached.address_taken.empty()) {
     // The pointer would refer to the variant, and a later caller was assembled without it.
-    return failure("it takes the address of the function '" + unit.reached.address_taken.front() +
+    const std::string& taken = unit.reached.address_taken.front();
+    const bool is_kernel = std::ranges::any_of(unit.reached.functions, [&](const ptx::FunctionUnit& each) {
+      return each.function->is_entry && each.function->name == taken;
+    });
+    if (is_kernel)
+      return failure("it launches kernels from the device, such as '" + taken + "', which are not measured");
+    return failure("it takes the address of the function '" + taken +
                    "', which code of the program's own module may call");
   }
   for (const ptx::FunctionUnit& function : unit.reached.functions) {

@@ -165,7 +165,7 @@ Result<std::vector<ModelledKernel>> run_modelled(const std::vector<std::string>&
   if (Status understood = keep_matching(*all, kernels); !understood) return understood.error();
   if (all->empty())
     return nothing_measured("the program launched none of the selected kernels",
-                            "a statically linked CUDA runtime is not seen without a GPU");
+                            "a static CUDA runtime in a stripped program is not seen without a GPU");
   std::erase_if(*all, [](const ModelledKernel& each) { return each.launches == 0; });
   if (all->empty())
     return nothing_measured("none of the kernels has a modelled time",

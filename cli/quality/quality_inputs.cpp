@@ -462,7 +462,7 @@ Result<Inputs> inputs_of(const Runs& runs) {
   if (!has_launches) {
     return nothing_measured(
         "the program launched no kernel",
-        "`lynxpp run` shows more; a statically linked CUDA runtime is not seen without a GPU");
+        "`lynxpp run` shows more; a static CUDA runtime in a stripped program is not seen without a GPU");
   }
   count_launches(runs.counted, inputs.hardware, timeline);
   if (timeline.counted.empty())

@@ -1,15 +1,16 @@
 #include "interposer/preload/cpu_binding.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "interposer/preload/control.h"
 #include "interposer/preload/cpu_choice.h"
@@ -17,6 +18,7 @@
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/loaded_object.h"
 #include "interposer/preload/process.h"
+#include "interposer/preload/static_runtime.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -25,6 +27,7 @@ std::mutex binding;  // serializes binding; never held while waiting for the dyn
 // Set before bound_functions is not 0:
 const lynxpp_cpu_function* functions = nullptr;
 bool only_older_runtimes = false;
+std::atomic<bool> has_shared_runtime = false;
 void* refusal = nullptr;  // replaces runtime functions that the engine lacks
 
 /// True for a runtime older than CUDA 13, whose functions the engine implements.
@@ -69,10 +72,6 @@ void* function_for_older(const char* symbol) {
   return cpu_function(symbol);
 }
 
-bool is_runtime_name(const char* symbol) {
-  return strncmp(symbol, "cuda", 4) == 0 || strncmp(symbol, "__cuda", 6) == 0;
-}
-
 /// Names that the engine does not know, for one line at level info.
 class MissingNames {
  public:
@@ -91,6 +90,17 @@ class MissingNames {
   int count_ = 0;
   char text_[1536] = "";
 };
+
+/// Makes calls of the runtime that is linked into an object reach the engine. Functions that the engine lacks
+/// stay: they find no driver and fail. Returns false if the runtime stays as it is.
+bool bind_static_runtime(const StaticRuntime& runtime) {
+  if (!runtime.has_functions()) return false;
+  const bool is_older = runtime.is_older();
+  return runtime.redirect([&](const char* name) {
+    void* const address = is_older ? function_for_older(name) : cpu_function(name);
+    return address == nullptr && cpu_function(name) != nullptr ? refusal : address;
+  });
+}
 
 /// True if a loaded runtime has the function; a program may have functions of its own with the runtime's
 /// names.
@@ -117,12 +127,14 @@ void bind_imports(const LoadedObject& object, MissingNames& missing) {
 }
 
 bool loads_only_older_runtimes() {
+  bool has_older_runtime = false;
   bool has_current_runtime = false;
   for_each_loaded_object([&](const LoadedObject& object) {
-    has_current_runtime = is_runtime_library(object.base_name()) && !is_older_runtime(object.base_name());
+    if (!is_runtime_library(object.base_name())) return false;
+    (is_older_runtime(object.base_name()) ? has_older_runtime : has_current_runtime) = true;
     return has_current_runtime;
   });
-  return !has_current_runtime;
+  return has_older_runtime && !has_current_runtime;
 }
 
 /// Later bindings (lazy slots, dlsym, libraries opened later, before their constructors) use the runtime's
@@ -136,36 +148,16 @@ void bind_exports(const LoadedObject& runtime) {
   });
 }
 
-/// True if the ELF file has a section of that name. A damaged file has none.
-bool file_has_section(const char* path, const char* wanted) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  bool found = false;
-  ElfW(Ehdr) header;
-  if (pread(file, &header, sizeof header, 0) == sizeof header && header.e_shentsize == sizeof(ElfW(Shdr))) {
-    const auto section = [&](unsigned index, ElfW(Shdr) & result) {
-      return pread(file, &result, sizeof result,
-                   static_cast<off_t>(header.e_shoff + index * sizeof result)) == sizeof result;
-    };
-    ElfW(Shdr) names;
-    ElfW(Shdr) candidate;
-    const size_t length = strlen(wanted) + 1;
-    char name[64];
-    for (unsigned i = 0; !found && section(header.e_shstrndx, names) && i < header.e_shnum; ++i) {
-      found = section(i, candidate) &&
-              pread(file, name, length, static_cast<off_t>(names.sh_offset + candidate.sh_name)) ==
-                  static_cast<ssize_t>(length) &&
-              memcmp(name, wanted, length) == 0;
-    }
-  }
-  close(file);
-  return found;
-}
-
 /// The object that contains the code at `caller`.
 struct Asking {
-  /// It has device code and is not a shared runtime: the calling runtime is linked into it.
-  bool holds_runtime = false;
+  /// State of the calling runtime, if it is linked into the object.
+  enum class Runtime : std::uint8_t {
+    none,
+    without_symbols,
+    redirected,
+    not_yet_redirected,  ///< called by a constructor
+    relocatable,         ///< its device code cannot be registered again
+  } runtime = Runtime::none;
   const char* file = "";  ///< full name, at a fixed address while loaded; empty: the program
   char name[128] = "";    ///< the file's own name
 };
@@ -174,13 +166,16 @@ Asking asking_object(const void* caller) {
   Asking result;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (!object.contains(caller)) return false;
-    if (!is_runtime_library(object.base_name()) && !object.needs(is_runtime_library)) {
-      const bool is_program = object.name()[0] == '\0';
-      result.holds_runtime =
-          file_has_section(is_program ? "/proc/self/exe" : object.name(), ".nvFatBinSegment");
-      result.file = object.name();
-      snprintf(result.name, sizeof result.name, "%s", object.base_name());
+    const StaticRuntime runtime(object);
+    if (runtime.is_present()) {
+      using enum Asking::Runtime;
+      result.runtime = !runtime.has_functions()           ? without_symbols
+                       : runtime.is_redirected()          ? redirected
+                       : !runtime.registrations().empty() ? not_yet_redirected
+                                                          : relocatable;
     }
+    result.file = object.name();
+    snprintf(result.name, sizeof result.name, "%s", object.base_name());
     return true;
   });
   return result;
@@ -211,7 +206,7 @@ bool links_shared_runtime() {
 namespace {
 
 /// Binds every loaded object, once. Returns false if they are bound already.
-bool bind_objects(const lynxpp_engine& engine) {
+bool bind_objects(const lynxpp_engine& engine, BindingTime when) {
   const std::lock_guard lock(binding);
   if (bound_functions.load() != 0) return false;
   size_t count = 0;
@@ -222,9 +217,11 @@ bool bind_objects(const lynxpp_engine& engine) {
   MissingNames missing;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) {
+      has_shared_runtime.store(true);
       bind_exports(object);
     } else if (!object.contains(&functions)) {
       bind_imports(object, missing);
+      if (when == BindingTime::before_constructors) bind_static_runtime(StaticRuntime(object));
     }
     return false;
   });
@@ -234,7 +231,7 @@ bool bind_objects(const lynxpp_engine& engine) {
 
 /// Called for each runtime function that a library opened later binds.
 void* function_of_late_runtime(const char* name) {
-  bind_to_cpu_device();
+  bind_to_cpu_device(BindingTime::later);
   if (void* const address = looked_up_cpu_function(name)) return address;
   if (refusal != nullptr) return refusal;
   // The engine is missing, which has been reported.
@@ -246,11 +243,14 @@ void* function_of_late_runtime(const char* name) {
   return address != nullptr ? address : reinterpret_cast<void*>(+[] { return 0; });
 }
 
+/// True if a shared runtime that is opened later has to be bound.
+bool awaits_runtime() { return wants_cpu_device() && !has_shared_runtime.load(); }
+
 }  // namespace
 
-void bind_to_cpu_device() {
+void bind_to_cpu_device(BindingTime when) {
   const lynxpp_engine* const engine = open_engine("the program runs without the cpu device");
-  if (engine == nullptr || !bind_objects(*engine)) return;
+  if (engine == nullptr || !bind_objects(*engine, when)) return;
   if (settings.specifications != nullptr) {
     attached_flag.store(1, std::memory_order_relaxed);
     attached_engine();
@@ -263,7 +263,7 @@ void bind_to_cpu_device() {
 
 void prepare_late_runtimes() {
   static std::atomic<bool> is_prepared = false;
-  if (is_prepared.load(std::memory_order_relaxed) || !is_unbound()) return;
+  if (is_prepared.load(std::memory_order_relaxed) || !awaits_runtime()) return;
   char path[PATH_MAX];
   const int length = snprintf(path, sizeof path, "%s/liblynxpp-cudart.so", stand_in_folder());
   const Passthrough passthrough;
@@ -278,7 +278,7 @@ void prepare_late_runtimes() {
 }
 
 void bind_late_runtime(void* handle, const char* name) {
-  if (handle == RTLD_NEXT || !is_unbound()) return;
+  if (handle == RTLD_NEXT || !awaits_runtime()) return;
   const void* const found = real_dlsym(handle, name);
   bool is_runtimes = false;
   for_each_loaded_object([&](const LoadedObject& object) {
@@ -286,7 +286,72 @@ void bind_late_runtime(void* handle, const char* name) {
     is_runtimes = is_runtime_library(object.base_name());
     return true;
   });
-  if (is_runtimes) bind_to_cpu_device();
+  if (is_runtimes) bind_to_cpu_device(BindingTime::later);
+}
+
+namespace {
+
+/// The static runtimes of objects that were loaded since the last call.
+class OpenedRuntimes {
+ public:
+  /// Returns the objects whose runtime is not bound and whose device code can be registered again.
+  std::vector<LoadedObject> find() {
+    const std::lock_guard lock(mutex_);
+    unsigned long long added = 0;
+    unsigned long long removed = 0;
+    count(added, removed);
+    if (added == added_) return {};
+    // Another object may be loaded where a removed one was.
+    if (removed != removed_) examined_.clear();
+    added_ = added;
+    removed_ = removed;
+    std::vector<LoadedObject> result;
+    for_each_loaded_object([&](const LoadedObject& object) {
+      if (std::find(examined_.begin(), examined_.end(), object.base()) != examined_.end()) return false;
+      examined_.push_back(object.base());
+      const StaticRuntime runtime(object);
+      if (runtime.has_functions() && !runtime.is_redirected() && !runtime.registrations().empty())
+        result.push_back(object);
+      return false;
+    });
+    return result;
+  }
+
+ private:
+  static void count(unsigned long long& added, unsigned long long& removed) {
+    std::pair<unsigned long long&, unsigned long long&> counts(added, removed);
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* into) {
+          auto& [loaded, unloaded] = *static_cast<decltype(counts)*>(into);
+          loaded = info->dlpi_adds;
+          unloaded = info->dlpi_subs;
+          return 1;
+        },
+        &counts);
+  }
+
+  std::mutex mutex_;
+  unsigned long long added_ = 0;
+  unsigned long long removed_ = 0;
+  std::vector<std::uintptr_t> examined_;  ///< their bases
+};
+
+}  // namespace
+
+void bind_opened_runtimes() {
+  if (!wants_cpu_device()) return;
+  static OpenedRuntimes runtimes;
+  try {
+    for (const LoadedObject& object : runtimes.find()) {
+      bind_to_cpu_device(BindingTime::later);
+      const StaticRuntime runtime(object);
+      if (bound_functions.load() == 0 || !bind_static_runtime(runtime)) continue;
+      // Its constructors have registered the device code with the library's own runtime.
+      for (void (*const registration)() : runtime.registrations()) registration();
+    }
+  } catch (...) {
+    // Out of memory: the calls fail, which is explained when they look for the driver.
+  }
 }
 
 void* looked_up_cpu_function(const char* name) {
@@ -297,24 +362,35 @@ void* looked_up_cpu_function(const char* name) {
 
 namespace {
 
-/// Explains why the calling static runtime cannot run on the cpu device. Returns false if the caller is not
-/// one.
+/// Explains why the calling static runtime finds no driver on the cpu device. Returns false if the caller is
+/// not one.
 bool explain_static_runtime(const void* caller) {
   const Asking asking = asking_object(caller);
-  if (!asking.holds_runtime) return false;
-  const char* const no_driver = driver_present() ? "" : " (there is no NVIDIA driver on this machine)";
-  if (asking.name[0] != '\0') {
-    if (is_first(asking.file)) {
-      say("%s links its own static CUDA runtime, which cannot run on the cpu device; calls to it "
-          "fail%s",
-          asking.name, no_driver);
-    }
-    return true;
+  if (asking.runtime == Asking::Runtime::none) return false;
+  const bool is_program = asking.name[0] == '\0';
+  if (is_program ? !is_first_explanation() : !is_first(asking.file)) return true;
+  const char* const name = is_program ? "this program" : asking.name;
+  switch (asking.runtime) {
+    case Asking::Runtime::redirected:
+      say("%s calls a function of the CUDA runtime that the cpu device does not have; the call fails", name);
+      break;
+    case Asking::Runtime::without_symbols:
+      say("%s links the CUDA runtime statically and has no symbol table, so it cannot run on the cpu "
+          "device%s",
+          name, is_program ? "; do not strip it, or link it with `nvcc -cudart shared`" : "; its calls fail");
+      break;
+    case Asking::Runtime::not_yet_redirected:
+      say("a constructor of %s calls the CUDA runtime that it links statically, which the cpu device has not "
+          "redirected yet; the call fails; link it with `nvcc -cudart shared`",
+          name);
+      break;
+    case Asking::Runtime::relocatable:
+      say("%s has relocatable device code and links the CUDA runtime statically, which the cpu device cannot "
+          "redirect while the program runs; link it with `nvcc -cudart shared`",
+          name);
+      break;
+    case Asking::Runtime::none: break;
   }
-  if (!is_first_explanation()) return true;
-  say("this program links the CUDA runtime statically, which cannot run on the cpu device; "
-      "rebuild the program with `nvcc -cudart shared`%s",
-      no_driver);
   return true;
 }
 

@@ -26,8 +26,6 @@ bool wants_cpu_device() {
          (settings.device == DeviceChoice::automatic && !driver_present());
 }
 
-bool is_unbound() { return bound_functions.load(std::memory_order_relaxed) == 0 && wants_cpu_device(); }
-
 bool runs_on_cpu_device() { return bound_functions.load() != 0 || driver_is_stand_in(); }
 
 bool has_bypassing_runtime() {
@@ -36,7 +34,7 @@ bool has_bypassing_runtime() {
     found = is_runtime_library(object.base_name());
     return found;
   });
-  return found && is_unbound();
+  return found && bound_functions.load(std::memory_order_relaxed) == 0 && wants_cpu_device();
 }
 
 bool is_first_explanation() { return !explained.exchange(true); }

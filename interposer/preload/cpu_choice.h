@@ -15,9 +15,6 @@ bool is_runtime_library(const char* file_name);
 /// True if LYNXPP_DEVICE or the lack of a driver selects the cpu device.
 bool wants_cpu_device();
 
-/// True if the process is to run on the cpu device, and its runtime is not bound to it.
-bool is_unbound();
-
 /// True if this process launches on the cpu device, through its runtime or its driver.
 bool runs_on_cpu_device();
 

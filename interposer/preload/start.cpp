@@ -19,6 +19,7 @@
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/late_start.h"
 #include "interposer/preload/process.h"
+#include "interposer/preload/static_runtime.h"
 
 #define LYNXPP_EXPORT extern "C" [[gnu::visibility("default")]]
 
@@ -93,9 +94,9 @@ void keep_program_name(int count, char** arguments) {
   bind_linked_compilers();
   // Opening a library now initializes the C library with this environment; the engine reads it too.
   if (environ == nullptr) environ = environment;
-  if (settings.device != DeviceChoice::cuda && links_shared_runtime() &&
+  if (settings.device != DeviceChoice::cuda && (links_shared_runtime() || links_static_runtime()) &&
       (settings.device == DeviceChoice::cpu || !driver_present())) {
-    bind_to_cpu_device();
+    bind_to_cpu_device(BindingTime::before_constructors);
     return;
   }
   if (settings.specifications != nullptr) attached_flag.store(1, std::memory_order_relaxed);
@@ -170,7 +171,9 @@ extern "C" [[gnu::visibility("hidden")]] const char* lynxpp_observe_dlopen(const
 extern "C" [[gnu::visibility("hidden")]] void lynxpp_bind_opened() {
   using namespace lynxpp::preload;  // NOLINT(google-build-using-namespace): its code, under a C name
   lynxpp_has_opened = false;
-  if (is_loaded_with_program() && !Passthrough::active()) bind_linked_compilers();
+  if (!is_loaded_with_program() || Passthrough::active()) return;
+  bind_linked_compilers();
+  bind_opened_runtimes();
 }
 
 /// Implements RTLD_DEEPBIND. lynxpp_no_symbol: the file can only be found by the caller's own call.

@@ -310,9 +310,18 @@ def relocatable_device_code(build):
 
 @test
 def device_side_launch(build):
-    run = build.run(build.examples / "tests" / "device_launch")
-    demand_equal("stdout", run.stdout, b"device_launch: cudaErrorNoKernelImageForDevice\n")
-    expect_words(run, "kernel parent(int*) cannot run on the cpu device", "launches kernels from the device (CUDA dynamic parallelism)")
+    """A kernel that launches kernels runs, but is not measured; others of its image are."""
+    program = build.examples / "tests" / "device_launch"
+    output = b"parent: cudaSuccess, 104 104\ndescend: cudaSuccess, 124 124\nadd: cudaSuccess, 1124 1124\n"
+    demand_equal("stdout", build.run(program).stdout, output)
+    run, records = build.measure(program, spec="instruction_count")
+    demand_equal("stdout with a specification", run.stdout, output)
+    demand_equal("measured", [entry["kernel"] for entry in records.launches], ["_Z3addPii"])
+    reasons = {entry["kernel"]: entry["reason"] for entry in records.coverage if entry["reason"]}
+    demand_equal("not measured", sorted(reasons), ["_Z6parentPi", "_Z7descendPii"])
+    expect(all("from the device" in reason for reason in reasons.values()), reasons)
+    checked = build.run(build.command, "check-run", "--", program, preload=False)
+    demand_equal("status of check-run", (checked.status, checked.stdout), (0, output))
 
 
 @test
@@ -328,15 +337,18 @@ def library_with_a_static_runtime(build):
               "print(library.curandCreateGenerator(ctypes.byref(generator), 100) != 0)")
     run = build.run("python3", "-c", script, found[0])
     demand_equal("stdout", run.stdout, b"True\n")
-    lines = [line for line in run.stderr.splitlines() if "static CUDA runtime" in line]
+    lines = [line for line in run.stderr.splitlines() if "links the CUDA runtime statically" in line]
     demand_equal("lines about it", len(lines), 1)
     expect("libcurand.so." in lines[0] and "cannot run on the cpu device" in lines[0], f"the line says {lines[0]}")
 
 
 @test
-def static_runtime(build):
-    """A statically linked runtime on the cpu device: one line that says what to do."""
-    run = build.run(build.examples / "static" / "vecadd", spec="instruction_count")
+def stripped_static_runtime(build):
+    """A static runtime whose functions cannot be found: one line that says what to do."""
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = pathlib.Path(folder) / "stripped"
+        subprocess.run(["strip", "-o", stripped, build.examples / "static" / "vecadd"], check=True)
+        run = build.run(stripped, spec="instruction_count")
     demand_equal("exit status (a CUDA error the program reports)", run.status, 2)
     lines = [line for line in run.stderr.splitlines() if "-cudart shared" in line]
     demand_equal("lines with the advice", len(lines), 1)

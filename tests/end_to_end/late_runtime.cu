@@ -9,17 +9,22 @@ __global__ void twice(int* values) { values[threadIdx.x] *= scale; }
 
 namespace {
 
-/// Calls the runtime before any other function of this library is called.
-struct Early {
-  int devices = -1;
-  Early() { cudaGetDeviceCount(&devices); }
+/// EARLY: calls the runtime before any other function of this library is called.
+struct Devices {
+  int count = -1;
+  Devices() { cudaGetDeviceCount(&count); }
 };
-Early early;
+#ifdef EARLY
+Devices devices;
+#endif
 
 }  // namespace
 
 /// Returns the number of devices plus 2 * (0 + … + 63); negative if a call failed, after printing it.
 extern "C" int run_kernel() {
+#ifndef EARLY
+  const Devices devices;
+#endif
   int host[64];
   for (int i = 0; i < 64; ++i) host[i] = i;
   int* device = nullptr;
@@ -36,5 +41,5 @@ extern "C" int run_kernel() {
   }
   int sum = 0;
   for (const int value : host) sum += value;
-  return early.devices * 10000 + sum;
+  return devices.count * 10000 + sum;
 }

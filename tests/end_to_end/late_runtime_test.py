@@ -1,10 +1,12 @@
-"""A library opened with dlopen, which alone is linked with the CUDA runtime: it works and is measured on the
-cpu device.
+"""A library opened with dlopen, which alone is linked with the CUDA runtime, shared or static: it works and is
+measured on the cpu device.
 
 Arguments: the build folder, the program that opens the library.
 """
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 from harness import Build
@@ -15,7 +17,8 @@ OPENER = None
 
 class LateRuntimeTest(unittest.TestCase):
     def setUp(self):
-        self.library = BUILD.examples / "tests" / "late_runtime.so"
+        self.library = BUILD.examples / "tests" / "late_runtime_shared.so"
+        self.static = BUILD.examples / "tests" / "late_runtime_static.so"
         if not self.library.exists():
             self.skipTest(f"{self.library} is not built")
 
@@ -28,16 +31,37 @@ class LateRuntimeTest(unittest.TestCase):
         self.assertTrue(all(count > 0 for _, count in counts), counts)
 
     def test_every_way_to_open_it(self):
-        for way in ("now", "lazy", "global"):
-            with self.subTest(way=way):
-                self.expect_measured(OPENER, self.library, way, output=f"{way}: 14032".encode())
+        for library in (self.library, self.static):
+            for way in ("now", "lazy", "global"):
+                with self.subTest(library=library.name, way=way):
+                    self.expect_measured(OPENER, library, way, output=f"{way}: 14032".encode())
+        self.expect_measured(OPENER, self.static, "deep", output=b"deep: 14032")
 
     def test_threads(self):
-        self.expect_measured(OPENER, self.library, "lazy", 4, launches=4, output=b"lazy: 14032")
+        for library in (self.library, self.static):
+            self.expect_measured(OPENER, library, "lazy", 4, launches=4, output=b"lazy: 14032")
 
     def test_an_interpreter(self):
-        code = f"import ctypes; library = ctypes.CDLL({str(self.library)!r}); print(library.run_kernel())"
-        self.expect_measured(sys.executable, "-c", code, output=b"14032")
+        code = "import ctypes; library = ctypes.CDLL({!r}); print(library.run_kernel())"
+        for library in (self.library, self.static):
+            self.expect_measured(sys.executable, "-c", code.format(str(library)), output=b"14032")
+
+    def test_a_static_runtime_that_is_opened_again(self):
+        code = ("import ctypes, _ctypes\nfor _ in range(2):\n  library = ctypes.CDLL({!r})\n"
+                "  print(library.run_kernel())\n  _ctypes.dlclose(library._handle)")
+        self.expect_measured(sys.executable, "-c", code.format(str(self.static)), launches=2, output=b"14032")
+
+    def test_static_runtimes_that_cannot_be_redirected(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stripped = pathlib.Path(folder) / "stripped.so"
+            subprocess.run(["strip", "-o", stripped, self.static], check=True)
+            for library, reason in ((stripped, "stripped.so links the CUDA runtime statically and has no symbol table"),
+                                    (self.static.with_name("late_runtime_relocatable.so"), "relocatable device code"),
+                                    (self.static.with_name("late_runtime_early.so"), "a constructor of late_runtime_early.so")):
+                run = BUILD.run(BUILD.command, "run", "-d", "cpu", "-s", "instruction_count", "--", OPENER, library, "now", preload=False)
+                self.assertEqual(run.status, 5, run)
+                self.assertEqual(run.stderr.count("the CUDA runtime"), 1, run)
+                self.assertIn(reason, run.stderr, run)
 
     def test_functions_that_are_looked_up(self):
         """By the library's handle, like interpreters, and before any other call to the runtime."""

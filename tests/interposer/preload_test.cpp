@@ -427,19 +427,53 @@ TEST(Preload, RefusesFunctionsWhoseTypesChangedSinceAnOlderRuntime) {
                           "cpu refuses", "cpu refuses", "cpu cudaMemAdvise", "cpu refuses", "engine finish"));
 }
 
-TEST(Preload, ExplainsAStaticRuntimeOnTheCpuDeviceOnce) {
-  const std::string explanation =
-      "lynxpp: this program links the CUDA runtime statically, which cannot run on the cpu device; "
-      "rebuild the program with `nvcc -cudart shared`";
-  // The program must not find the fake driver.
-  const Outcome result =
-      run("env LD_LIBRARY_PATH= " + programs_folder + "/static_runtime_program", "LYNXPP_DEVICE=cpu");
-  EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.errors, StartsWith(explanation));
-  EXPECT_EQ(split(result.errors, '\n').size(), 2u);
+class StaticRuntimeProgram : public RuntimeProgram {};
 
-  EXPECT_EQ(run(programs_folder + "/static_runtime_program", "LYNXPP_DEVICE=cuda").errors, "");
-  EXPECT_EQ(run(programs_folder + "/no_device_code_program", "LYNXPP_DEVICE=cpu").errors, "");
+// Its functions are redirected before the first constructor.
+TEST_P(StaticRuntimeProgram, CallsTheEngineInsteadOfItsRuntime) {
+  const Outcome result = run(program(), attached + "LYNXPP_DEVICE=cpu");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.events, ElementsAre("engine opened, LYNXPP_SPEC is set", "engine attach a,b",
+                                         "cpu __cudaRegisterFatBinary", "cpu cudaMalloc 1", "cpu cudaFree",
+                                         "cpu cudaMemAdvise", "own cudaDescribe", "engine finish"));
+}
+
+TEST_P(StaticRuntimeProgram, UsesItsRuntimeOnTheCudaDevice) {
+  const Outcome result = run(program(), attached + "LYNXPP_DEVICE=cuda");
+  EXPECT_EQ(result.errors, "");
+  EXPECT_THAT(result.events, Not(Contains(AnyOf(StartsWith("cpu"), StartsWith("engine opened")))));
+  EXPECT_EQ(result.events_of("runtime cudaMalloc").size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Preload, StaticRuntimeProgram,
+                         testing::Values("static_runtime_program", "static_runtime_program_no_pie"),
+                         ReadableName());
+
+TEST(Preload, RefusesChangedFunctionsOfAnOlderStaticRuntime) {
+  const Outcome result = run(programs_folder + "/static_older_runtime_program", "LYNXPP_DEVICE=cpu");
+  EXPECT_THAT(result.events, testing::AllOf(Contains("cpu cudaMalloc 1"), Contains("cpu refuses"),
+                                            Not(Contains("cpu cudaMemAdvise"))));
+}
+
+// Such a runtime must not find a driver. The reason is given once.
+TEST(Preload, ExplainsWhyAStaticRuntimeFindsNoDriver) {
+  const auto errors = [](const std::string& program, const std::string& device) {
+    const Outcome result =
+        run("env LD_LIBRARY_PATH= " + programs_folder + "/" + program, "LYNXPP_DEVICE=" + device);
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.output.find("no driver") != std::string::npos, true);
+    return result.errors;
+  };
+  EXPECT_EQ(
+      errors("static_runtime_program", "cpu"),
+      "lynxpp: this program calls a function of the CUDA runtime that the cpu device does not have; the "
+      "call fails\n");
+  EXPECT_EQ(
+      errors("stripped_runtime_program", "cpu"),
+      "lynxpp: this program links the CUDA runtime statically and has no symbol table, so it cannot run on "
+      "the cpu device; do not strip it, or link it with `nvcc -cudart shared`\n");
+  EXPECT_EQ(errors("static_runtime_program", "cuda"), "");
+  EXPECT_EQ(errors("no_device_code_program", "cuda"), "");
 }
 
 TEST(Preload, DoesNotInstrumentAProgramOnTheGpuIfTheCpuDeviceIsRequested) {

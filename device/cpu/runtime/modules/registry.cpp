@@ -20,21 +20,15 @@
 namespace lynxpp::device::cpu {
 namespace {
 
-constexpr const char* device_launches =
-    "its image holds relocatable device code (-rdc=true) that launches kernels from the device (CUDA dynamic "
-    "parallelism), which the cpu device does not have; launch them from the host and build without -rdc=true";
-
-/// True if the text declares as external a function that launches kernels from the device, by its current
-/// name or its name before CUDA 12. The library that defines the function does not qualify.
-bool launches_from_device(std::string_view text) {
-  for (const std::string_view name : {"__cudaCDP2LaunchDevice", "cudaLaunchDevice"}) {
-    const std::size_t at = text.find(name);
-    if (at == std::string_view::npos) continue;
-    const std::size_t before = text.find_last_of(";}", at);
-    const std::string_view header = text.substr(before == std::string_view::npos ? 0 : before, at - before);
-    if (header.find(".extern") != std::string_view::npos) return true;
-  }
-  return false;
+/// True if the text is that of CUDA's library for kernels that launch kernels (libcudadevrt), whose functions
+/// the cpu device implements.
+bool is_device_runtime(std::string_view text) {
+  constexpr std::string_view name = "__cudaCDP2LaunchDeviceV2";
+  const std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return false;
+  const std::size_t before = text.find_last_of(";}", at);
+  const std::string_view header = text.substr(before == std::string_view::npos ? 0 : before, at - before);
+  return header.find(".func") != std::string_view::npos && header.find(".extern") == std::string_view::npos;
 }
 
 /// True if the text declares a variable of that name with .attribute(.managed).
@@ -59,7 +53,9 @@ std::vector<std::string> relocatable_texts(const void* wrapper) {
     auto found = image::ptx_modules(container, compute_capability());
     if (found && found->empty()) found = image::ptx_modules(container, 0);
     if (!found) continue;
-    for (std::string& text : *found) texts.push_back(std::move(text));
+    for (std::string& text : *found) {
+      if (!is_device_runtime(text)) texts.push_back(std::move(text));
+    }
   }
   return texts;
 }
@@ -117,11 +113,8 @@ cudaError_t Binary::take_machine_code(std::span<const std::byte> image) {
   }
   for (image::CubinPtx& each : *found) {
     if (!each.problem.empty()) machine_code_problem_ = each.problem;
+    std::erase_if(each.texts, is_device_runtime);
     if (each.texts.empty()) continue;
-    if (std::ranges::any_of(each.texts, launches_from_device)) {
-      machine_code_problem_ = device_launches;
-      continue;
-    }
     std::string text = each.texts.front();
     if (each.texts.size() > 1) {
       Result<std::string> linked = ptx::link_modules(each.texts);
@@ -140,7 +133,6 @@ cudaError_t Binary::take_machine_code(std::span<const std::byte> image) {
 }
 
 std::string Binary::why_no_ptx() const {
-  if (std::ranges::any_of(relocatable_texts(wrapper_), launches_from_device)) return device_launches;
   if (!machine_code_problem_.empty()) return machine_code_problem_;
   const auto bytes = image::image_bytes(wrapper_);
   const std::string cache = bytes && image::load<std::uint32_t>(*bytes, 0) == image::elf_magic
@@ -157,8 +149,7 @@ std::string Binary::why_no_ptx() const {
 /// Links the modules of all source files into one.
 cudaError_t Binary::link_relocatable() {
   const std::vector<std::string> texts = relocatable_texts(wrapper_);
-  if (texts.empty() || std::ranges::any_of(texts, launches_from_device))
-    return cudaErrorNoKernelImageForDevice;
+  if (texts.empty()) return cudaErrorNoKernelImageForDevice;
   Result<std::string> linked = ptx::link_modules(texts);
   if (!linked) {
     log().error("relocatable device code of the program cannot be linked: {}", one_line(linked.error()));

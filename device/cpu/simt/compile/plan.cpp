@@ -490,6 +490,24 @@ Builtin find_builtin(std::string_view name) {
   if (name == "malloc") return Builtin::malloc;
   if (name == "free") return Builtin::free;
   if (name == "__assertfail") return Builtin::assertfail;
+  // Before CUDA 12 without the prefix __cudaCDP2.
+  for (const std::string_view prefix : {"__cudaCDP2", "cuda"}) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view function = name.substr(prefix.size());
+    if (function == "GetParameterBufferV2") return Builtin::launch_parameters;
+    if (function == "LaunchDeviceV2" || function == "LaunchDeviceV2_ptsz") return Builtin::device_launch;
+    if (function == "StreamCreateWithFlags" || function == "EventCreateWithFlags")
+      return Builtin::device_handle;
+    if (function == "Malloc" && prefix != "cuda") return Builtin::device_malloc;
+    if (function == "Free" && prefix != "cuda") return Builtin::device_free;
+    // Grids run one after the other, in the order of their launches.
+    for (const std::string_view other :
+         {"GetLastError", "PeekAtLastError", "StreamDestroy", "StreamWaitEvent", "StreamWaitEvent_ptsz",
+          "EventRecord", "EventRecord_ptsz", "EventRecordWithFlags", "EventRecordWithFlags_ptsz",
+          "EventDestroy"}) {
+      if (function == other) return Builtin::device_success;
+    }
+  }
   return Builtin::none;
 }
 

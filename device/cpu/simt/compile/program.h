@@ -38,7 +38,19 @@ enum class Control { next, branch, indexed_branch, call, ret, exit, trap, barrie
 enum class BarrierKind { sync, arrive, cluster_arrive, cluster_wait, reduce_popc, reduce_and, reduce_or };
 
 /// Functions that the cpu device implements.
-enum class Builtin { none, vprintf, malloc, free, assertfail };
+enum class Builtin {
+  none,
+  vprintf,
+  malloc,
+  free,
+  assertfail,
+  launch_parameters,  ///< (function, grid, block, shared bytes): the address of the parameters of a launch
+  device_launch,      ///< (address of the parameters, stream)
+  device_handle,      ///< (address of the handle, flags): creates a stream or event of device code
+  device_malloc,      ///< cudaMalloc in device code: (address of the pointer, bytes)
+  device_free,
+  device_success,  ///< any other function of device code's own runtime that has no effect here
+};
 
 /// Location of a call's argument or result: in the frame's local memory, in a register, or a constant.
 struct CallSlot {

@@ -198,16 +198,55 @@ Failure report_assertion(const BuiltinCall& call) {
   return failure("device-side assert `" + text(0) + "` failed");
 }
 
+/// Stores the result of a call of device code's own runtime where its first argument points. Returns
+/// cudaSuccess.
+Result<std::uint64_t> store_result(const BuiltinCall& call, std::uint64_t value) {
+  CallMemory memory(call);
+  const std::string_view place = memory.bytes_at(call.arguments[0]);
+  if (place.size() < sizeof value) {
+    memory.miss("the result of a runtime function", call.arguments[0]);
+    return *memory.failed();
+  }
+  std::memcpy(reinterpret_cast<void*>(call.arguments[0]), &value, sizeof value);
+  return std::uint64_t{0};
+}
+
+std::uint64_t allocate(const BuiltinCall& call, std::uint64_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(device_heap(call.memory->device()).allocate(bytes, *call.memory));
+}
+
+Result<std::uint64_t> allocate_as_runtime(const BuiltinCall& call) {
+  constexpr std::uint64_t exhausted = 2;  // cudaErrorMemoryAllocation
+  const std::uint64_t address = allocate(call, call.arguments[1]);
+  return address != 0 ? store_result(call, address) : Result<std::uint64_t>(exhausted);
+}
+
+/// Streams and events of device code need no state.
+constexpr std::uint64_t handle_of_device_code = 0x4c59'0001'0000'0000u;
+
+Dim3 extents_at(std::uint64_t host_address) {
+  std::uint32_t extents[3];
+  std::memcpy(extents, reinterpret_cast<const void*>(host_address), sizeof extents);
+  return {extents[0], extents[1], extents[2]};
+}
+
 }  // namespace
 
 Result<std::uint64_t> run_builtin(const BuiltinCall& call) {
   switch (call.builtin) {
     case Builtin::vprintf: return print(call);
-    case Builtin::malloc:
-      return reinterpret_cast<std::uintptr_t>(
-          device_heap(call.memory->device()).allocate(call.arguments[0], *call.memory));
-    case Builtin::free: return free_memory(call);
+    case Builtin::malloc: return allocate(call, call.arguments[0]);
+    case Builtin::device_malloc: return allocate_as_runtime(call);
+    case Builtin::free:
+    case Builtin::device_free: return free_memory(call);
     case Builtin::assertfail: return report_assertion(call);
+    case Builtin::launch_parameters:
+      return call.launches->request(call.arguments[0],
+                                    {extents_at(call.arguments[1]), extents_at(call.arguments[2]),
+                                     static_cast<std::uint32_t>(call.arguments[3])});
+    case Builtin::device_launch: return call.launches->launch(call.arguments[0], call.arguments[1]);
+    case Builtin::device_handle: return store_result(call, handle_of_device_code);
+    case Builtin::device_success:
     case Builtin::none: break;
   }
   return std::uint64_t{0};

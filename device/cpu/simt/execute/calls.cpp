@@ -49,6 +49,19 @@ void write_scalar(const Warp& warp, const Frame& frame, const CallSlot& slot, st
               std::min<std::size_t>(slot.bytes, sizeof(value)));
 }
 
+/// Returns the reason why a launch that calls the function cannot be run again; null if it can.
+const char* obstacle_to_repetition(Builtin called) {
+  switch (called) {
+    case Builtin::malloc:
+    case Builtin::free:
+    case Builtin::device_malloc:
+    case Builtin::device_free: return "the kernel calls malloc or free";
+    case Builtin::launch_parameters:
+    case Builtin::device_launch: return "the kernel launches kernels";
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 /// Copies arrays as bytes and everything else as one value.
@@ -190,8 +203,9 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
   const CallSite& site = segment.call;
   const Frame& frame = warp.top();
   bool good = true;
-  if (launch_.explored != nullptr && (site.builtin == Builtin::malloc || site.builtin == Builtin::free)) {
-    launch_.explored->obstacle = "the kernel calls malloc or free";
+  if (const char* const obstacle = obstacle_to_repetition(site.builtin);
+      launch_.explored != nullptr && obstacle != nullptr) {
+    launch_.explored->obstacle = obstacle;
     launch_.explored->is_abandoned = launch_.explored->is_repetition();
     if (launch_.explored->is_repetition()) return true;
   }
@@ -201,9 +215,13 @@ bool BlockRunner::call_builtin(Warp& warp, const Segment& segment, std::uint32_t
                         .lane = lane,
                         .warp = &warp.context,
                         .memory = launch_.memory,
+                        .launches = launch_.device_launches,
                         .explored = launch_.explored};
     for (std::size_t i = 0; i < std::min<std::size_t>(site.arguments.size(), 5); ++i) {
-      request.arguments[i] = read_scalar(warp, frame, site.arguments[i], lane);
+      const CallSlot& slot = site.arguments[i];
+      request.arguments[i] = slot.bytes > sizeof(std::uint64_t)
+                                 ? reinterpret_cast<std::uintptr_t>(slot_address(warp, frame, slot, lane))
+                                 : read_scalar(warp, frame, slot, lane);
     }
     const Result<std::uint64_t> result = run_builtin(request);
     if (!result) {

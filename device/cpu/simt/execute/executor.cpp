@@ -19,6 +19,7 @@
 #include "device/cpu/simt/check/written_memory.h"
 #include "device/cpu/simt/execute/counters/clock.h"
 #include "device/cpu/simt/execute/counters/timed_launch.h"
+#include "device/cpu/simt/execute/device_launches.h"
 #include "device/cpu/simt/execute/launch_control.h"
 #include "device/cpu/simt/execute/launch_state.h"
 #include "device/cpu/simt/execute/memory/block_memory.h"
@@ -33,6 +34,7 @@
 #include "ptx/parser/parser.h"
 #include "support/log.h"
 #include "support/setting.h"
+#include "support/text.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -74,6 +76,10 @@ class SimtModule final : public LoadedModule {
 
  private:
   using Compiled = Result<std::shared_ptr<const Program>>;
+  Status launch_grid(const std::string& kernel, const LaunchShape& shape,
+                     std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
+                     LaunchChecks* checks, DeviceLaunches& made);
+  std::optional<DeviceLaunches::Kernel> kernel_of(std::uint64_t token);
   Result<std::uint32_t> find_kernel(const std::string& name) const;
   Result<KernelInfo> make_info(const std::string& name);
   const Result<KernelInfo>& info_of(const std::string& name);
@@ -298,9 +304,35 @@ const std::byte* aligned_parameters(std::span<const std::byte> parameters, std::
   return copy;
 }
 
-Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& requested,
+std::optional<DeviceLaunches::Kernel> SimtModule::kernel_of(std::uint64_t token) {
+  const std::uint32_t function = ModuleSymbols::function_of_token(token);
+  if (function >= module_.functions.size() || !module_.functions[function].is_entry) return std::nullopt;
+  const std::string& name = module_.functions[function].name;
+  const Result<KernelInfo>& info = info_of(name);
+  if (!info) {
+    log().error("kernel {} cannot be launched by device code: {}", demangle(name),
+                info.error().diagnostics.front().message);
+    return std::nullopt;
+  }
+  return DeviceLaunches::Kernel{name, info->parameter_bytes};
+}
+
+Status SimtModule::launch(const std::string& kernel, const LaunchShape& shape,
                           std::span<const std::byte> parameters, LaunchCounters* counters, LaunchClock* clock,
                           LaunchChecks* checks) {
+  DeviceLaunches made(memory_, [this](std::uint64_t token) { return kernel_of(token); });
+  Status ran = launch_grid(kernel, shape, parameters, counters, clock, checks, made);
+  // A grid is over when those that it has launched are.
+  for (auto next = made.next(); ran && next; next = made.next()) {
+    ran = launch_grid(next->kernel, next->shape, next->parameters, nullptr, nullptr, checks, made);
+    if (!ran) log().error("kernel {}, launched by device code, failed", demangle(next->kernel));
+  }
+  return ran;
+}
+
+Status SimtModule::launch_grid(const std::string& kernel_name, const LaunchShape& requested,
+                               std::span<const std::byte> parameters, LaunchCounters* counters,
+                               LaunchClock* clock, LaunchChecks* checks, DeviceLaunches& made) {
   const Result<KernelInfo>& info = info_of(kernel_name);
   if (!info) return info.error();
   LaunchShape shape = requested;
@@ -330,6 +362,7 @@ Status SimtModule::launch(const std::string& kernel_name, const LaunchShape& req
     launch.parameters = values;
     launch.memory = &memory_;
     launch.grid_id = grid_id;
+    launch.device_launches = &made;
     launch.name = name_;
     launch.workspace = workspace.get();
     launch.local_bytes = program.local_bytes;

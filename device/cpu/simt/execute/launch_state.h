@@ -16,10 +16,11 @@
 
 namespace lynxpp::device::cpu {
 
-struct Program;      // program.h
-struct LaunchClock;  // clock.h
-class StepTable;     // clock.h
-class LaunchCheck;   // launch_check.h
+struct Program;        // program.h
+struct LaunchClock;    // clock.h
+class StepTable;       // clock.h
+class LaunchCheck;     // launch_check.h
+class DeviceLaunches;  // device_launches.h
 
 /// Start of a launch and the time at which it is next reported as running.
 struct RunningReport {
@@ -45,13 +46,14 @@ struct LaunchState {
   GridWorkspace* workspace = nullptr;  ///< in cooperative launches
   std::string_view name;               ///< of the module, for diagnostics
   std::atomic<bool> failed{false};
-  std::atomic<bool> spins{false};        ///< true once lanes have waited for lanes of their warp
-  std::uint64_t local_bytes = 0;         ///< local memory per thread
-  std::size_t resident_blocks = 1;       ///< number that one worker may run in turns
-  std::uint32_t multiprocessors = 1;     ///< of the device, as kernels see it
-  LaunchClock* clock = nullptr;          ///< in launches with modelled time
-  const StepTable* steps = nullptr;      ///< steps of the program's instructions, with `clock`
-  LaunchCheck* check = nullptr;          ///< in checked launches
+  std::atomic<bool> spins{false};     ///< true once lanes have waited for lanes of their warp
+  std::uint64_t local_bytes = 0;      ///< local memory per thread
+  std::size_t resident_blocks = 1;    ///< number that one worker may run in turns
+  std::uint32_t multiprocessors = 1;  ///< of the device, as kernels see it
+  LaunchClock* clock = nullptr;       ///< in launches with modelled time
+  const StepTable* steps = nullptr;   ///< steps of the program's instructions, with `clock`
+  LaunchCheck* check = nullptr;       ///< in checked launches
+  DeviceLaunches* device_launches = nullptr;
   ExploredRun* explored = nullptr;       ///< in checked launches that are run in several orders
   std::atomic<bool> blocks_wait{false};  ///< true once blocks have waited for blocks
   RunningReport report;
