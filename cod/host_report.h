@@ -91,6 +91,15 @@ struct ElementRun {
   bool operator==(const ElementRun&) const = default;
 };
 
+/// The size of one execution of a tensor copy.
+struct TensorCopySize {
+  std::uint32_t instruction = 0;  ///< instructionId()
+  std::uint64_t bytes = 0;        ///< of the box; 0: unknown
+  std::uint64_t lines = 0;        ///< of 128 bytes in shared memory; 0: unknown
+
+  bool operator==(const TensorCopySize&) const = default;
+};
+
 class WordSource;
 
 /// The data of one launch that ON_REPORT can access. Pointers are borrowed for the call.
@@ -119,6 +128,8 @@ struct LaunchView {
   /// discarded.
   std::span<std::byte> host;
   const SiteTable* sites = nullptr;  ///< null if instructions are unknown
+  /// If Specification::asks_for_boxes(): copies whose size may be known, ascending by instruction.
+  std::vector<TensorCopySize> tensor_copies;
   /// Contents of Specification::arrays(), in the same order; ON_REPORT may modify them.
   std::vector<std::span<std::byte>> arrays;
   /// Contents of arrays of words whose span is empty. Keyed by index in `arrays`.

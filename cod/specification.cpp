@@ -84,6 +84,7 @@ class CompiledSpecification final : public Specification {
   bool lists_arrays() const override { return program_->lists_arrays; }
   bool emits_addresses() const override { return program_->emits_addresses; }
   bool asks_if_running() const override { return program_->asks_if_running; }
+  bool asks_for_boxes() const override { return program_->asks_for_boxes; }
   bool uses_transfer_labels() const override { return program_->uses_transfer_labels; }
   const std::optional<std::vector<AddedResult>>& added_results() const override {
     return program_->added_results;

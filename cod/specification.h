@@ -52,6 +52,8 @@ class Specification {
   /// True if ON_REPORT calls isRunning(): it also describes launches that are not over. Its arrays must be in
   /// memory that the host reads meanwhile.
   virtual bool asks_if_running() const = 0;
+  /// True if ON_REPORT calls boxBytes() or boxLines(): it needs LaunchView::tensor_copies.
+  virtual bool asks_for_boxes() const = 0;
   /// True if a filter or query uses transfer labels.
   virtual bool uses_transfer_labels() const = 0;
   /// Returns the results, except ratios and those named by opcodes, if launches of one variant with one grid

@@ -519,6 +519,8 @@ void describe(const Request& request, ptx::InstrumentationUnit& unit, Instrument
                    may_overflow(request, result),
                    {std::string(ptx::variable_table), std::move(result.traits.variables.addresses)}};
   result.parameters = parameter_slots(*unit.reached.kernel().function);
+  if (std::ranges::any_of(request.specifications, [](const auto& each) { return each->asks_for_boxes(); }))
+    result.tensor_copies = tensor_copies(unit.reached, result.parameters, unit.notes);
   result.size.basic_blocks = unit.reached.basic_blocks;
   result.size.instructions = unit.reached.instructions;
   result.sites = std::make_shared<const cod::SiteTable>(describe_sites(unit.module, unit.reached));

@@ -12,6 +12,7 @@
 #include "engine/counters.h"
 #include "engine/registers.h"
 #include "engine/request.h"
+#include "engine/tensor_copies.h"
 #include "engine/word_counts.h"
 #include "ptx/passes/module/hidden_layout.h"
 #include "ptx/passes/pass.h"
@@ -56,6 +57,7 @@ struct Instrumented {
   device::VariantTraits traits;
   std::shared_ptr<const Counting> counting;   ///< null: no counting on the host
   std::shared_ptr<const WordCounting> words;  ///< null: no memory words are counted
+  std::vector<TensorCopySite> tensor_copies;  ///< empty if no specification asks for boxes
   std::vector<ptx::PerturbedSite> perturbed;  ///< of Request::perturbation, in textual order
   std::vector<std::string> notes;             ///< what could not be covered, for the coverage record
   TimeSpent spent;

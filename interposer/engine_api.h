@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 17
+#define LYNXPP_ENGINE_ABI 18
 #define LYNXPP_CALL_STACK_LIMIT 8
 /// Passed to `attach` instead of specifications: launches are trials (LYNXPP_TRIALS).
 #define LYNXPP_TRIALS_ATTACHED "(trials)"
@@ -113,6 +113,18 @@ typedef struct lynxpp_copy {
 /// their total size in bytes; only the first `capacity` bytes are written.
 typedef size_t (*lynxpp_range_source)(char* into, size_t capacity);
 
+/// The box of a tensor map: support/tensor_boxes.h.
+typedef struct lynxpp_tensor_box {
+  uint64_t bytes;  ///< 0: unknown
+  uint32_t rank;
+  int is_im2col;
+  int is_dense;
+} lynxpp_tensor_box;
+
+/// Finds the box of a map of 128 bytes that the program had the driver encode. Returns 0 if it is unknown.
+/// Thread safe.
+typedef int (*lynxpp_tensor_box_source)(const void* map, lynxpp_tensor_box* box);
+
 /// One function of the cpu device's CUDA API, by its exported name.
 typedef struct lynxpp_cpu_function {
   const char* name;
@@ -172,8 +184,12 @@ typedef struct lynxpp_engine {
   /// Called exactly once, after use_allocations. `source` stays valid.
   void (*use_ranges)(lynxpp_range_source source);
 
-  /// Called exactly once, after use_ranges. Calls `notice` on the process's first launch while specifications
-  /// are attached (lynxpp_seen_launches), and on its first measured launch (lynxpp_seen_measured).
+  /// Called exactly once, after use_ranges.
+  void (*use_tensor_boxes)(lynxpp_tensor_box_source source);
+
+  /// Called exactly once, after use_tensor_boxes. Calls `notice` on the process's first launch while
+  /// specifications are attached (lynxpp_seen_launches), and on its first measured launch
+  /// (lynxpp_seen_measured).
   void (*use_launch_notice)(void (*notice)(lynxpp_seen seen));
 
   /// Called in the child of a fork. Returns 1 if the child gets an engine of its own, with the attached

@@ -179,6 +179,8 @@ uint64_t missed_results() { return engine().results.missed(); }
 
 void use_ranges(lynxpp_range_source source) { hooks().ranges.store(source); }
 
+void use_tensor_boxes(lynxpp_tensor_box_source source) { hooks().tensor_boxes.store(source); }
+
 void use_allocations(const lynxpp_allocation_source* source) { hooks().allocations.store(source); }
 
 int attach(const char* specifications) {
@@ -470,6 +472,7 @@ constexpr lynxpp_engine table{
     .cpu_functions = &cpu_functions,
     .cpu_refusal = &device::cpu::unknown_function,
     .use_ranges = &use_ranges,
+    .use_tensor_boxes = &use_tensor_boxes,
     .use_launch_notice = &use_launch_notice,
     .serves_child = &serves_child,
     .copied = &copied,

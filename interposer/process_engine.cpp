@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "device/cpu/driver/driver.h"
 #include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/runtime.h"
 #include "interposer/output_path.h"
@@ -39,6 +40,14 @@ RangeReader range_reader() {
     for (std::string& range : ranges_of(text)) ranges.push_back(std::move(range));
     return ranges;
   };
+}
+
+/// Returns the box of a map that the hooks saw being encoded, or that the cpu device has encoded.
+std::optional<TensorBox> find_tensor_box(const void* map) {
+  const lynxpp_tensor_box_source source = hooks().tensor_boxes.load();
+  lynxpp_tensor_box box = {};
+  if (source == nullptr || source(map, &box) == 0) return device::cpu::tensor_box(map);
+  return TensorBox{box.bytes, box.rank, box.is_im2col != 0, box.is_dense != 0};
 }
 
 /// Returns null if it cannot be written, after reporting that.
@@ -90,6 +99,7 @@ Engine::Engine(const Engine* parent) : ranges(range_reader()), is_of_child(paren
   all->process(describe_process());
   session = std::make_unique<Session>(std::move(configuration), std::move(all));
   session->use_ranges(ranges);
+  session->use_tensor_boxes(&find_tensor_box);
   if (parent == nullptr) return;
   session->inherit(*parent->session);
   if (!parent->results.is_kept()) return;

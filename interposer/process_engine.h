@@ -29,6 +29,7 @@ void print(const std::string& text);
 struct Hooks {
   std::atomic<const lynxpp_allocation_source*> allocations = nullptr;
   std::atomic<lynxpp_range_source> ranges = nullptr;
+  std::atomic<lynxpp_tensor_box_source> tensor_boxes = nullptr;
   std::atomic<bool> is_profiled = false;  ///< between cuProfilerStart and cuProfilerStop
 };
 Hooks& hooks();

@@ -175,6 +175,7 @@ struct Program {
   bool checks_bounds = false;      ///< accesses to an array may be out of bounds, to be dropped and counted
   bool lists_arrays = false;       ///< queries the program's arrays
   bool emits_addresses = false;    ///< a field of a trace or a map is an address, judged by its name
+  bool asks_for_boxes = false;     ///< its report depends on the boxes of tensor copies
   bool asks_if_running = false;    ///< its report also describes launches that are not over
   bool finds_allocations = false;  ///< device code looks up the allocation of an address
   std::vector<HandlerBody> handlers;

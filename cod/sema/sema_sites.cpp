@@ -22,6 +22,7 @@ Type Analyser::site_call(Expression& expression, const ApiFunction& api) {
   Expression& index = *expression.operands[0];
   const Type type = value(index);
   if (type != Type::none) require_integer(index, type, api.call());
+  program_.asks_for_boxes |= api.api == Api::box_bytes || api.api == Api::box_lines;
   if (api.arguments == ApiArguments::instruction_labels) label_arguments(expression, api, 1);
   return api.result;
 }

@@ -20,6 +20,7 @@
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/process.h"
 #include "interposer/preload/ranges.h"
+#include "interposer/preload/tensor_maps.h"
 #include "support/control_socket.h"
 
 namespace lynxpp::preload {
@@ -179,6 +180,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   }
   loaded->use_allocations(&allocation_source);
   loaded->use_ranges(&current_ranges);
+  loaded->use_tensor_boxes(&find_tensor_box);
   loaded->use_launch_notice(&report_to_run_command);
   if (is_profiled.load() != 0) loaded->profile(1);
   if (keeps_results.load()) loaded->keep_results();

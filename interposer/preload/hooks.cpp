@@ -10,6 +10,7 @@
 #include "interposer/preload/process.h"
 #include "interposer/preload/quietly.h"
 #include "interposer/preload/registry.h"
+#include "interposer/preload/tensor_map_hooks.h"
 
 namespace lynxpp::preload {
 namespace {

@@ -39,6 +39,7 @@
 #include "interposer/session/variants_ahead.h"
 #include "interposer/trials/trials.h"
 #include "report/record.h"
+#include "support/tensor_boxes.h"
 
 namespace lynxpp::interposer {
 
@@ -133,6 +134,9 @@ class Session {
   /// Sets the reader of the range names that launches record. Call it before the first launch.
   void use_ranges(RangeReader reader) { timeline_.use_ranges(std::move(reader)); }
 
+  /// Sets the reader of tensor maps' boxes. Call it before the first launch.
+  void use_tensor_boxes(TensorBoxReader reader) { find_tensor_box_ = std::move(reader); }
+
   /// Called when the program requests a copy.
   void copied(const CopyCall& call);
 
@@ -217,7 +221,7 @@ class Session {
   static bool is_current(const Kernel& kernel, const Seen& seen,
                          const std::shared_ptr<const Attached>& attached);
   /// Returns null if the launch has no plan yet. Precondition: `state_` is held.
-  static PlanPtr known_plan(const Kernel& kernel, const device::Launch& launch);
+  PlanPtr known_plan(const Kernel& kernel, const device::Launch& launch) const;
   /// `keeps_counters`: large arrays of counters may stay in device memory (device/counter_memory.h).
   Result<PlanPtr> plan_for(Seen& seen, Kernel& kernel, device::Device& device, const device::Launch& launch,
                            bool keeps_counters);
@@ -482,6 +486,7 @@ class Session {
   std::set<std::string> warned_problems_;       ///< of kernels; each causes one warning
   const std::unique_ptr<VariantsAhead> ahead_;  ///< null: not wanted
   Timeline timeline_;
+  TensorBoxReader find_tensor_box_;
   std::vector<std::pair<std::uint64_t, std::string>> told_devices_;  // ordinal and name; guarded by records_
   std::unique_ptr<ResultsWorker> worker_;
 };

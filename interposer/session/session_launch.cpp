@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "interposer/results/tensor_copy_sizes.h"
 #include "interposer/session/session.h"
 #include "interposer/session/session_state.h"
 #include "interposer/this_process.h"
@@ -61,9 +62,11 @@ bool Session::is_current(const Kernel& kernel, const Seen& seen,
   return kernel.attached == attached && kernel.learned == seen.learned;
 }
 
-Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) {
+Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) const {
+  const std::vector<cod::TensorCopySize> copies =
+      tensor_copy_sizes(kernel.instrumented, launch, find_tensor_box_);
   const auto found =
-      std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch); });
+      std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch, copies); });
   return found != kernel.plans.end() ? *found : nullptr;
 }
 
@@ -87,6 +90,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
   plan->view.instructions = kernel.instrumented.size.instructions;
   plan->view.sms = plan->device.sm_id_limit;
   plan->view.clock_khz = plan->device.clock_khz;
+  plan->view.tensor_copies = tensor_copy_sizes(kernel.instrumented, launch, find_tensor_box_);
   std::copy(std::begin(launch.grid), std::end(launch.grid), plan->view.grid);
   std::copy(std::begin(launch.block), std::end(launch.block), plan->view.block);
   plan->counting = kernel.instrumented.counting;
@@ -116,6 +120,10 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
   plan->layout = std::move(*layout);
   // Counted words depend on the program's current memory and the launch's parameters.
   const State state(state_);
+  if (std::ranges::count(plan->view.tensor_copies, 0u, &cod::TensorCopySize::bytes) != 0)
+    add_once(seen.coverage_of(*kernel.attached).notes,
+             "the bytes of some tensor copies are unknown: this process did not encode their tensor map for "
+             "such copies, or the tensor is interleaved");
   kernel.words = plan->words;
   if (plan->words != nullptr) return PlanPtr(std::move(plan));
   if (kernel.plans.size() == most_plans) kernel.plans.erase(kernel.plans.begin());

@@ -149,8 +149,10 @@ struct Session::Plan {
   mutable std::uint64_t own_records = 0;
   mutable std::vector<std::shared_ptr<Shared>> open;
 
-  bool is_for(const device::Launch& launch) const {
-    return std::ranges::equal(view.grid, launch.grid) && std::ranges::equal(view.block, launch.block);
+  /// `tensor_copies`: the launch's. Launches whose copies move other amounts share no counters.
+  bool is_for(const device::Launch& launch, const std::vector<cod::TensorCopySize>& tensor_copies) const {
+    return std::ranges::equal(view.grid, launch.grid) && std::ranges::equal(view.block, launch.block) &&
+           view.tensor_copies == tensor_copies;
   }
 };
 

@@ -50,6 +50,7 @@ double conflict_share(const View& v) { return ratio(conflicts(v), wavefronts(v))
 /// True if the array may be a tile whose rows cannot be padded, because wgmma or a tensor copy may use it.
 bool may_be_tile(const View& v) {
   return v.kind() != LocationKind::atomic && (v.has("shared_bank_conflicts.modelled_operand_wavefronts") ||
+                                              v.has("memory_efficiency.tensor_copy_bytes") ||
                                               v.has("memory_efficiency.tensor_copies_without_bytes"));
 }
 double conflicts_in_tile(const View& v) { return may_be_tile(v) ? conflict_share(v) : 0; }

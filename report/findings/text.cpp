@@ -162,13 +162,14 @@ std::vector<OverviewColumn> overview_columns(Weight weight) {
 }
 
 std::string headline(const RunFacts& facts) {
-  double launches = 0, instructions = 0, moved = 0, asked = 0, tensor_copies = 0;
+  double launches = 0, instructions = 0, moved = 0, asked = 0, boxes = 0, tensor_copies = 0;
   std::vector<std::string> devices;
   for (const KernelFacts& kernel : facts.kernels) {
     launches += kernel.facts.get("launches");
     instructions += kernel.facts.get("instruction_count.warp_instructions");
     moved += kernel.facts.get("traffic.transferred");
     asked += kernel.facts.get("traffic.requested");
+    boxes += kernel.facts.get("memory_efficiency.tensor_copy_bytes");
     tensor_copies += kernel.facts.get("memory_efficiency.tensor_copies_without_bytes");
     if (std::ranges::count(devices, kernel.device) == 0) devices.push_back(kernel.device);
   }
@@ -182,6 +183,7 @@ std::string headline(const RunFacts& facts) {
   if (moved > 0)
     text += "; global loads and stores request " + count_text(asked) + " bytes in " + count_text(moved) +
             " bytes of sectors at L1";
+  if (boxes > 0) text += "; tensor copies move boxes of " + count_text(boxes) + " bytes in total";
   if (tensor_copies > 0)
     text += "; the bytes of " + count_text(tensor_copies) +
             (tensor_copies == 1 ? " tensor copy" : " tensor copies") + " are unknown";

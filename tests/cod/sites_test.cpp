@@ -34,6 +34,31 @@ ReportRun report_on_sites(const std::string& source) {
   return run_report(source, launch);
 }
 
+TEST(Sites, BoxesOfTensorCopiesBelongToTheLaunch) {
+  static const SiteTable table = small_table();
+  LaunchView launch;
+  launch.instructions = table.instructions.size();
+  launch.sites = &table;
+  launch.tensor_copies = {{0, 5'000'000'000, 0}, {2, 256, 2}};
+  const ReportRun run = run_report(R"(
+    ON_REPORT: {
+      unsigned long bytes[4], lines[4];
+      for (unsigned long i = 0; i < 4; ++i) { bytes[i] = boxBytes(i); lines[i] = boxLines(i); }
+      emit("first", bytes[0]);
+      emit("lines of first", lines[0]);
+      emit("none", bytes[1] + lines[1] + bytes[3] + lines[3]);
+      emit("third", bytes[2] + lines[2]);
+    })",
+                                   launch);
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.number("first"), 5'000'000'000);
+  EXPECT_EQ(run.number("lines of first"), 0);
+  EXPECT_EQ(run.number("none"), 0);
+  EXPECT_EQ(run.number("third"), 258);
+  EXPECT_THAT(errors_of("ON_INSTRUCTION: { unsigned long x = boxBytes(0); }"),
+              HasSubstr("boxBytes() is not available in ON_INSTRUCTION"));
+}
+
 TEST(Sites, LabelsMatchFilters) {
   const ReportRun run = report_on_sites(R"(
     ON_REPORT: {

@@ -5,7 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "device/cpu/driver/driver.h"
 #include "device/cpu/simt/execute/executor.h"
+#include "device/cpu/simt/tensors/tensor_copy.h"
 #include "device/cpu/simt/tensors/tensor_map.h"
 #include "driver_fixture.h"
 
@@ -101,6 +103,60 @@ TEST_F(DriverTensorMaps, TiledMapsHoldTheirArguments) {
   map_.opaque[3] += 1;
   EXPECT_EQ(CALL(cuTensorMapReplaceAddress, &map_, reinterpret_cast<void*>(0x20000)),
             CUDA_ERROR_INVALID_VALUE);
+}
+
+/// Returns the bytes that a copy reports to its barrier.
+std::uint64_t copied(const TensorMap& map) {
+  TensorCopy copy{.map = map, .to_shared = true, .at = {0, 0, 0, 0, 0}};
+  if (map.access == TensorAccess::im2col) copy.mode = TensorMode::im2col;
+  const TensorPlan plan = plan_copy(copy, 0);
+  EXPECT_EQ(plan.problem, "");
+  return plan.bytes;
+}
+
+/// The device's own boxes, those that are computed from the call's arguments, and the copies' sizes.
+TEST_F(DriverTensorMaps, BoxesHaveTheBytesOfTheirCopies) {
+  const auto expect_box = [&](const TensorMapArguments& arguments, const Arguments& a, bool is_im2col) {
+    const TensorBox box =
+        is_im2col ? im2col_box(arguments, a.channels, a.pixels) : tiled_box(arguments, a.box.data());
+    EXPECT_EQ(tensor_box(&map_), box);
+    EXPECT_EQ(box.bytes, copied(decoded()));
+  };
+  for (const int swizzle : {0, 1, 2, 3, 4, 6}) {
+    for (cuuint32_t rank = 1; rank <= 4; ++rank) {
+      Arguments a;
+      a.rank = rank;
+      a.swizzle = static_cast<CUtensorMapSwizzle>(swizzle);
+      for (const cuuint32_t width : {8u, 16u, 32u, 64u}) {
+        a.box[0] = a.channels = width;
+        const TensorMapArguments arguments{a.type, rank, a.steps.data(), a.interleave, swizzle};
+        if (tiled(a) == CUDA_SUCCESS) expect_box(arguments, a, false);
+        if (rank > 2 && im2col(a) == CUDA_SUCCESS) expect_box(arguments, a, true);
+      }
+    }
+  }
+  for (const CUtensorMapDataType type :
+       {CU_TENSOR_MAP_DATA_TYPE_UINT8, CU_TENSOR_MAP_DATA_TYPE_INT32, CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+        CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ}) {
+    Arguments a;
+    a.type = type;
+    a.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    a.box[0] = 16;
+    a.strides = {1024, 10240, 102400, 0};
+    ASSERT_EQ(tiled(a), CUDA_SUCCESS) << type;
+    expect_box({type, a.rank, a.steps.data(), a.interleave, a.swizzle}, a, false);
+  }
+}
+
+TEST_F(DriverTensorMaps, BoxesOfOtherBytesAreUnknown) {
+  EXPECT_EQ(tensor_box(&map_), std::nullopt);
+  Arguments a;
+  ASSERT_EQ(tiled(a), CUDA_SUCCESS);
+  map_.opaque[3] += 1;
+  EXPECT_EQ(tensor_box(&map_), std::nullopt);
+  if (compute_capability() < 100) return;
+  ASSERT_EQ(wide(a, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W), CUDA_SUCCESS);
+  EXPECT_EQ(tensor_box(&map_)->bytes, 0u) << "the halo is an operand of the copy";
 }
 
 TEST_F(DriverTensorMaps, Im2colMapsHoldTheirArguments) {

@@ -31,16 +31,14 @@ def expected_copies(name):
     kind, _, rest = name.partition("_")
     copies = {"load": "tensor_loads", "column": "tensor_loads", "multicast": "tensor_loads", "store": "tensor_stores", "reduce": "tensor_reductions"}
     counts = collections.Counter()
+    blocks = 2 * BLOCKS if kind == "multicast" else BLOCKS
     if kind in copies:
         counts[copies[kind]] = BLOCKS
-    blocks = 2 * BLOCKS if kind == "multicast" else BLOCKS
-    if kind in ("load", "multicast"):
         size = 2
-        for extent in (64, 4, 3, 2, 2)[: int(rest[0])]:
+        for extent in (64, 8) if kind == "column" else (64, 4, 3, 2, 2)[: int(rest[0])]:
             size *= extent
-        counts["expected_bytes"] = blocks * size
-    if kind == "column":
-        counts["expected_bytes"] = blocks * 2 * 64 * 8
+        counts[copies[kind][:-1] + "_bytes"] = BLOCKS * size
+        counts["expected_bytes"] = blocks * size if copies[kind] == "tensor_loads" else 0
     if counts["expected_bytes"]:
         counts["completed_waits"] = blocks * THREADS
     if name == "small":
@@ -62,8 +60,8 @@ def expected_operands(name):
     return BLOCKS * 3 * ((16 if columns == 8 else 0) + columns // 4 * (2 if shape[1] else 1))
 
 
-COPIES = ("cp_async_copies", "cp_async_bytes", "bulk_copies", "bulk_bytes", "tensor_loads", "tensor_stores", "tensor_reductions", "expected_bytes",
-          "completed_waits")
+COPIES = ("cp_async_copies", "cp_async_bytes", "bulk_copies", "bulk_bytes", "tensor_loads", "tensor_load_bytes", "tensor_stores", "tensor_store_bytes",
+          "tensor_reductions", "tensor_reduction_bytes", "expected_bytes", "completed_waits")
 
 
 def check_closed_forms(records, names):
@@ -82,12 +80,14 @@ def check_closed_forms(records, names):
         demand_equal(f"{name}: results of tensor cores", found, {f"tensor_operations_{types.get(kind, kind)}": int(work[1])} if work else {})
         banks = records.by_launch("shared_bank_conflicts")[name, 0]
         demand_equal(f"{name}: wavefronts of operands", banks["results"].get("modelled_operand_wavefronts", 0), expected_operands(name))
-        # Copies of 4096, 1024, 2048 and 512 bytes, all aligned.
-        demand_equal(f"{name}: wavefronts of bulk copies", banks["results"].get("modelled_copy_wavefronts", 0),
-                     BLOCKS * 60 if name == "bulk" else 0)
+        boxes = sum(expected[f"tensor_{kind}_bytes"] for kind in ("load", "store", "reduction"))
+        # Copies of 4096, 1024, 2048 and 512 bytes, all aligned, or boxes, whose sizes are multiples of 128 bytes.
+        demand_equal(f"{name}: wavefronts of copies", banks["results"].get("modelled_copy_wavefronts", 0),
+                     BLOCKS * 60 if name == "bulk" else boxes // 128)
         memory = records.by_launch("memory_efficiency")[name, 0]
-        tensor = sum(expected[f"tensor_{kind}"] for kind in ("loads", "stores", "reductions"))
-        demand_equal(f"{name}: tensor copies without bytes", memory["results"].get("tensor_copies_without_bytes", 0), tensor)
+        demand_equal(f"{name}: bytes of boxes", memory["results"].get("tensor_copy_bytes", 0), boxes)
+        for record in (operations, memory):
+            demand_equal(f"{name}: tensor copies without bytes", record["results"].get("tensor_copies_without_bytes", 0), 0)
 
 
 def main():
@@ -113,6 +113,9 @@ def main():
         sites = counted[name]["sites"]
         lines = sum(site.get("copy_wavefronts", 0) for site in sites if "mbarrier::complete_tx" in site["opcode"])
         boxes = sum(site.get("tensor", {}).get("bytes", 0) for site in sites if "mbarrier::complete_tx" in site["opcode"])
+        kinds = [expected_copies(name)[f"tensor_{kind}_bytes"] for kind in ("load", "store", "reduction")]
+        demand_equal(f"{name}: bytes of all boxes", sum(site.get("tensor", {}).get("bytes", 0) for site in sites),
+                     sum(kinds) * (2 if name.startswith("multicast") else 1))
         if name.startswith(("load", "column", "multicast")):
             demand_equal(f"{name}: bytes of the device's boxes", boxes, expected_copies(name)["expected_bytes"])
             demand_equal(f"{name}: lines of the device's boxes", lines, boxes // 128)

@@ -48,6 +48,13 @@ class Memory : public testing::TestWithParam<const char*> {
   }
 };
 
+TEST_P(Memory, BoxesOfTensorMapsAreKnown) {
+  const Outcome outcome = run_action("tensor_maps", attached + "FAKE_ENGINE_BOXES=1 ");
+  EXPECT_THAT(outcome.events_of("engine box"),
+              ElementsAre(" unknown", " of 1152 bytes, rank 3, dense", " of 1152 bytes, rank 3, dense",
+                          " of 1600 bytes, rank 4, im2col, dense", " unknown"));
+}
+
 TEST_P(Memory, EveryKindIsKnownUntilItIsFreed) {
   EXPECT_THAT(
       listed(run_action("memory")),

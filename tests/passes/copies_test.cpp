@@ -184,5 +184,82 @@ ret;
   EXPECT_THAT(result->sites_per_handler, ElementsAre(3, 3, 4, 1, 5));
 }
 
+/// Returns the tensor copies with their forms: "#3 at 192: 2d, 4 boxes".
+std::vector<std::string> tensor_copies_of(const std::string& body, const std::string& report,
+                                          const std::string& note = "") {
+  const std::string text =
+      ".version 8.6\n.target sm_100a\n.address_size 64\n"
+      ".visible .entry k(.param .u32 n, .param .align 64 .b8 maps[256], .param .align 64 .b8 few[64])\n{\n"
+      ".reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .b16 %rs<2>;\nmov.b64 %rd1, maps;\n" +
+      body + "ret;\n}\n";
+  const auto specification = cod::compile(
+      "global unsigned long n[INSTRUCTIONS];\n"
+      "ON_INSTRUCTION: TENSOR_COPY: { n[instructionId()] += 1; }\nON_REPORT: { " +
+          report + " }\n",
+      "t.cod");
+  EXPECT_TRUE(specification) << render(specification.error().diagnostics);
+  Request request;
+  request.ptx = &text;
+  request.kernel = "k";
+  request.specifications = {*specification};
+  request.device_sm = 100;
+  const Result<Instrumented> result = instrument(request);
+  EXPECT_TRUE(result) << render(result.error().diagnostics);
+  EXPECT_EQ(result->notes, note.empty() ? std::vector<std::string>() : std::vector{note});
+  std::vector<std::string> found;
+  for (const TensorCopySite& each : result->tensor_copies) {
+    found.push_back("#" + std::to_string(each.instruction) + " at " + std::to_string(each.parameter_byte) +
+                    ": " + std::to_string(each.rank) + "d" + (each.is_im2col ? ", im2col" : "") +
+                    (each.rows == 1 ? "" : ", " + std::to_string(each.rows) + " boxes"));
+  }
+  return found;
+}
+
+TEST(TensorCopies, HaveTheirMapAmongTheParameters) {
+  const std::string body =
+      "add.s64 %rd2, %rd1, 128;\n"
+      "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {0}], [%r1];\n"
+      "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd2, {0, 0, "
+      "0}], "
+      "[%r2], {%rs1};\n"
+      "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, {0, 0, 0}], [%r1];\n"
+      "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%rd2, "
+      "{0, 1, 2, 3, 4}], [%r2];\n"
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd1, {0, 1, 2, 3, 4}], [%r1];\n"
+      "cp.reduce.async.bulk.tensor.5d.global.shared::cta.add.tile.bulk_group [%rd1, {0, 0, 0, 0, 0}], "
+      "[%r1];\n";
+  EXPECT_THAT(tensor_copies_of(body, "emit(\"x\", boxBytes(0));"),
+              ElementsAre("#2 at 64: 1d", "#3 at 192: 3d, im2col", "#4 at 192: 3d, im2col",
+                          "#5 at 192: 2d, 4 boxes", "#6 at 64: 2d, 4 boxes", "#7 at 64: 5d"));
+  EXPECT_THAT(tensor_copies_of(body, "emit(\"x\", boxLines(0));"), testing::SizeIs(6));
+  EXPECT_THAT(tensor_copies_of(body, "emit(\"x\", sum(n));"), testing::IsEmpty()) << "nothing needs them";
+}
+
+TEST(TensorCopies, AreLeftOutIfTheirMapIsNotAParameter) {
+  const std::string store = "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd2, {0}], [%r1];\n";
+  for (const char* const map : {"mov.b64 %rd2, few;\n", "add.s64 %rd2, %rd1, 192;\n",
+                                "sub.s64 %rd2, %rd1, 64;\n", "ld.global.u64 %rd2, [%rd3];\n"})
+    EXPECT_THAT(
+        tensor_copies_of(map + store + store, "emit(\"x\", boxBytes(0));",
+                         "the bytes of 2 tensor copies (PTX lines 9, 10) are unknown: no parameter of the "
+                         "kernel is the tensor map on all paths"),
+        testing::IsEmpty())
+        << map;
+}
+
+TEST(TensorCopies, AreLeftOutIfAnOperandDeterminesTheirSize) {
+  EXPECT_THAT(
+      tensor_copies_of("cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes "
+                       "[%r1], [%rd1, {0, 0, 0}], [%r2], {%rs1, %rs1};\n",
+                       "emit(\"x\", boxBytes(0));",
+                       "the bytes of 1 tensor copy (PTX line 8) are unknown: an operand determines the size "
+                       "of im2col::w"),
+      testing::IsEmpty());
+  EXPECT_THAT(tensor_copies_of("cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%rd1, {0}];\n",
+                               "emit(\"x\", boxBytes(0));"),
+              testing::IsEmpty())
+      << "copies nothing";
+}
+
 }  // namespace
 }  // namespace lynxpp::engine

@@ -89,6 +89,11 @@ LaunchRecord tile(std::vector<std::uint64_t> wavefronts, std::vector<std::uint64
   return record;
 }
 
+/// Returns a record of a kernel with tensor copies of known size.
+LaunchRecord boxes() {
+  return launch("memory_efficiency", {number("tensor_copy_bytes", std::uint64_t{4096})});
+}
+
 /// Returns a record of the atomic operation.
 LaunchRecord contention(std::uint64_t requests, std::uint64_t lanes, std::uint64_t words,
                         std::uint64_t bank_conflicts, std::uint64_t hottest) {
@@ -227,6 +232,11 @@ const std::vector<Case>& cases() {
       {"tile bank conflicts",
        {tile({0, 320, 0, 0}, {0, 310, 0, 0})},
        {tile({0, 320, 0, 0}, {0, 60, 0, 0})},
+       "stores of shared memory take 32 times the wavefronts that they need: 310 of 320 are bank conflicts",
+       0.96875},
+      {"tile bank conflicts",
+       {boxes(), shared({0, 320, 0, 0}, {0, 310, 0, 0})},
+       {boxes(), shared({0, 320, 0, 0}, {0, 60, 0, 0})},
        "stores of shared memory take 32 times the wavefronts that they need: 310 of 320 are bank conflicts",
        0.96875},
       {"tile bank conflicts",
@@ -702,6 +712,14 @@ kernel        share of  launches          warp   lanes  divergent
         estimated work            instructions  active   branches
 k                100 %         1           100    50 %       25 %
 )");
+}
+
+TEST_F(Findings, SummaryHasTheBoxesOfTensorCopies) {
+  LaunchRecord record = memory({1, 1, 0, 0}, {4, 4, 0, 0}, {128, 128, 0, 0});
+  record.results.push_back(number("tensor_copy_bytes", std::uint64_t{4096}));
+  findings({instructions(1600, 100), record});
+  EXPECT_THAT(overview_text(facts_, 200), HasSubstr("; tensor copies move boxes of 4.096k bytes in total."));
+  EXPECT_THAT(overview_text(facts_, 200), Not(HasSubstr("unknown")));
 }
 
 TEST_F(Findings, SummarySaysThatBytesOfTensorCopiesAreUnknown) {

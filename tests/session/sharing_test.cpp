@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -67,6 +68,7 @@ class SharingTest : public SessionTest {
     const KernelSource source{"k", image, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
     device::Launch request = request_of(blocks, 32);
     request.stream = stream;
+    request.parameters = parameters_;
     if (found_.selected != nullptr) {
       if (const auto made = session_->launch_again(adding_, request, found_)) return *made;
     }
@@ -91,6 +93,7 @@ class SharingTest : public SessionTest {
   }
 
   AddingDevice adding_;
+  void** parameters_ = nullptr;
 };
 
 TEST_F(SharingTest, LaterLaunchesShareARecord) {
@@ -126,6 +129,44 @@ TEST_F(SharingTest, GridsAndStreamsHaveTheirOwn) {
   std::vector<Told> shared = told();
   shared.erase(shared.begin(), shared.begin() + 4);
   EXPECT_THAT(shared, ElementsAre(Told{4, 10, 31, 70}, Told{5, 10, 32, 70}, Told{6, 10, 33, 70}));
+}
+
+/// The sum of a record is 7 per launch, times the box of the map that is the kernel's parameter.
+TEST_F(SharingTest, BoxesOfTensorCopiesHaveTheirOwn) {
+  text_ =
+      ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n, .param .align 64 .b8 "
+      "map[256])\n{\n.reg .b64 %rd<3>; .reg .b32 %r<3>;\nmov.b64 %rd1, map;\nadd.s64 %rd1, %rd1, 64;\n"
+      "cvta.param.u64 %rd2, %rd1;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\n"
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r1, %r1}], [%r2];\nret;\n}\n";
+  spec_ = written("boxes",
+                  "global unsigned long sevens;\nON_KERNEL_EXIT: { atomicAdd(&sevens, 1); }\nON_REPORT: {\n"
+                  "unsigned long bytes = 0;\nfor (unsigned long i = 0; i < INSTRUCTIONS; ++i) "
+                  "bytes += sevens * boxBytes(i);\nemit(\"bytes\", bytes);\n}\n");
+  share_after(2);
+  session_->use_tensor_boxes([](const void* map) -> std::optional<TensorBox> {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, map, sizeof bytes);
+    if (bytes == 1) return std::nullopt;
+    return TensorBox{bytes, bytes == 2 ? 3u : 2u, bytes == 3, true};
+  });
+  alignas(64) std::array<std::uint64_t, 32> map{};
+  std::uint32_t number = 0;
+  std::array<void*, 2> parameters{&number, map.data()};
+  parameters_ = parameters.data();
+  const auto launch_with = [&](std::uint64_t bytes) {
+    map[8] = bytes;
+    launch_times(1);
+  };
+  for (int i = 0; i < 5; ++i) {
+    launch_with(1024);
+    launch_with(4096);
+  }
+  for (const std::uint64_t unknown : {1, 2, 3}) launch_with(unknown);
+  finish();
+  EXPECT_THAT(told(),
+              ElementsAre(Told{0, 1, 0, 7 * 1024}, Told{1, 1, 1, 7 * 4096}, Told{2, 1, 2, 7 * 1024},
+                          Told{3, 1, 3, 7 * 4096}, Told{10, 1, 10, 0}, Told{11, 1, 11, 0},
+                          Told{4, 3, 8, 3 * 7 * 1024}, Told{5, 3, 9, 3 * 7 * 4096}, Told{12, 1, 12, 0}));
 }
 
 TEST_F(SharingTest, RangesHaveTheirOwn) {

@@ -51,6 +51,13 @@ ptx::TensorCoreProduct tensor_core_at(const HostCall& call, const SiteTable::Ins
   return ptx::tensor_core_product(call.run.launch.sites->opcode_of(instruction));
 }
 
+TensorCopySize tensor_copy_at(const LaunchView& launch, std::uint64_t instruction) {
+  const auto found =
+      std::ranges::lower_bound(launch.tensor_copies, instruction, {}, &TensorCopySize::instruction);
+  const bool is_known = found != launch.tensor_copies.end() && found->instruction == instruction;
+  return is_known ? *found : TensorCopySize();
+}
+
 /// Shown for an allocation that does not exist or an instruction that is unknown.
 constexpr const char* unknown_name = "(unknown)";
 
@@ -91,6 +98,8 @@ std::uint64_t site_value(const HostCall& call) {
     case Api::tensor_core_operations_of: return tensor_core_at(call, *instruction).operations;
     case Api::tensor_core_type_of: return static_cast<std::uint64_t>(tensor_core_at(call, *instruction).type);
     case Api::ptx_line_of: return instruction->ptx_line;
+    case Api::box_bytes: return tensor_copy_at(call.run.launch, call.arguments[0]).bytes;
+    case Api::box_lines: return tensor_copy_at(call.run.launch, call.arguments[0]).lines;
     default: return first_of_group(call.run, call.api(), call.arguments[0]);
   }
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "device/cpu/driver/api.h"
+#include "device/cpu/driver/driver.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/tensors/tensor_map.h"
 #include "support/log.h"
@@ -190,3 +191,28 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
 }
 
 }  // namespace lynxpp::device::cpu::driver_api
+
+namespace lynxpp::device::cpu {
+
+/// Leaves the size open where an instruction's operand or CUDA's choice of slices determines it, as
+/// tiled_box() does.
+std::optional<TensorBox> tensor_box(const void* map) {
+  TensorMap decoded;
+  const ConstTensorMapBytes bytes(static_cast<const std::byte*>(map), tensor_map_bytes);
+  if (decode(bytes, decoded) != nullptr || problem_of(decoded) != nullptr) return std::nullopt;
+  TensorBox box;
+  box.rank = decoded.rank;
+  box.is_im2col = decoded.access == TensorAccess::im2col;
+  const bool is_tile = decoded.access == TensorAccess::tile;
+  if (decoded.interleave != TensorInterleave::none || (!is_tile && !box.is_im2col)) return box;
+  std::uint64_t rows = is_tile ? 1 : decoded.pixels;
+  for (std::uint32_t i = 1; is_tile && i < decoded.rank; ++i)
+    rows *= (decoded.box[i] + decoded.steps[i] - 1u) / decoded.steps[i];
+  const ElementUnit unit = unit_of(decoded.element);
+  const std::uint32_t row_bytes = decoded.box[0] / unit.elements * unit.global_bytes;
+  box.bytes = rows * row_bytes;
+  box.is_dense = !is_padded(decoded.element) && row_bytes >= span_of(decoded.swizzle);
+  return box;
+}
+
+}  // namespace lynxpp::device::cpu

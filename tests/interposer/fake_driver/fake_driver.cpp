@@ -251,6 +251,24 @@ EXPORT int cuMemHostRegister(void*, std::size_t, unsigned) { return 0; }
 EXPORT int cuMemHostRegister_v2(void*, std::size_t, unsigned) { return 0; }
 EXPORT int cuMemHostUnregister(void*) { return 0; }
 
+/// A map begins with its address and rank. Maps of rank 0 are refused.
+EXPORT int cuTensorMapEncodeTiled(void* map, int, unsigned rank, void* address, const std::uint64_t*,
+                                  const std::uint64_t*, const unsigned*, const unsigned*, int, int, int,
+                                  int) {
+  if (rank == 0) return 1;
+  const std::uint64_t words[16] = {reinterpret_cast<std::uint64_t>(address), rank};
+  return memcpy(map, words, sizeof words), 0;
+}
+EXPORT int cuTensorMapEncodeIm2col(void* map, int, unsigned rank, void* address, const std::uint64_t*,
+                                   const std::uint64_t*, const int*, const int*, unsigned, unsigned,
+                                   const unsigned*, int, int, int, int) {
+  const std::uint64_t words[16] = {reinterpret_cast<std::uint64_t>(address), rank};
+  return memcpy(map, words, sizeof words), 0;
+}
+EXPORT int cuTensorMapReplaceAddress(void* map, void* address) {
+  return memcpy(map, &address, sizeof address), 0;
+}
+
 EXPORT int cuStreamSynchronize(void*) { return log_event("driver cuStreamSynchronize"), 0; }
 EXPORT int cuStreamSynchronize_ptsz(void*) { return log_event("driver cuStreamSynchronize_ptsz"), 0; }
 EXPORT int cuEventSynchronize(void*) { return log_event("driver cuEventSynchronize"), 0; }

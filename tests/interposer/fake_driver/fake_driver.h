@@ -126,6 +126,16 @@ struct GraphNode {
   F(cuLinkComplete, (void* state, void** cubin, std::size_t* bytes))                          \
   F(cuLinkDestroy, (void* state))
 
+#define FAKE_DRIVER_TENSOR_FUNCTIONS(F)                                                                     \
+  F(cuTensorMapEncodeTiled, (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, \
+                             const std::uint64_t* strides, const unsigned* box, const unsigned* steps,      \
+                             int interleave, int swizzle, int promotion, int fill))                         \
+  F(cuTensorMapEncodeIm2col,                                                                                \
+    (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes,                         \
+     const std::uint64_t* strides, const int* lower, const int* upper, unsigned channels, unsigned pixels,  \
+     const unsigned* steps, int interleave, int swizzle, int promotion, int fill))                          \
+  F(cuTensorMapReplaceAddress, (void* map, void* address))
+
 #define FAKE_DRIVER_FUNCTIONS(F)                                                                             \
   F(cuProfilerStart, ())                                                                                     \
   F(cuProfilerStop, ())                                                                                      \
@@ -140,6 +150,7 @@ struct GraphNode {
   F(cuDevicePrimaryCtxRetain, (void** context, int device))                                                  \
   FAKE_DRIVER_MEMORY_FUNCTIONS(F)                                                                            \
   FAKE_DRIVER_LINK_FUNCTIONS(F)                                                                              \
+  FAKE_DRIVER_TENSOR_FUNCTIONS(F)                                                                            \
   FAKE_DRIVER_GRAPH_FUNCTIONS(F)                                                                             \
   F(cuStreamSynchronize, (void* stream))                                                                     \
   F(cuStreamSynchronize_ptsz, (void* stream))                                                                \

@@ -49,6 +49,18 @@ void log_allocations() {
   }
 }
 
+lynxpp_tensor_box_source tensor_boxes = nullptr;
+void use_tensor_boxes(lynxpp_tensor_box_source source) { tensor_boxes = source; }
+
+/// FAKE_ENGINE_BOXES: logs the box of the map that is the first parameter.
+void log_box(const lynxpp_launch* launch) {
+  if (getenv("FAKE_ENGINE_BOXES") == nullptr) return;
+  lynxpp_tensor_box box = {};
+  if (tensor_boxes(launch->parameters[0], &box) == 0) return log_event("engine box unknown");
+  log_event("engine box of %llu bytes, rank %u%s%s", static_cast<unsigned long long>(box.bytes), box.rank,
+            box.is_im2col != 0 ? ", im2col" : "", box.is_dense != 0 ? ", dense" : "");
+}
+
 /// FAKE_ENGINE=take: makes the launch itself, with twice the grid, through the real driver.
 int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result) {
   log_event(
@@ -57,6 +69,7 @@ int launch(const lynxpp_launch* launch, lynxpp_driver_lookup lookup, int* result
       launch->grid[2], launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes,
       launch->stream, launch->per_thread_stream, launch->cooperative, launch->attribute_count);
   log_allocations();
+  log_box(launch);
   const char* const mode = getenv("FAKE_ENGINE");
   if (mode == nullptr || strcmp(mode, "take") != 0) return 0;
   using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
@@ -169,6 +182,7 @@ constexpr lynxpp_engine fake_engine = {.abi = FAKE_ENGINE_ABI,
                                        .cpu_functions = cpu_functions,
                                        .cpu_refusal = cpu_refusal,
                                        .use_ranges = use_ranges,
+                                       .use_tensor_boxes = use_tensor_boxes,
                                        .use_launch_notice = use_launch_notice,
                                        .serves_child = serves_child,
                                        .copied = copied,

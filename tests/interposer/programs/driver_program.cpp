@@ -370,6 +370,32 @@ void put_specifications(const std::string& value) {
   if (getenv("LYNXPP_SPEC") != value) fail("putenv does not put");
 }
 
+/// Encodes tensor maps, then launches with each as the first parameter.
+void tensor_maps() {
+  void* const function = loaded_function("kernel");
+  const unsigned box[3] = {64, 5, 3};
+  const unsigned steps[3] = {1, 2, 1};
+  const auto launch_with = [&](std::uint64_t(&map)[16]) {
+    void* parameters[] = {map};
+    expect_zero(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr));
+  };
+  std::uint64_t map[16] = {};
+  constexpr int f16 = 6;
+  void* const address = reinterpret_cast<void*>(0x1000);
+  launch_with(map);
+  expect_zero(api.cuTensorMapEncodeTiled(map, f16, 3, address, nullptr, nullptr, box, steps, 0, 0, 0, 0));
+  launch_with(map);
+  expect_zero(api.cuTensorMapReplaceAddress(map, reinterpret_cast<void*>(0x2000)));
+  launch_with(map);
+  expect_zero(api.cuTensorMapEncodeIm2col(map, f16, 4, address, nullptr, nullptr, nullptr, nullptr, 8, 100,
+                                          steps, 0, 0, 0, 0));
+  launch_with(map);
+  memset(map, 1, sizeof map);
+  if (api.cuTensorMapEncodeTiled(map, f16, 0, address, nullptr, nullptr, box, steps, 0, 0, 0, 0) == 0)
+    fail("a map of rank 0");
+  launch_with(map);
+}
+
 void act(const std::string& action) {
   if (action == "init") return succeed(api.cuInit(0));
   if (action == "profile") return succeed(api.cuProfilerStart());
@@ -389,6 +415,7 @@ void act(const std::string& action) {
   if (action == "memory_of_contexts") return memory_of_contexts();
   if (action == "memory_of_threads") return memory_of_threads();
   if (action == "memory_times") return memory_times();
+  if (action == "tensor_maps") return tensor_maps();
   if (action == "graphs") return graphs();
   if (action == "holds") return holds();
   if (action == "counted_launches") return counted_launches();

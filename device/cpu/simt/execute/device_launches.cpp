@@ -13,7 +13,9 @@ constexpr std::uint64_t tail_launch_stream = 3;  // cudaStreamTailLaunch
 constexpr std::uint64_t most_threads = 1024;
 
 bool is_launchable(const LaunchShape& shape) {
-  const auto is_empty = [](const Dim3& extents) { return extents.x == 0 || extents.y == 0 || extents.z == 0; };
+  const auto is_empty = [](const Dim3& extents) {
+    return extents.x == 0 || extents.y == 0 || extents.z == 0;
+  };
   return !is_empty(shape.grid) && !is_empty(shape.block) &&
          std::uint64_t{shape.block.x} * shape.block.y * shape.block.z <= most_threads;
 }
@@ -21,7 +23,8 @@ bool is_launchable(const LaunchShape& shape) {
 }  // namespace
 
 DeviceLaunches::~DeviceLaunches() {
-  for (const auto& [address, requested] : requested_) memory_.free_for_kernel(reinterpret_cast<void*>(address));
+  for (const auto& [address, requested] : requested_)
+    memory_.free_for_kernel(reinterpret_cast<void*>(address));
 }
 
 std::uint64_t DeviceLaunches::request(std::uint64_t token, const LaunchShape& shape) {

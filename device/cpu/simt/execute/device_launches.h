@@ -1,8 +1,9 @@
-// Launches that a grid's threads make (CUDA dynamic parallelism): a thread requests a buffer for the parameters
-// of a kernel, fills it and launches. Grids that a grid has launched run after it, in the order of their
-// launches, each with those that it launches itself; those in the stream for tail launches run last.
+// Launches that a grid's threads make (CUDA dynamic parallelism): a thread requests a buffer for the
+// parameters of a kernel, fills it and launches. Grids that a grid has launched run after it, in the order of
+// their launches, each with those that it launches itself; those in the stream for tail launches run last.
 //
-//   __cudaCDP2GetParameterBufferV2 ▶ request() ▶ the thread stores parameters ▶ __cudaCDP2LaunchDeviceV2 ▶ launch()
+//   __cudaCDP2GetParameterBufferV2 ▶ request() ▶ the thread stores parameters
+//   __cudaCDP2LaunchDeviceV2 ▶ launch()
 #pragma once
 
 #include <cstddef>
