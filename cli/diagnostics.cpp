@@ -25,6 +25,15 @@ void print_warning(std::string message, std::string hint) {
   print({{Severity::warning, {}, std::move(message), std::move(hint)}});
 }
 
+void print_reading(const std::string& path, std::size_t records, const Diagnostics& faults,
+                   const Status& read) {
+  print(records != 0 || faults.empty() ? faults : Diagnostics{faults.front()});
+  if (!read) print(read.error().diagnostics);
+  if (read && records == 0)
+    print_error(path + " holds no records",
+                "`lynxpp record` and `lynxpp run -o FILE` write files of records");
+}
+
 Failure nothing_measured(std::string message, std::string hint) {
   return Failure{{{Severity::warning, {}, std::move(message), std::move(hint)}}};
 }

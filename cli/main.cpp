@@ -1,103 +1,44 @@
-// The `lynxpp` command.
-#include <cerrno>
+// The program `lynxpp`: opens the engine library of its installation, which contains the command.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <new>
-#include <string>
 
-#include "cli/arguments.h"
-#include "cli/commands.h"
-#include "cli/diagnostics.h"
-#include "cli/terminal.h"
+#include "cli/entry.h"
+#include "cli/exit_code.h"
 
 namespace {
 
-struct Dispatcher {
-  int operator()(const lynxpp::cli::Finished& finished) const { return finished.exit_code; }
-  int operator()(const lynxpp::cli::RunArguments& arguments) const { return lynxpp::cli::run(arguments); }
-  int operator()(const lynxpp::cli::RecordArguments& arguments) const {
-    return lynxpp::cli::record(arguments);
-  }
-  int operator()(const lynxpp::cli::TritonArguments& arguments) const {
-    return lynxpp::cli::triton(arguments);
-  }
-  int operator()(const lynxpp::cli::CheckRunArguments& arguments) const {
-    return lynxpp::cli::check_run(arguments);
-  }
-  int operator()(const lynxpp::cli::BenchArguments& arguments) const { return lynxpp::cli::bench(arguments); }
-  int operator()(const lynxpp::cli::LimitsArguments& arguments) const {
-    return lynxpp::cli::limits(arguments);
-  }
-  int operator()(const lynxpp::cli::CharacterizeArguments& arguments) const {
-    return lynxpp::cli::characterize(arguments);
-  }
-  int operator()(const lynxpp::cli::ReportArguments& arguments) const {
-    return lynxpp::cli::report(arguments);
-  }
-  int operator()(const lynxpp::cli::MergeArguments& arguments) const { return lynxpp::cli::merge(arguments); }
-  int operator()(const lynxpp::cli::TraceArguments& arguments) const { return lynxpp::cli::trace(arguments); }
-  int operator()(const lynxpp::cli::DiffArguments& arguments) const { return lynxpp::cli::diff(arguments); }
-  int operator()(const lynxpp::cli::CheckArguments& arguments) const { return lynxpp::cli::check(arguments); }
-  int operator()(const lynxpp::cli::InstrumentArguments& arguments) const {
-    return lynxpp::cli::instrument(arguments);
-  }
-  int operator()(const lynxpp::cli::PtxArguments& arguments) const {
-    using Command = lynxpp::cli::PtxArguments::Command;
-    switch (arguments.command) {
-      case Command::stat: return lynxpp::cli::ptx_stat(arguments);
-      case Command::cfg: return lynxpp::cli::ptx_cfg(arguments);
-      case Command::annotate: return lynxpp::cli::ptx_annotate(arguments);
-      case Command::perturb: return lynxpp::cli::ptx_perturb(arguments);
-      case Command::run: break;
-    }
-    return lynxpp::cli::ptx_run(arguments);
-  }
-  int operator()(const lynxpp::cli::AdviseArguments& arguments) const {
-    return lynxpp::cli::advise(arguments);
-  }
-  int operator()(const lynxpp::cli::QualityArguments& arguments) const {
-    return lynxpp::cli::quality(arguments);
-  }
-  int operator()(const lynxpp::cli::CalibrateArguments& arguments) const {
-    return lynxpp::cli::calibrate(arguments);
-  }
-  int operator()(const lynxpp::cli::BandArguments& arguments) const { return lynxpp::cli::band(arguments); }
-  int operator()(const lynxpp::cli::ListArguments& arguments) const { return lynxpp::cli::list(arguments); }
-  int operator()(const lynxpp::cli::LspArguments& arguments) const {
-    return lynxpp::cli::serve_editor(arguments);
-  }
-  int operator()(const lynxpp::cli::ControlArguments& arguments) const {
-    using Command = lynxpp::cli::ControlArguments::Command;
-    switch (arguments.command.value()) {
-      case Command::attach: return lynxpp::cli::attach(arguments);
-      case Command::detach: return lynxpp::cli::detach(arguments);
-      case Command::why: return lynxpp::cli::why(arguments);
-      case Command::status: return lynxpp::cli::status(arguments);
-      case Command::top: break;
-    }
-    return lynxpp::cli::top(arguments);
-  }
-};
+constexpr char engine[] = "lib/liblynxpp-engine.so";
+using Path = std::array<char, PATH_MAX + sizeof(engine)>;
 
-/// Fails if output could not be written, for example because the disk is full.
-int finished(int exit_code) {
-  const bool was_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (was_written || exit_code != 0) return exit_code;
-  lynxpp::cli::print_error(std::string("cannot write to standard output: ") + std::strerror(errno));
-  return lynxpp::cli::exit_input_error;
+/// Writes the engine's path in the folder above this program's; "" without /proc.
+void find_engine(Path& path) {
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), PATH_MAX);
+  path[length > 0 ? static_cast<std::size_t>(length) : 0] = '\0';
+  for (int folders = 0; folders < 2; ++folders)
+    if (char* const name = std::strrchr(path.data(), '/')) *name = '\0';
+  if (length <= 0) return;
+  std::strcat(path.data(), "/");
+  std::strcat(path.data(), engine);
 }
 
 }  // namespace
 
 int main(int count, char** values) {
-  try {
-    lynxpp::cli::guard_terminals();
-    return finished(std::visit(Dispatcher{}, lynxpp::cli::parse_arguments(count, values)));
-  } catch (const std::bad_alloc&) {
-    lynxpp::cli::print_error("there is not enough memory for an input of this size");
-  } catch (const std::exception& problem) {
-    lynxpp::cli::print_error(problem.what());
-  }
-  return lynxpp::cli::exit_input_error;
+  Path path;
+  find_engine(path);
+  void* const library = ::dlopen(path.data(), RTLD_LAZY | RTLD_LOCAL);
+  const auto run = reinterpret_cast<decltype(&lynxpp_run_command)>(
+      library != nullptr ? ::dlsym(library, "lynxpp_run_command") : nullptr);
+  if (run != nullptr) return run(count, values);
+  std::fprintf(
+      stderr,
+      "lynxpp: error: %s\n  hint: bin/lynxpp and lib/liblynxpp-engine.so must be in one installation "
+      "folder\n",
+      ::dlerror());
+  return lynxpp::cli::exit_usage_error;
 }

@@ -154,11 +154,12 @@ void add_cpu_driver_path(const std::string& device) {
 
 std::string with_other_preloads(const std::string& library) { return before_value_of("LD_PRELOAD", library); }
 
-int find_or_report(const std::string& name, ProgramSearch& program) {
+int find_or_report(const std::string& name, ProgramSearch& program, const std::string& hint) {
   program = find_program(name);
   if (program.outcome == ProgramSearch::Outcome::missing) {
     print_error(name.find('/') == std::string::npos ? "no program '" + name + "' in the folders of PATH"
-                                                    : "no program '" + name + "'");
+                                                    : "no program '" + name + "'",
+                hint);
     return exit_not_found;
   }
   if (program.outcome == ProgramSearch::Outcome::not_executable) {

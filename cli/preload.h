@@ -48,7 +48,8 @@ std::string library_path_for(const std::string& device);
 /// Returns `library` followed by the current value of LD_PRELOAD.
 std::string with_other_preloads(const std::string& library);
 
-/// Finds the program to start. If it cannot be started, prints why and returns the exit code.
-int find_or_report(const std::string& name, ProgramSearch& program);
+/// Finds the program to start. If it cannot be started, prints why, with the hint if it is missing, and
+/// returns the exit code.
+int find_or_report(const std::string& name, ProgramSearch& program, const std::string& hint = {});
 
 }  // namespace lynxpp::cli

@@ -33,7 +33,10 @@ int run_python_module(const std::string& python, const std::string& module, std:
     return exit_usage_error;
   }
   ProgramSearch program;
-  if (const int problem = find_or_report(python, program); problem != exit_success) return problem;
+  if (const int problem =
+          find_or_report(python, program, "install Python 3.9 or newer (Debian: apt-get install python3)");
+      problem != exit_success)
+    return problem;
   const char* const folders = std::getenv("PYTHONPATH");
   const bool has_others = folders != nullptr && *folders != '\0';
   ::setenv("PYTHONPATH", (package + (has_others ? ":" + std::string(folders) : "")).c_str(), 1);

@@ -58,9 +58,7 @@ bool read_into(report::Sink& sink, const std::vector<std::string>& files) {
     counted.begin(path);
     const Status read = report::stream_json_lines_file(path, counted, reading);
     counted.clear();
-    print(reading.diagnostics);
-    if (!read) print(read.error().diagnostics);
-    if (read && reading.records == 0) print_error(path + " holds no records");
+    print_reading(path, reading.records, reading.diagnostics, read);
     is_good = is_good && read.ok() && reading.records != 0;
   }
   sink.finish();

@@ -93,4 +93,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # scripts/check_relocatable rejects files that need more. Only lynxpp.py needs Python.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS python3)
+file(WRITE ${CMAKE_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/triggers)
 include(CPack)

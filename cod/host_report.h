@@ -122,6 +122,7 @@ struct LaunchView {
   bool is_running = false;
   std::uint64_t shared_words = 0;  ///< LaunchExtents::shared_words
   std::uint64_t device_words = 0;
+  bool counts_exactly = true;  ///< counts of words are neither estimates nor limited
   std::vector<MemoryArray> shared_arrays, device_arrays;  ///< arrays that own the words
   std::vector<LocatedArray> located_arrays;  ///< if lists_arrays(): shared arrays, then all of device memory
   /// Host variables, of the size of HostReport::initial_state(). Empty: this report uses its own, which are

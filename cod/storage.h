@@ -49,6 +49,7 @@ struct GlobalArray {
   std::vector<std::uint8_t> initial = {};  ///< bytes of the first elements
   bool fills = false;                      ///< `initial` is one element, the initial value of all
   bool counts_words = false;               ///< countWords() adds to it
+  bool counts_ranges = false;  ///< emitWords() gets it as live ranges, which it emits if counts are exact
 };
 
 /// A variable that the instrumented variant declares for the handlers, which refer to it as

@@ -27,6 +27,9 @@ struct WordScheme {
 
   auto operator<=>(const WordScheme&) const = default;
 
+  /// True if counts are neither estimates nor limited.
+  bool is_exact() const { return !is_plain && threshold == 0 && sample == 1; }
+
   /// The default's 32-bit counters in the block's shared memory, for launches with enough unused shared
   /// memory. As exact as those in device memory. nullopt if the scheme determines where its counters are.
   std::optional<WordScheme> spare_counters() const {

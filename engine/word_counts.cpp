@@ -138,6 +138,7 @@ class ProbeSorter {
   std::uint64_t sort(std::uint32_t specification, const std::vector<cod::GlobalArray>& arrays,
                      const std::vector<std::uint32_t>& counted, ptx::Probe& probe) {
     std::set<const ptx::Instruction*> predicted;
+    const bool notes_kinds = sorts_kinds_ && !arrays[counted[0]].counts_ranges;  // each access once
     if (sorts_kinds_) probe.effect = ptx::ProbeEffect::counts_words;
     for (const ptx::FunctionUnit& function : unit_.reached.functions) {
       const std::vector<ptx::Instruction>& instructions = function.function->body->instructions;
@@ -146,10 +147,11 @@ class ProbeSorter {
         const auto index = static_cast<std::uint32_t>(&instruction - instructions.data());
         const std::uint32_t side = probe.side_at(instruction);
         if (!is_predicted(function, index, side)) {
-          if (sorts_kinds_) sort_by_kind(specification, function, index, side);
+          if (sorts_kinds_)
+            sort_by_kind(notes_kinds ? &counting_.kinds[specification] : nullptr, function, index, side);
           continue;
         }
-        if (sorts_kinds_) ++counting_.kinds[specification].fully_static;
+        if (notes_kinds) ++counting_.kinds[specification].fully_static;
         predicted.insert(&instruction);
         const std::uint32_t position = unit_.reached.position_of(function);
         for (const std::uint32_t array : counted)
@@ -175,7 +177,8 @@ class ProbeSorter {
            analysis->second.is_static(index);
   }
 
-  void sort_by_kind(std::uint32_t specification, const ptx::FunctionUnit& function, std::uint32_t index,
+  /// `kinds` is null if another handler of the specification has noted the access.
+  void sort_by_kind(WordCounting::Kinds* kinds, const ptx::FunctionUnit& function, std::uint32_t index,
                     std::uint32_t side) {
     const auto analysis = analyses_.find(&function);
     std::optional<ptx::WordSite> site;
@@ -183,15 +186,15 @@ class ProbeSorter {
       const ptx::Instruction& instruction = function.function->body->instructions[index];
       site = analysis->second.find(index, ptx::memory_accesses(instruction).access[side]);
     }
-    WordCounting::Kinds& kinds = counting_.kinds[specification];
+    if (site) unit_.words.sites[{function.first_instruction + index, side}] = *site;
+    if (kinds == nullptr) return;
     if (!site) {
-      ++kinds.each_time;
+      ++kinds->each_time;
       return;
     }
     const bool is_kept = site->loop != ptx::no_loop;
     const bool is_each = site->threads == ptx::WordSite::Threads::each;
-    ++(!is_kept ? kinds.by_one_thread : is_each ? kinds.after_loops : kinds.both);
-    unit_.words.sites[{function.first_instruction + index, side}] = *site;
+    ++(!is_kept ? kinds->by_one_thread : is_each ? kinds->after_loops : kinds->both);
   }
 
   WordCounting& counting_;
@@ -320,33 +323,55 @@ void note_kinds(const Request& request, const WordCounting& counting, ptx::Instr
   }
 }
 
-/// True if an access that may refer to shared memory is left to a handler that may count its words.
-bool probes_shared_words(const Request& request, const ptx::InstrumentationUnit& unit) {
-  const auto may_be_shared = [](const ptx::Probe& probe, const ptx::Instruction& instruction) {
+/// True if the probe is at an access that may refer to shared memory.
+bool probes_shared_memory(const ptx::Probe& probe, const ptx::InstrumentationUnit& unit) {
+  const auto may_be_shared = [&](const ptx::Instruction& instruction) {
     if (!probe.matches(instruction)) return false;
     const std::optional<ptx::MemoryAccess> access = probe.access_at(instruction);
     return access && (access->space == ptx::StateSpace::shared || access->space == ptx::StateSpace::generic);
   };
+  return std::ranges::any_of(unit.reached.functions, [&](const ptx::FunctionUnit& function) {
+    return std::ranges::any_of(function.function->body->instructions, may_be_shared);
+  });
+}
+
+/// Returns for each of BlockCounters::arrays whether an access that may refer to shared memory is left to a
+/// handler that may count in it.
+std::vector<bool> probed_counters(const Request& request, const ptx::InstrumentationUnit& unit) {
+  std::vector<bool> probed;
   std::size_t next = 0;
   for (const SpecificationPtr& specification : request.specifications) {
-    const bool counts = std::ranges::any_of(specification->arrays(), is_of_shared_words);
+    std::vector<bool> arrays(specification->arrays().size());
     for (const cod::Handler& handler : specification->handlers()) {
       const ptx::Probe& probe = unit.spliced.probes[next++];
-      if (!counts || !probe.enabled || !cod::is_instruction(handler.target)) continue;
-      for (const ptx::FunctionUnit& function : unit.reached.functions) {
-        if (std::ranges::any_of(function.function->body->instructions,
-                                [&](const ptx::Instruction& each) { return may_be_shared(probe, each); }))
-          return true;
-      }
+      if (!probe.enabled || !cod::is_instruction(handler.target) || !probes_shared_memory(probe, unit))
+        continue;
+      if (handler.counted_words.empty()) arrays.assign(arrays.size(), true);  // it may do anything
+      for (const std::uint32_t array : handler.counted_words) arrays[array] = true;
+    }
+    for (const cod::Word& word : specification->words()) {
+      if (word.kind == cod::Word::Kind::shared_counters) probed.push_back(arrays[word.index]);
     }
   }
-  return false;
+  return probed;
+}
+
+/// True if a handler only counts live ranges.
+bool counts_only_ranges(const cod::Specification& specification, const cod::Handler& handler) {
+  return !handler.counted_words.empty() &&
+         std::ranges::all_of(handler.counted_words, [&](std::uint32_t array) {
+           return specification.arrays()[array].counts_ranges;
+         });
+}
+
+/// Drops counters to which nothing adds, after the last ones in use: offsets follow from the position.
+void drop_idle_counters(const std::vector<bool>& probed, ptx::BlockCounters& block) {
+  while (!block.arrays.empty() && !probed[block.arrays.size() - 1]) block.arrays.pop_back();
 }
 
 /// True if a handler's only effect at an access is an addition that inline code can perform.
 bool adds_exactly(const cod::WordScheme& scheme) {
-  return !scheme.is_plain && scheme.threshold == 0 && scheme.sample == 1 &&
-         scheme.analysis != cod::WordScheme::Analysis::invariants &&
+  return scheme.is_exact() && scheme.analysis != cod::WordScheme::Analysis::invariants &&
          (scheme.shared_bits == 0 || scheme.shared_bits == 32);
 }
 
@@ -476,6 +501,8 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
     const std::size_t first = next;
     for (const cod::Handler& handler : request.specifications[i]->handlers()) {
       ptx::Probe& probe = unit.spliced.probes[next++];
+      if (!request.words.scheme.is_exact() && counts_only_ranges(*request.specifications[i], handler))
+        probe.enabled = false;  // nothing would be emitted
       const bool counts = !handler.counted_words.empty() && probe.enabled;
       counting->predicted.push_back(
           counts ? sorter.sort(i, request.specifications[i]->arrays(), handler.counted_words, probe) : 0);
@@ -490,8 +517,9 @@ std::shared_ptr<WordCounting> plan_word_counts(const Request& request, ptx::Inst
     note_kinds(request, *counting, unit);
   note_textures(request, unit);
   // Without a shared variable, no pointer refers to shared memory.
-  if (request.words.is_spare && (counting->shared_arrays.empty() || !probes_shared_words(request, unit)))
-    unit.words.block.arrays.clear();
+  if (request.words.is_spare && counting->shared_arrays.empty()) unit.words.block.arrays.clear();
+  if (request.words.is_spare || !request.words.scheme.is_exact())
+    drop_idle_counters(probed_counters(request, unit), unit.words.block);
   counting->block_counters = static_cast<std::uint32_t>(unit.words.block.arrays.size());
   return counting;
 }

@@ -93,7 +93,7 @@ Result<Calibration> find_calibration(const std::string& name) {
     if (names.size() == 1) return read(calibrations_folder() + "/" + names.front() + ".json");
     if (names.empty())
       return failure("no device is calibrated",
-                     "run `lynxpp band calibrate`, which also works on the cpu device");
+                     "run `lynxpp band calibrate`; without a GPU, add --machine compute_1_3");
     return failure("several devices are calibrated: " + list, "choose one with --calibration");
   }
   std::error_code error;

@@ -27,8 +27,7 @@ bool read_summary(const std::string& path, report::SummarySink& sink) {
     print(reading.error().diagnostics);
     return false;
   }
-  print(reading->diagnostics);
-  if (reading->records.empty()) print_error(path + " holds no records");
+  print_reading(path, reading->records.size(), reading->diagnostics);
   report::replay(reading->records, sink);
   return !reading->records.empty();
 }

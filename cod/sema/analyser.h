@@ -297,8 +297,6 @@ class Analyser {
   void words_argument(Expression& argument, const ApiFunction& api);
   void emit_words_call(Expression& expression, const ApiFunction& api);
   void emit_arrays_call(Expression& expression);
-  // ranges.cpp
-  void emit_ranges_call(Expression& expression);
   // sema_reports.cpp
   void emit_call(Expression& expression, const ApiFunction& api);
   void emit_ratio_call(Expression& expression);

@@ -169,7 +169,6 @@ Type Analyser::call_by_arguments(Expression& expression, const ApiFunction& api)
     case ApiArguments::words: words_argument(*expression.operands[0], api); break;
     case ApiArguments::emit_words: emit_words_call(expression, api); break;
     case ApiArguments::emit_arrays: emit_arrays_call(expression); break;
-    case ApiArguments::emit_ranges: emit_ranges_call(expression); break;
   }
   return api.result;
 }

@@ -59,7 +59,7 @@ void Analyser::words_argument(Expression& argument, const ApiFunction& api) {
   if (api.api == Api::count_words) program_.arrays[symbol->index].counts_words = true;
 }
 
-/// emitWords(name, array, unit)
+/// emitWords(name, array, unit, begins)
 void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
   note_emitted(*expression.operands[0]);
   const std::string hint = "write 'emitWords(\"accesses\", accesses)'";
@@ -68,6 +68,17 @@ void Analyser::emit_words_call(Expression& expression, const ApiFunction& api) {
   Expression& array = *expression.operands[1];
   words_argument(array, api);
   if (array.symbol != nullptr) static_cast<void>(use_launch_data(array.symbol->name, array.position));
+  if (expression.operands.size() <= 3) return;
+  Expression& begins = *expression.operands[3];
+  words_argument(begins, api);
+  if (array.symbol == nullptr || begins.symbol == nullptr) return;
+  static_cast<void>(use_launch_data(begins.symbol->name, begins.position));
+  program_.arrays[begins.symbol->index].counts_ranges = true;
+  for (const Expression* each : {&array, &begins}) {
+    if (each->symbol->dimensions[0].extent != Extent::shared_words)
+      error(each->position, "emitWords() counts by live range only in shared memory",
+            "declare the array with the extent SHARED_WORDS");
+  }
 }
 
 /// emitArrays(name)

@@ -291,16 +291,18 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
   notes.push_back("word counts stop at " + threshold);
   std::string reached;
   std::size_t arrays = 0;
-  for (std::size_t k = 0; k < counts.size(); ++k) {
-    const cod::GlobalArray& array = specification.arrays()[k];
-    if (!array.counts_words) continue;
-    const bool is_shared = is_of(array, cod::Extent::shared_words);
-    for (const cod::MemoryArray& each : is_shared ? view.shared_arrays : view.device_arrays) {
+  const auto add = [&](const cod::MemoryArray& each, bool is_shared) {
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      const cod::GlobalArray& array = specification.arrays()[k];
+      if (!array.counts_words || is_of(array, cod::Extent::shared_words) != is_shared) continue;
       if (!reaches(counts[k], cod::size_of(array.type), each, scheme.threshold)) continue;
       reached += (reached.empty() ? "" : "; ") + each.name;
       ++arrays;
+      return;  // another count of the same array
     }
-  }
+  };
+  for (const cod::MemoryArray& each : view.shared_arrays) add(each, true);
+  for (const cod::MemoryArray& each : view.device_arrays) add(each, false);
   if (arrays > 1)
     notes.push_back(std::to_string(arrays) + " arrays reach the threshold of " + threshold +
                     ", a higher one distinguishes them: " + reached);

@@ -91,6 +91,8 @@ class LaunchedWords : public std::enable_shared_from_this<LaunchedWords> {
 
   /// True if counters may stay in device memory: nothing but statistics of complete counts is wanted of them.
   bool may_keep_counters() const { return counting_->scheme.sample == 1 && counting_->scheme.threshold == 0; }
+  /// cod::LaunchView::counts_exactly
+  bool counts_exactly() const { return counting_->scheme.is_exact(); }
 
  private:
   /// Memory that kernels can access: an allocation or a variable.

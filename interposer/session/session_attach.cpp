@@ -1,10 +1,8 @@
 #include "interposer/session/session.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "interposer/allocations.h"
@@ -26,29 +24,25 @@ bool compiles_ahead(const Configuration& configuration, Session::Results results
   return configuration.first_launch == FirstLaunch::native || results == Session::Results::in_background;
 }
 
-unsigned compiling_threads() {
-  constexpr unsigned most = 4;
-  return std::clamp(std::thread::hardware_concurrency() / 2, 1U, most);
-}
-
 }  // namespace
 
 Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink, Results results)
     : configuration_(std::move(configuration)),
       trials_(configuration_.trials ? std::make_unique<Trials>(*configuration_.trials) : nullptr),
-      dump_(configuration_.dump),
       streams_(configuration_.times_only() ? std::string() : configuration_.trace),
-      may_share_(configuration_.may_share()),
       sink_(std::move(sink)),
-      ahead_(compiles_ahead(configuration_, results) ? std::make_unique<VariantsAhead>(compiling_threads())
-                                                     : nullptr),
-      timeline_(configuration_.timeline) {
-  if (results == Results::in_background)
-    worker_ = std::make_unique<ResultsWorker>([this] { return collect_in_background(); });
-}
-
-Session::~Session() {
-  while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      maker_(configuration_, compiles_ahead(configuration_, results), variants_,
+             [this](const std::string& kernel) {
+               const State state(state_);
+               return selects(kernel);
+             }),
+      timeline_(configuration_.timeline),
+      sharing_(results_, configuration_.own_records, configuration_.may_share()),
+      results_({.settle = [this](Pending& pending,
+                                 const Result<std::span<std::byte>>& bytes) { settle(pending, bytes); },
+                .lose = [this](const Pending& pending, const std::string& reason) { lose(pending, reason); }},
+               configuration_.patience) {
+  if (results == Results::in_background) results_.use_worker([this] { return collect_in_background(); });
 }
 
 bool Session::attach(const std::string& list, std::string& problem, std::optional<NamePattern> kernels) {
@@ -73,8 +67,8 @@ bool Session::attach(const std::string& list, std::string& problem, std::optiona
     ever_attached_ |= attached_ != nullptr;
     keep_for_end(attached);
   }
-  if (ahead_ != nullptr) ahead_->discard([](const VariantsAhead::Key&) { return true; }, {});
-  close_shared([](const Shared&) { return true; });
+  maker_.forget([](const VariantsAhead::Key&) { return true; }, {});
+  sharing_.close();
   return true;
 }
 

@@ -204,9 +204,9 @@ void Session::choose_variants(std::vector<GraphNode>& nodes, Graph& graph,
     }
     if (obstacle.empty()) {
       state.unlock();
-      Result<PlanPtr> plan = plan_for(*node.seen, *node.made, device, node.launch, false);
+      Result<PlanPtr> plan = plan_for(*node.seen, node.made, device, node.launch, false);
       if (plan) {
-        node.pending = pending_for(std::move(*plan), *node.made, device, node.launch, node.activity);
+        node.pending = pending_for(std::move(*plan), device, node.launch, node.activity);
         continue;
       }
       state.lock();
@@ -286,10 +286,7 @@ void Session::begin_collecting_graph(std::vector<GraphNode>& nodes, Graph& graph
     if (!node.pending || !node.is_wanted || all == nullptr) write(node.activity);
     if (!node.pending || !node.is_wanted) continue;
     State state(state_);
-    report::CoverageRecord& coverage = node.seen->coverage_of(*node.pending->plan->attached);
-    coverage.instrumented = true;
-    coverage.reason.clear();
-    ++coverage.instrumented_launches;
+    report::CoverageRecord& coverage = note_instrumented(*node.pending->plan);
     if (all == nullptr) {
       ++node.seen->lost;
       add_once(coverage.notes, "results lost: " + first_message(readback.error()));

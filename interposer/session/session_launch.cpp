@@ -45,40 +45,37 @@ BlockRoom Session::room_of(const Attached& attached, const device::Launch& launc
   return {launch.threads_per_block(), launch.shared_bytes};
 }
 
-Session::KernelPtr* Session::place_of_kernel(Seen& seen, const Attached& attached,
-                                             const device::Device& device, const device::Launch& launch,
-                                             std::uint64_t image) const {
-  const engine::LaunchShape shape = engine::shape_of(launch.block);
-  const BlockRoom room = room_of(attached, launch);
-  const auto found = std::ranges::find_if(seen.kernels, [&](const KernelPtr& kernel) {
-    return kernel->device == &device && kernel->image == image && kernel->shape == shape &&
-           kernel->room == room;
+bool Session::fits(const LaunchPlan& plan, const device::Launch& launch) const {
+  return std::ranges::equal(plan.view.grid, launch.grid) &&
+         std::ranges::equal(plan.view.block, launch.block) &&
+         plan.view.tensor_copies == tensor_copy_sizes(plan.kernel->instrumented, launch, find_tensor_box_);
+}
+
+PlanPtr Session::known_plan(const Seen& seen, const device::Device& device, const device::Launch& launch,
+                            std::uint64_t image) const {
+  const BlockRoom room = room_of(*attached_, launch);
+  const auto found = std::ranges::find_if(seen.plans, [&](const PlanPtr& plan) {
+    const InstrumentedKernel& kernel = *plan->kernel;
+    return kernel.device == &device && kernel.image == image && kernel.room == room &&
+           kernel.attached == attached_ && kernel.learned == seen.learned && fits(*plan, launch);
   });
-  return found != seen.kernels.end() ? &*found : nullptr;
+  return found != seen.plans.end() ? *found : nullptr;
 }
 
-bool Session::is_current(const Kernel& kernel, const Seen& seen,
-                         const std::shared_ptr<const Attached>& attached) {
-  return kernel.attached == attached && kernel.learned == seen.learned;
-}
-
-Session::PlanPtr Session::known_plan(const Kernel& kernel, const device::Launch& launch) const {
-  const std::vector<cod::TensorCopySize> copies =
-      tensor_copy_sizes(kernel.instrumented, launch, find_tensor_box_);
-  const auto found =
-      std::ranges::find_if(kernel.plans, [&](const PlanPtr& plan) { return plan->is_for(launch, copies); });
-  return found != kernel.plans.end() ? *found : nullptr;
-}
-
-Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::Device& device,
-                                           const device::Launch& launch, bool keeps_counters) {
+Result<PlanPtr> Session::plan_for(Seen& seen, const KernelPtr& made, device::Device& device,
+                                  const device::Launch& launch, bool keeps_counters) {
+  InstrumentedKernel& kernel = *made;
+  const auto is_of_kernel = [&](const PlanPtr& plan) { return plan->kernel == made; };
   std::shared_ptr<const LaunchedWords> previous;
   {
     const State state(state_);
-    if (PlanPtr known = known_plan(kernel, launch)) return known;
+    const auto known = std::ranges::find_if(
+        seen.plans, [&](const PlanPtr& plan) { return is_of_kernel(plan) && fits(*plan, launch); });
+    if (known != seen.plans.end()) return *known;
     previous = kernel.words;
   }
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<LaunchPlan>();
+  plan->kernel = made;
   plan->attached = kernel.attached;
   plan->seen = &seen;
   plan->module = seen.coverage.module;
@@ -104,6 +101,7 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
   if (plan->words != nullptr) {
     plan->needs = device.needs(launch);
     plan->view.shared_words = plan->words->shared_words();
+    plan->view.counts_exactly = plan->words->counts_exactly();
     plan->view.device_words = plan->words->device_words();
     parts.shared_addresses = plan->words->shared_addresses();
     if (!std::ranges::all_of(plan->words->is_replayed(), std::identity()))
@@ -125,16 +123,17 @@ Result<Session::PlanPtr> Session::plan_for(Seen& seen, Kernel& kernel, device::D
              "the bytes of some tensor copies are unknown: this process did not encode their tensor map for "
              "such copies, or the tensor is interleaved");
   kernel.words = plan->words;
-  if (plan->words != nullptr) return PlanPtr(std::move(plan));
-  if (kernel.plans.size() == most_plans) kernel.plans.erase(kernel.plans.begin());
-  kernel.plans.push_back(plan);
+  if (plan->words != nullptr || !variants_.holds(seen, kernel)) return PlanPtr(std::move(plan));
+  if (std::cmp_equal(std::ranges::count_if(seen.plans, is_of_kernel), most_plans))
+    seen.plans.erase(std::ranges::find_if(seen.plans, is_of_kernel));
+  seen.plans.push_back(plan);
   return PlanPtr(std::move(plan));
 }
 
 // ---- launches
 
-Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
-                                          report::ActivityRecord& activity) {
+PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                                 report::ActivityRecord& activity) {
   auto pending = std::make_unique<Pending>();
   pending->launch = pending->last = activity.launch->launch;
   pending->place = place_of(device, launch, activity);
@@ -151,8 +150,9 @@ Session::PendingPtr Session::pending_with(PlanPtr plan, device::Device& device, 
   return pending;
 }
 
-Session::PendingPtr Session::pending_for(PlanPtr plan, const Kernel& kernel, device::Device& device,
-                                         const device::Launch& launch, report::ActivityRecord& activity) {
+PendingPtr Session::pending_for(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                                report::ActivityRecord& activity) {
+  const InstrumentedKernel& kernel = *plan->kernel;
   PendingPtr pending = pending_with(std::move(plan), device, launch, activity);
   if (configuration_.timeline) {
     report::ActivityRecord::Launch& record = *pending->activity.launch;
@@ -163,18 +163,14 @@ Session::PendingPtr Session::pending_for(PlanPtr plan, const Kernel& kernel, dev
   return pending;
 }
 
-Status Session::launch_variant(Seen& seen, Kernel& kernel, device::Device& device,
+Status Session::launch_variant(Seen& seen, const KernelPtr& kernel, device::Device& device,
                                const device::Launch& launch, report::ActivityRecord& activity) {
   Result<PlanPtr> plan = plan_for(seen, kernel, device, launch, true);
   if (!plan) return plan.error();
   Outstanding outstanding(seen);
-  const bool is_shared = [&] {
-    const State state(state_);
-    return shares(**plan, device, launch);
-  }();
-  if (is_shared) return launch_shared(kernel, *plan, device, launch, activity, outstanding);
-  return launch_with(kernel, device, launch, pending_for(std::move(*plan), kernel, device, launch, activity),
-                     outstanding);
+  if (sharing_.shares(**plan, device, launch))
+    return launch_shared(*plan, device, launch, activity, outstanding);
+  return launch_with(device, launch, pending_for(std::move(*plan), device, launch, activity), outstanding);
 }
 
 std::optional<bool> Session::launch_again(device::Device& device, const device::Launch& launch,
@@ -184,22 +180,19 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
   Seen& known = *found.selected;
   State state(state_);
   if (finished_ || attached_ == nullptr || is_crowded()) return std::nullopt;
-  const KernelPtr* const place = place_of_kernel(known, *attached_, device, launch, found.image);
-  if (place == nullptr || !(*place)->is_made || !is_current(**place, known, attached_)) return std::nullopt;
-  const KernelPtr kernel = *place;
-  PlanPtr plan = known_plan(*kernel, launch);
+  PlanPtr plan = known_plan(known, device, launch, found.image);
   if (plan == nullptr) return std::nullopt;
   known.add_unselected();
   const std::uint64_t number = known.numbers.next(device.info().ordinal);
   if (!wanted(known, number)) return false;
   Outstanding outstanding(known);
-  const bool is_shared = shares(*plan, device, launch);
   state.unlock();
+  const bool is_shared = sharing_.shares(*plan, device, launch);
   report::ActivityRecord activity = timeline_.launch(launch, known.coverage.kernel, number);
   const Status launched =
-      is_shared ? launch_shared(*kernel, plan, device, launch, activity, outstanding)
-                : launch_with(*kernel, device, launch,
-                              pending_with(std::move(plan), device, launch, activity), outstanding);
+      is_shared
+          ? launch_shared(plan, device, launch, activity, outstanding)
+          : launch_with(device, launch, pending_with(std::move(plan), device, launch, activity), outstanding);
   if (launched) return true;
   state.lock();
   note_refusal(known, launched);
@@ -209,7 +202,7 @@ std::optional<bool> Session::launch_again(device::Device& device, const device::
 Status Session::begin_streams(Pending& pending, device::Device& device, device::Buffer& buffer,
                               const device::Launch& launch) {
   if (!streams_.is_on()) return success();
-  const Plan& plan = *pending.plan;
+  const LaunchPlan& plan = *pending.plan;
   report::TraceDescription description;
   description.kernel = plan.seen->coverage.kernel;
   description.launch = pending.launch;
@@ -224,9 +217,10 @@ Status Session::begin_streams(Pending& pending, device::Device& device, device::
   return success();
 }
 
-Status Session::launch_with(const Kernel& kernel, device::Device& device, const device::Launch& launch,
-                            PendingPtr pending, Outstanding& outstanding) {
-  const Plan& plan = *pending->plan;
+Status Session::launch_with(device::Device& device, const device::Launch& launch, PendingPtr pending,
+                            Outstanding& outstanding) {
+  const LaunchPlan& plan = *pending->plan;
+  const InstrumentedKernel& kernel = *plan.kernel;
   Seen& seen = *plan.seen;
   const ProbeLayout& layout = plan.layout;
   std::unique_ptr<device::CallGroup> group;
@@ -272,6 +266,55 @@ Status Session::launch_with(const Kernel& kernel, device::Device& device, const 
   return success();
 }
 
+Result<JoinedLaunch> Session::open_shared(const PlanPtr& plan, device::Device& device,
+                                          const device::Launch& launch, report::ActivityRecord& activity) {
+  const InstrumentedKernel& kernel = *plan->kernel;
+  Result<std::unique_ptr<device::Buffer>> buffer = allocate(*plan->seen, device, plan->layout.bytes, launch);
+  if (!buffer) return buffer.error();
+  std::vector<std::uint64_t> words =
+      probe_words(kernel.instrumented.probe, plan->layout, (*buffer)->address());
+  return sharing_.open({&device, kernel.image, launch.stream}, pending_with(plan, device, launch, activity),
+                       std::move(words), std::move(*buffer));
+}
+
+Status Session::launch_shared(const PlanPtr& plan, device::Device& device, const device::Launch& launch,
+                              report::ActivityRecord& activity, Outstanding& outstanding) {
+  const InstrumentedKernel& kernel = *plan->kernel;
+  const std::uint64_t number = activity.launch->launch;
+  {
+    JoinedLaunch joined = sharing_.join(*plan, launch.stream, activity.ranges);
+    if (!joined.has_joined()) {
+      Result<JoinedLaunch> opened = open_shared(plan, device, launch, activity);
+      if (!opened) return opened.error();
+      joined = std::move(*opened);
+    }
+    Status launched = failure("internal failure");
+    try {
+      launched = device.launch(*kernel.variant, launch, kernel.instrumented.parameters, joined.words(),
+                               joined.buffer());
+    } catch (const std::exception& error) {
+      launched = failure(error.what());
+    }
+    if (!launched) return launched;
+    joined.launched(number);
+    const State state(state_);
+    note_instrumented(*plan);
+    has_measured_.store(true, std::memory_order_relaxed);
+    outstanding.settled_later();
+  }
+  sharing_.close_after_launch(launch.stream);
+  return success();
+}
+
+/// Precondition: `state_` is held.
+report::CoverageRecord& Session::note_instrumented(const LaunchPlan& plan) {
+  report::CoverageRecord& coverage = plan.seen->coverage_of(*plan.attached);
+  coverage.instrumented = true;
+  coverage.reason.clear();
+  ++coverage.instrumented_launches;
+  return coverage;
+}
+
 void Session::begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffer> buffer,
                                device::Device& device, const device::Launch& launch,
                                Outstanding& outstanding) {
@@ -285,16 +328,11 @@ void Session::begin_collecting(PendingPtr pending, std::unique_ptr<device::Buffe
   Result<std::unique_ptr<device::Readback>> readback = read_back();
   Seen& seen = *pending->plan->seen;
   State state(state_);
-  report::CoverageRecord& coverage = seen.coverage_of(*pending->plan->attached);
-  coverage.instrumented = true;
-  coverage.reason.clear();
-  ++coverage.instrumented_launches;
+  report::CoverageRecord& coverage = note_instrumented(*pending->plan);
   if (readback) {
-    pending->readback = std::move(*readback);
-    keep(std::move(pending), outstanding);
     state.unlock();
-    if (worker_ != nullptr) worker_->wake();
-    return;
+    pending->readback = std::move(*readback);
+    return add(std::move(pending), outstanding);
   }
   static_cast<void>(pending->live.release());  // the kernel may still write it
   const std::string reason = first_message(readback.error());

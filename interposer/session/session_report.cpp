@@ -48,11 +48,11 @@ double max_milliseconds(device::Readback& readback, std::chrono::steady_clock::t
 }
 
 /// If no kernel was wanted, says so and puts those nearest to `pattern` first.
-void name_nearest(std::vector<const Session::Seen*>& sorted, const std::string& pattern) {
+void name_nearest(std::vector<const Seen*>& sorted, const std::string& pattern) {
   if (sorted.empty() || std::ranges::any_of(sorted, [](const auto* each) { return each->wanted; })) return;
   std::vector<std::string> kernels;
-  for (const Session::Seen* each : sorted) kernels.push_back(each->coverage.kernel);
-  std::vector<const Session::Seen*> nearest;
+  for (const Seen* each : sorted) kernels.push_back(each->coverage.kernel);
+  std::vector<const Seen*> nearest;
   std::vector<std::string> names;
   for (const std::size_t index : nearest_first(pattern, kernels)) {
     nearest.push_back(sorted[index]);
@@ -66,57 +66,9 @@ void name_nearest(std::vector<const Session::Seen*>& sorted, const std::string& 
 }  // namespace
 
 bool Session::collect_in_background() {
-  close_due();
-  {
-    const std::unique_lock taking(taking_, patience);
-    if (taking && !finished_) drain(Settled::arrived);
-  }
-  const State state(state_);
-  return finished_ || (pending_.empty() && shared_.empty());
-}
-
-void Session::drain(Settled which) {
-  LYNXPP_CHECK(taking_.is_held_by_caller(), "taking_ is not held");
-  SettledBatch together;
-  while (which == Settled::all || !ending_) {
-    PendingPtr taken = take(which, together);
-    if (taken == nullptr) return;
-    // Without a lock on the records: finish_now() may be called while this launch is awaited.
-    const Result<std::span<std::byte>> bytes = taken->readback->wait();
-    {
-      const std::lock_guard records(records_);
-      if (!finished_) settle(*taken, bytes);
-    }
-    taken.reset();
-    ++settled_;
-  }
-}
-
-Session::PendingPtr Session::take(Settled which, SettledBatch& together) {
-  State state(state_);
-  PendingPtr taken;
-  std::vector<PendingPtr> passed;
-  for (std::size_t left = looks_past_first_ ? pending_.size() : 1; left != 0; --left) {
-    if (pending_.empty() || finished_) break;
-    PendingPtr first = std::move(pending_.front());
-    pending_.pop_front();
-    state.unlock();
-    if (together.on != first->on) {
-      together.calls.reset();
-      together = {first->on, first->readback->call_group()};
-    }
-    const bool is_wanted = which == Settled::all ||
-                           (which == Settled::ended ? first->readback->is_over() : first->readback->ready());
-    state.lock();
-    if (is_wanted) {
-      pending_bytes_ -= first->plan->layout.bytes;
-      taken = std::move(first);
-      break;
-    }
-    passed.push_back(std::move(first));
-  }
-  for (; !passed.empty(); passed.pop_back()) pending_.push_front(std::move(passed.back()));
-  return taken;
+  sharing_.close_due();
+  if (!finished_) results_.collect(ResultsPipeline::Which::arrived, patience);
+  return finished_ || (sharing_.is_empty() && results_.size() == 0);
 }
 
 namespace {
@@ -133,6 +85,14 @@ Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
 }  // namespace
 
 void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
+  std::unique_lock records(records_, std::defer_lock);
+  if (!is_interrupted()) {
+    records.lock();
+  } else if (records_.is_held_by_caller() || !records.try_lock_for(patience)) {
+    // This thread holds it, or another thread does, which waits for this one.
+    return;
+  }
+  if (finished_) return;
   // The time of an instrumented kernel says nothing about the original's.
   if (bytes && configuration_.timeline && pending.plan->variant == nullptr) {
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
@@ -154,18 +114,22 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
     log().error("{}: launch {}: {}", demangle(pending.plan->seen->coverage.kernel), pending.launch,
                 first_message(arrived.error()));
   }
+  if (!arrived) return lose(pending, first_message(arrived.error()));
   pending.plan->seen->outstanding -= pending.launches;
-  if (arrived) return;
-  const State state(state_);
-  pending.plan->seen->lost += pending.launches;
+}
+
+void Session::lose(const Pending& pending, const std::string& reason) {
   Seen& seen = *pending.plan->seen;
+  seen.outstanding -= pending.launches;
+  const State state(state_);
+  seen.lost += pending.launches;
   // If the original was timed, it ran without specifications.
   report::CoverageRecord& coverage =
       pending.plan->attached != nullptr ? seen.coverage_of(*pending.plan->attached) : seen.coverage;
-  add_once(coverage.notes, "results lost: " + first_message(arrived.error()));
+  add_once(coverage.notes, "results lost: " + reason);
 }
 
-void Session::Seen::begin_coverage(const std::vector<std::string>& specs) {
+void Seen::begin_coverage(const std::vector<std::string>& specs) {
   if (specs == coverage.specs) return;
   add_unselected();
   close_coverage();
@@ -182,7 +146,7 @@ void Session::Seen::begin_coverage(const std::vector<std::string>& specs) {
   coverage = std::move(next);
 }
 
-void Session::Seen::close_coverage() {
+void Seen::close_coverage() {
   if (const LackOfMemory& missed = no_room; missed.launches != 0) {
     coverage.notes.push_back(std::to_string(missed.launches) +
                              (missed.launches == 1 ? " launch" : " launches") +
@@ -198,7 +162,7 @@ void Session::Seen::close_coverage() {
 
 /// Returns true if the kernel's next launches should avoid the overflow.
 bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
-  const Plan& plan = *pending.plan;
+  const LaunchPlan& plan = *pending.plan;
   bool may_wrap = false;
   if (plan.words == nullptr) return may_wrap;
   for (std::size_t i = 0; i < pending.words.notes.size(); ++i) {
@@ -213,7 +177,7 @@ bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
 }
 
 void Session::report(Pending& pending, std::span<std::byte> bytes, std::span<const CounterPage> pages) {
-  const Plan& plan = *pending.plan;
+  const LaunchPlan& plan = *pending.plan;
   add_times(pending);
   if (pending.live != nullptr) pending.live->copy_to(bytes);
   if (pending.plan->variant == nullptr) return;  // an original that was timed
@@ -272,7 +236,7 @@ void Session::add_times(const Pending& pending) {
 }
 
 void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
-  const Plan& plan = *pending.plan;
+  const LaunchPlan& plan = *pending.plan;
   std::vector<std::vector<std::span<std::byte>>> arrays;
   for (std::size_t i = 0; i < plan.layout.specifications.size(); ++i)
     arrays.push_back(plan.layout.arrays_of(i, bytes));
@@ -299,7 +263,7 @@ void Session::note_estimates(const Pending& pending, const cod::Specification& s
 
 cod::LaunchView Session::view_of(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                                  const cod::LaunchView& launched) {
-  const Plan& plan = *pending.plan;
+  const LaunchPlan& plan = *pending.plan;
   cod::LaunchView view = launched;
   view.kernel = plan.seen->coverage.kernel;
   view.sites = plan.site_table.get();
@@ -314,7 +278,7 @@ cod::LaunchView Session::view_of(const Pending& pending, std::size_t index, std:
 
 void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                                    const cod::LaunchView& launched) {
-  const Plan& plan = *pending.plan;
+  const LaunchPlan& plan = *pending.plan;
   report::LaunchRecord record;
   record.kernel = plan.seen->coverage.kernel;
   record.launch = pending.launch;
@@ -363,7 +327,7 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
 }
 
 /// Precondition: `records_` is held.
-std::uint64_t Session::number_of_sites(const Plan& plan) {
+std::uint64_t Session::number_of_sites(const LaunchPlan& plan) {
   LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   const std::string& kernel = plan.seen->coverage.kernel;
   Seen::Sites sites;
@@ -403,81 +367,35 @@ void Session::report_ends() {
 void Session::waited() {
   if (finished_ || Launching::is_in_this_thread()) return;
   if (configuration_.timeline && attached()) write(timeline_.wait());
-  const bool lags = [&] {
-    const State state(state_);
-    return pending_.size() > launches_left_to_worker;
-  }();
-  if (worker_ == nullptr || lags) collect();
+  if (!results_.has_worker() || results_.size() > launches_left_to_worker) collect();
 }
 
 void Session::collect() {
-  if (finished_ || taking_.is_held_by_caller() || Launching::is_in_this_thread()) return;
-  close_due();
-  const std::unique_lock taking(taking_, patience);
-  if (taking && !finished_) drain(Settled::ended);
+  if (finished_ || results_.is_collecting_here() || Launching::is_in_this_thread()) return;
+  sharing_.close_due();
+  results_.collect(ResultsPipeline::Which::ended, patience);
 }
 
 void Session::save_results(std::span<const device::Device* const> ending) {
   if (finished_) return;
-  if (ahead_ != nullptr) {
-    ahead_->discard(
-        [&](const VariantsAhead::Key& key) { return std::ranges::find(ending, key.device) != ending.end(); },
-        configuration_.patience);
-  }
-  const auto last = std::make_shared<LastResults>();
-  last->waiting = take_all_of(ending);
-  const auto settle_all = [this, last] {
-    while (const PendingPtr next = last->next()) {
-      const Result<std::span<std::byte>> bytes = next->readback->wait();
-      {
-        const std::lock_guard records(records_);
-        if (!finished_) settle(*next, bytes);
-      }
-      ++settled_;
-    }
-  };
-  const std::vector<const device::Device*> devices(ending.begin(), ending.end());
-  const bool is_over = ends(
-      [this, last, settle_all, devices] {
-        settle_all();
-        close_all_pending([&](const Shared& each) {
-          return devices.empty() || std::ranges::find(devices, each.device) != devices.end();
-        });
-        last->add(take_all_of(devices));
-        settle_all();
-      },
+  maker_.forget(
+      [&](const VariantsAhead::Key& key) { return std::ranges::find(ending, key.device) != ending.end(); },
       configuration_.patience);
+  const std::vector<const device::Device*> devices(ending.begin(), ending.end());
+  const bool is_over = results_.settle_ending(ending, [this, devices] {
+    sharing_.close_pending(
+        [&](const SharingOwner& owner) {
+          return devices.empty() || std::ranges::find(devices, owner.device) != devices.end();
+        },
+        configuration_.patience);
+  });
   // A launch that does not end also prevents unloading, which waits for the device.
-  if (!is_over) return give_up(*last);
+  if (!is_over) return;
   if (trials_ != nullptr) trials_->forget_devices(ending);
-  drop_kernels(
-      [&](const Kernel& kernel) { return std::ranges::find(ending, kernel.device) != ending.end(); });
+  drop_kernels([&](const InstrumentedKernel& kernel) {
+    return std::ranges::find(ending, kernel.device) != ending.end();
+  });
   drop_graphs([&](const Graph& graph) { return std::ranges::find(ending, graph.device) != ending.end(); });
-}
-
-std::deque<Session::PendingPtr> Session::take_all_of(std::span<const device::Device* const> ending) {
-  const std::unique_lock taking(taking_, patience);
-  const State state(state_);
-  std::deque<PendingPtr> taken;
-  std::deque<PendingPtr> others;
-  for (PendingPtr& pending : std::exchange(pending_, {})) {
-    const bool is_one = ending.empty() || std::ranges::find(ending, pending->on) != ending.end();
-    if (is_one) pending_bytes_ -= pending->plan->layout.bytes;
-    (is_one ? taken : others).push_back(std::move(pending));
-  }
-  pending_ = std::move(others);
-  return taken;
-}
-
-void Session::give_up(LastResults& last) {
-  const State state(state_);
-  // Destroying one means waiting for it.
-  while (PendingPtr next = last.next()) {
-    next->plan->seen->outstanding -= next->launches;
-    next->plan->seen->lost += next->launches;
-    add_once(next->plan->seen->coverage.notes, "results lost: the context ended before the launch finished");
-    given_up_.push_back(std::move(next));
-  }
 }
 
 bool Session::launches_are_made() const {
@@ -490,57 +408,52 @@ bool Session::launches_are_made() const {
 void Session::finish() {
   // A signal handler of the program may end it while this thread is inside a launch; a launch on another
   // thread may never end, and must not keep the program from ending either.
-  if (Launching::is_in_this_thread() || taking_.is_held_by_caller() || !launches_are_made())
+  if (Launching::is_in_this_thread() || results_.is_collecting_here() || !launches_are_made())
     return finish_now();
-  stop_compiling();
-  ending_ = true;
-  const bool is_over = ends(
+  maker_.stop();
+  results_.begin_end();
+  const bool is_over = results_.ends(
       [this] {
-        close_all_pending([](const Shared&) { return true; });
-        const std::lock_guard taking(taking_);
-        drain(Settled::all);
+        sharing_.close_pending([](const SharingOwner&) { return true; }, configuration_.patience);
+        results_.collect(ResultsPipeline::Which::all);
       },
       configuration_.patience);
   if (!is_over) {
-    ends([this] { collect_completed(); }, patience);
+    results_.ends([this] { results_.collect_completed(patience); }, patience);
     return write_final_records_incomplete();
   }
   const std::lock_guard records(records_);
   if (!finished_) write_final_records();
 }
 
-void Session::finish_now() {
-  // Closing may block, and needs a lock that this thread may have held when a signal interrupted it.
-  if (!state_.is_held_by_caller()) ends([this] { close_at_once(); }, patience);
-  collect_completed();
-  write_final_records_incomplete();
+void Session::close_at_once() {
+  constexpr std::chrono::milliseconds time_to_end(20), pause(1);
+  const auto latest = std::chrono::steady_clock::now() + time_to_end;
+  do {
+    const bool are_closed = sharing_.close_at_once(time_to_end);
+    results_.collect(ResultsPipeline::Which::arrived, pause);
+    if (are_closed && results_.size() == 0) return;
+    std::this_thread::sleep_for(pause);
+  } while (std::chrono::steady_clock::now() < latest);
 }
 
-void Session::collect_completed() {
-  State state(state_, patience);
-  if (!state || finished_) return;
-  std::deque<PendingPtr> all = std::exchange(pending_, {});
-  std::deque<PendingPtr> rest;  // destroying one means waiting for it
-  state.unlock();
-  for (PendingPtr& pending : all) {
-    if (!pending->readback->ready()) {
-      rest.push_back(std::move(pending));
-      continue;
-    }
-    const Result<std::span<std::byte>> bytes = pending->readback->wait();
-    const std::lock_guard records(records_);
-    if (!finished_) settle(*pending, bytes);
-    ++settled_;
-  }
-  state.lock();
-  for (PendingPtr& pending : rest) pending_.push_back(std::move(pending));
+bool Session::is_interrupted() const {
+  return state_.is_held_by_caller() || records_.is_held_by_caller() || sharing_.is_held_by_caller() ||
+         variants_.is_held_by_caller();
+}
+
+void Session::finish_now() {
+  // Closing may block, and needs locks that this thread may hold.
+  if (!is_interrupted()) results_.ends([this] { close_at_once(); }, patience);
+  results_.collect_completed(patience);
+  write_final_records_incomplete();
 }
 
 void Session::write_final_records_incomplete() {
   const std::unique_lock records(records_, patience);
   if (!records || finished_) return;
-  if (const State state(state_, patience); !state) return;
-  write_final_records();
+  const State state(state_, patience);
+  if (state) write_final_records();
 }
 
 /// Precondition: `state_` is held.
@@ -561,6 +474,9 @@ void Session::note_missing_results() {
 void Session::write_final_records() {
   LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
   finished_ = true;
+  results_.stop();
+  variants_.stop();
+  sharing_.stop();
   const State state(state_);
   if (!ever_attached_ || !has_seen_launches_) return;
   report_ends();

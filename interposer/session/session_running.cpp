@@ -37,29 +37,22 @@ std::vector<std::string> findings_of(const std::vector<engine::SpecificationPtr>
 
 Result<std::vector<RunningLaunch>> Session::running() {
   std::vector<RunningLaunch> found;
-  // Held so that no launch is settled meanwhile, without holding the lock that launches need.
-  const std::unique_lock taking(taking_, most_waiting);
-  if (!taking) return failure("another thread is collecting results; ask again");
-  std::vector<Pending*> outstanding;
-  {
-    const State state(state_);
-    for (const PendingPtr& each : pending_) outstanding.push_back(each.get());
-  }
-  for (Pending* const pending : outstanding) {
-    const Plan& plan = *pending->plan;
-    if (plan.variant == nullptr || pending->readback->is_over()) continue;
+  const bool has_visited = results_.visit(most_waiting, [&](Pending& pending) {
+    const LaunchPlan& plan = *pending.plan;
+    if (plan.variant == nullptr || pending.readback->is_over()) return;
     RunningLaunch& launch = found.emplace_back();
     launch.kernel = plan.seen->coverage.kernel;
-    launch.launch = pending->launch;
+    launch.launch = pending.launch;
     std::copy(std::begin(plan.view.grid), std::end(plan.view.grid), launch.grid);
     std::copy(std::begin(plan.view.block), std::end(plan.view.block), launch.block);
-    launch.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - pending->begin).count();
-    if (pending->live == nullptr) continue;
+    launch.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - pending.begin).count();
+    if (pending.live == nullptr) return;
     std::vector<std::byte> bytes(plan.layout.bytes);
-    pending->live->copy_to(bytes);
+    pending.live->copy_to(bytes);
     launch.findings = findings_of(plan.attached->specifications, plan.attached->reports,
-                                  [&](std::size_t i) { return view_of(*pending, i, bytes, plan.view); });
-  }
+                                  [&](std::size_t i) { return view_of(pending, i, bytes, plan.view); });
+  });
+  if (!has_visited) return failure("another thread is collecting results; ask again");
   return found;
 }
 

@@ -130,7 +130,7 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
   log_allocations(device);
   if (is_crowded()) {
     state.unlock();
-    const bool has_room = has_room_for_launches();
+    const bool has_room = makes_room();
     state.lock();
     if (!has_room) {
       ++known.natively["made while results of too many others were outstanding"];
@@ -151,7 +151,7 @@ bool Session::make_launch(Seen& known, const std::shared_ptr<const Attached>& at
   if (kernel == nullptr) return false;
   state.unlock();
   if (!kernel->problem.empty()) return launch_unmeasured(known, *kernel, device, launch, activity);
-  const Status launched = launch_variant(known, *kernel, device, launch, activity);
+  const Status launched = launch_variant(known, kernel, device, launch, activity);
   if (launched) return true;
   state.lock();
   note_refusal(known, launched);
@@ -196,7 +196,7 @@ std::string Session::module_of(State& state, const KernelSource& source) {
   return modules_.try_emplace(source.image, std::move(content)).first->second;
 }
 
-Session::Seen& Session::seen(std::string_view kernel, const std::string& module) {
+Seen& Session::seen(std::string_view kernel, const std::string& module) {
   LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   if (const auto known = seen_.find(KernelKey::View(kernel, module)); known != seen_.end())
     return *known->second;
@@ -226,55 +226,74 @@ bool Session::is_deferred(const Seen& seen, const device::Device& device) const 
   LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   // Autotuners launch each of many candidates once or twice.
   constexpr std::uint64_t hardly_launched = 2;
-  const bool is_exhausted = configuration_.compile_budget && making_ >= *configuration_.compile_budget;
+  const bool is_exhausted =
+      configuration_.compile_budget && variants_.making() >= *configuration_.compile_budget;
   // Runs on the cpu device repeat exactly: what they measure must not depend on time.
   return is_exhausted && seen.coverage.launches <= hardly_launched && device.info().name != "cpu";
 }
 
-Session::KernelPtr Session::deferred() {
-  auto kernel = std::make_shared<Kernel>();
+KernelPtr Session::deferred() {
+  auto kernel = std::make_shared<InstrumentedKernel>();
   kernel->is_made = true;
   kernel->problem = "launched at most twice, after variants had taken the compile budget";
   return kernel;
 }
 
-Session::KernelPtr Session::kernel_for(State& state, Seen& seen,
-                                       const std::shared_ptr<const Attached>& attached,
-                                       device::Device& device, const device::Launch& launch,
-                                       const KernelSource& source) {
-  constexpr std::chrono::milliseconds step(50);
-  KernelPtr* const place = place_of_kernel(seen, *attached, device, launch, source.image);
-  if (place != nullptr && is_current(**place, seen, attached)) {
-    const KernelPtr kernel = *place;
-    // The creating thread may never return, if the program ended meanwhile.
-    while (!kernel->is_made && !finished_) changed_.wait_for(state, step);
-    return kernel->is_made ? kernel : nullptr;
-  }
-  if (place == nullptr && is_deferred(seen, device)) return deferred();
-  auto kernel = std::make_shared<Kernel>();
-  kernel->device = &device;
-  kernel->image = source.image;
-  kernel->attached = attached;
-  kernel->shape = engine::shape_of(launch.block);
-  kernel->room = room_of(*attached, launch);
-  kernel->learned = seen.learned;
-  if (runs_original(state, seen, *kernel, launch, source)) return nullptr;
-  seen.timing.device = device.info().name;
-  KernelPtr before;  // unloaded after all locks are released
-  if (place != nullptr) {
-    before = std::exchange(*place, kernel);
-  } else {
-    seen.kernels.push_back(kernel);
-  }
+KernelPtr Session::kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
+                              device::Device& device, const device::Launch& launch,
+                              const KernelSource& source) {
+  const VariantCache::Wanted wanted = {
+      &seen,    &device,     source.image, engine::shape_of(launch.block), room_of(*attached, launch),
+      attached, seen.learned};
+  const VariantCache::Known known = variants_.known(wanted);
+  if (known == VariantCache::Known::no && is_deferred(seen, device)) return deferred();
   state.unlock();
-  before.reset();
-  const auto begin = std::chrono::steady_clock::now();
-  make(seen, *kernel, launch, source);
+  if (known != VariantCache::Known::yes && maker_.runs_original(wanted, launch, source)) {
+    state.lock();
+    const std::string way = "made while the variant was being compiled (LYNXPP_FIRST_LAUNCH=native)";
+    ++seen.natively[way];
+    if (seen.coverage.instrumented_launches == 0) seen.coverage.reason = "its launches were " + way;
+    return nullptr;
+  }
+  KernelPtr kernel = variants_.get(wanted, [&](InstrumentedKernel& made) {
+    const Learned learned = maker_.make(made, launch, source);
+    note_made(seen, made, learned);
+    return learned;
+  });
   state.lock();
-  making_ += std::chrono::steady_clock::now() - begin;
-  kernel->is_made = true;
-  changed_.notify_all();
   return kernel;
+}
+
+void Session::note_made(Seen& seen, InstrumentedKernel& kernel, const Learned& learned) {
+  std::vector<PlanPtr> outdated;  // unloaded after the lock is released
+  const State state(state_);
+  report::TimingRecord& timing = seen.timing;
+  timing.device = kernel.device->info().name;
+  timing.parse += kernel.spent.parse;
+  timing.instrument += kernel.spent.instrument;
+  timing.emit += kernel.spent.emit;
+  timing.load += kernel.spent.load;
+  seen.learned.replays &= learned.replays;
+  drop_plans(seen, outdated, [&](const InstrumentedKernel& each) { return !variants_.holds(seen, each); });
+  if (!kernel.problem.empty()) return;
+  kernel.sites = seen.index_of(kernel.instrumented.sites);
+  if (kernel.ptx != nullptr) seen.sites[kernel.sites].ptx = kernel.ptx;
+  report::CoverageRecord& coverage = seen.coverage_of(*kernel.attached);
+  coverage.ptx_origin = kernel.ptx_origin;
+  for (const std::string& note : kernel.instrumented.notes) add_once(coverage.notes, note);
+  coverage.sites = 0;
+  for (const std::uint64_t sites : kernel.instrumented.sites_per_handler) coverage.sites += sites;
+  if (coverage.sites == 0) return;
+  for (const std::string& name : kernel.idle)
+    add_once(coverage.notes, "no site in this kernel matches '" + name + "'");
+}
+
+void Session::drop_plans(Seen& seen, std::vector<PlanPtr>& dropped,
+                         const std::function<bool(const InstrumentedKernel&)>& is_dropped) {
+  const auto rest = std::ranges::stable_partition(
+      seen.plans, [&](const PlanPtr& plan) { return !is_dropped(*plan->kernel); });
+  dropped.insert(dropped.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+  seen.plans.erase(rest.begin(), rest.end());
 }
 
 void Session::note_resources(Seen& seen, device::Device& device, const device::Launch& launch,
@@ -289,7 +308,7 @@ void Session::note_resources(Seen& seen, device::Device& device, const device::L
 }
 
 /// Records the properties of a kernel that cannot be instrumented.
-void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+void Session::note_unmeasured(Seen& seen, const InstrumentedKernel& kernel, device::Device& device,
                               const device::Launch& launch) {
   State state(state_);
   report::CoverageRecord& coverage = seen.coverage;
@@ -311,7 +330,7 @@ void Session::note_unmeasured(Seen& seen, const Kernel& kernel, device::Device& 
 
 /// Called if the kernel cannot be instrumented. Returns true if its original was launched and is timed. Times
 /// the first launches and then increasingly fewer, so that timing is nearly free.
-bool Session::launch_unmeasured(Seen& seen, const Kernel& kernel, device::Device& device,
+bool Session::launch_unmeasured(Seen& seen, const InstrumentedKernel& kernel, device::Device& device,
                                 const device::Launch& launch, report::ActivityRecord& activity) {
   constexpr std::uint64_t first_launches = 4;
   note_unmeasured(seen, kernel, device, launch);
@@ -332,7 +351,7 @@ Status Session::time_original(Seen& seen, device::Device& device, const device::
   Outstanding outstanding(seen);
   Result<std::unique_ptr<device::Readback>> made = device.launch_original(launch);
   if (!made) return made.error();
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<LaunchPlan>();
   plan->seen = &seen;
   plan->device = device.info();
   PendingPtr pending = pending_with(std::move(plan), device, launch, activity);
@@ -342,21 +361,11 @@ Status Session::time_original(Seen& seen, device::Device& device, const device::
 }
 
 void Session::add(PendingPtr pending, Outstanding& outstanding) {
-  {
-    const State state(state_);
-    keep(std::move(pending), outstanding);
-  }
-  if (worker_ != nullptr) worker_->wake();
-}
-
-void Session::keep(PendingPtr pending, Outstanding& outstanding) {
-  LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
   // The time of an original that could not be instrumented was not requested.
   if (pending->plan->variant != nullptr || pending->trial || configuration_.timing == Timing::originals)
     has_measured_.store(true, std::memory_order_relaxed);
   outstanding.settled_later();
-  pending_bytes_ += pending->plan->layout.bytes;
-  pending_.push_back(std::move(pending));
+  results_.add(std::move(pending));
 }
 
 void Session::forget_image(std::uint64_t image) {
@@ -365,14 +374,13 @@ void Session::forget_image(std::uint64_t image) {
     modules_.erase(image);
   }
   if (trials_ != nullptr) trials_->forget_image(image);
-  close_shared([&](const Shared& each) { return each.image == image; });
+  sharing_.close([&](const SharingOwner& owner) { return owner.image == image; });
   drop_graphs([&](const Graph& graph) {
     return std::ranges::any_of(graph.made,
                                [&](const Graph::Made& made) { return made.kernel->image == image; });
   });
-  if (ahead_ != nullptr)
-    ahead_->discard([&](const VariantsAhead::Key& key) { return key.image == image; }, {});
-  drop_kernels([&](const Kernel& kernel) { return kernel.image == image; });
+  maker_.forget([&](const VariantsAhead::Key& key) { return key.image == image; }, {});
+  drop_kernels([&](const InstrumentedKernel& kernel) { return kernel.image == image; });
 }
 
 void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
@@ -385,15 +393,11 @@ void Session::drop_graphs(const std::function<bool(const Graph&)>& is_dropped) {
   });
 }
 
-void Session::drop_kernels(const std::function<bool(const Kernel&)>& is_dropped) {
-  std::vector<KernelPtr> dropped;  // unloaded after all locks are released
+void Session::drop_kernels(const std::function<bool(const InstrumentedKernel&)>& is_dropped) {
+  variants_.drop(is_dropped);
+  std::vector<PlanPtr> dropped;  // unloaded after the lock is released
   const State state(state_);
-  for (const auto& [key, seen] : seen_) {
-    const auto rest = std::ranges::stable_partition(
-        seen->kernels, [&](const KernelPtr& kernel) { return !is_dropped(*kernel); });
-    dropped.insert(dropped.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
-    seen->kernels.erase(rest.begin(), rest.end());
-  }
+  for (const auto& [key, seen] : seen_) drop_plans(*seen, dropped, is_dropped);
 }
 
 }  // namespace lynxpp::interposer

@@ -21,7 +21,7 @@ bool Session::launch_trials(Seen& seen, device::Device& device, const device::La
     }
     for (Trials::Made& made : launched.outstanding) {
       Outstanding outstanding(seen);
-      auto plan = std::make_shared<Plan>();
+      auto plan = std::make_shared<LaunchPlan>();
       plan->seen = &seen;
       plan->device = device.info();
       plan->device_record = std::make_shared<const report::DeviceRecord>(record_of(device));

@@ -20,10 +20,12 @@ struct WordLayout {
   std::uint64_t first = 0;            ///< first accessed word
 };
 
-/// How often words of a shared array hold a value from device memory (GMProf's enhanced algorithm).
+/// Values from device memory that words of a shared array hold one after another (GMProf's enhanced
+/// algorithm).
 struct LiveRanges {
   std::uint64_t ranges = 0;    ///< of all words in all thread blocks
-  std::uint64_t accesses = 0;  ///< within them, including those that begin them
+  std::uint64_t accesses = 0;  ///< to words with ranges, including those that begin them
+  std::uint64_t reused = 0;    ///< ranges of words with more than two accesses per range
 };
 
 struct ArrayProfile {
@@ -40,7 +42,7 @@ struct ArrayProfile {
   std::vector<std::uint64_t> heat;          ///< accesses to parts of equal length
   std::vector<std::uint64_t> distribution;  ///< [k]: words with 2^k to 2^(k+1) - 1 accesses
   std::optional<WordLayout> layout = {};
-  std::optional<LiveRanges> live = {};  ///< nullopt: not counted
+  std::optional<LiveRanges> live = {};  ///< nullopt: unknown, as counts are not exact
 
   std::uint64_t accessed_words() const { return words - never; }
   /// Mean over accessed words; 0 if no word was accessed.

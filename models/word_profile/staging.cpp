@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint64_t word = 4;
 /// The limit per block that every device supports, used if the device is unknown.
 constexpr std::uint64_t usual_limit = 48 << 10;
+/// Accesses to a word while it holds a value that is stored and used once.
+constexpr std::uint64_t accesses_if_used_once = 2;
 
 /// An array as a knapsack item.
 struct Candidate {
@@ -35,9 +37,18 @@ std::uint64_t value_of(const ArrayProfile& array, const Candidate& candidate) {
   return array.accesses - std::min(array.accesses, candidate.fills);
 }
 
+/// True if the array only passes values from device memory on: each is stored and used at most once.
+bool is_used_once(const ArrayProfile& array) {
+  return array.live && array.live->ranges != 0 && array.live->reused == 0 &&
+         array.accesses <= accesses_if_used_once * array.live->ranges;
+}
+
 /// True if the array could be in shared memory at all.
 bool is_candidate(const ArrayProfile& array, const Candidate& candidate, const LaunchProfile& launch) {
-  if (array.space == ArrayProfile::Space::shared) return array.accesses > 2 * candidate.fills;
+  if (array.space == ArrayProfile::Space::shared) {
+    const std::uint64_t loads = array.accessed_words() * launch.blocks;  // a value per word and block
+    return array.accesses > accesses_if_used_once * loads && !is_used_once(array);
+  }
   return array.mean() >= static_cast<double>(launch.threshold) && value_of(array, candidate) != 0;
 }
 
@@ -71,12 +82,13 @@ std::string shared_reason(const ArrayProfile& array, Staging advised, const Plac
   if (array.live && array.live->ranges != 0)
     often += ", " +
              rounded(static_cast<double>(array.live->accesses) / static_cast<double>(array.live->ranges)) +
-             " while it holds one value";
+             " while it holds one value from device memory";
   switch (advised) {
     case Staging::drop:
       return often +
-             ": its words are loaded and used once. It is worthwhile only if it "
-             "passes data between threads or changes the order of accesses";
+             (is_used_once(array) ? ": its values are stored and used once"
+                                  : ": its words are loaded and used once") +
+             ". It is worthwhile only if it passes data between threads or changes the order of accesses";
     case Staging::give_way:
       return often + ": it saves " + rounded(saved_for_byte(placement)) +
              " accesses for each of its bytes, less than its replacement";
@@ -119,6 +131,23 @@ std::string names_of(const StagingAdvice& advice, Staging advised) {
   return names;
 }
 
+/// The device array that is reused most, if more than the values in a shared array that only passes them on:
+/// GMProf's section 7.3 stages it instead. Empty if none qualifies.
+std::string reused_instead(const LaunchProfile& launch) {
+  const auto passes_on = [](const ArrayProfile& each) {
+    return each.space == ArrayProfile::Space::shared && is_used_once(each);
+  };
+  const ArrayProfile* most = nullptr;
+  for (const ArrayProfile& each : launch.arrays) {
+    const bool is_reused = each.space == ArrayProfile::Space::device && each.mean() > accesses_if_used_once;
+    if (is_reused && (most == nullptr || each.mean() > most->mean())) most = &each;
+  }
+  if (most == nullptr || std::ranges::none_of(launch.arrays, passes_on)) return {};
+  return "Reused in device memory: " + most->name + ", " + rounded(most->mean()) +
+         " accesses of a word; tiles of it use shared memory better if the threads of a block share "
+         "its words and no cache serves them. ";
+}
+
 std::string bytes_sentence(const StagingAdvice& advice, const LaunchProfile& launch) {
   std::string text = "A thread block would have " + grouped(advice.bytes_then) +
                      " bytes of shared memory instead of " + grouped(advice.bytes_now);
@@ -141,8 +170,7 @@ std::string summary_of(const StagingAdvice& advice, const LaunchProfile& launch)
       std::ranges::any_of(launch.arrays, [](const ArrayProfile& each) { return !!each.live; });
   if (advice.is_well_used)
     return knows_ranges ? "Shared memory is well used"
-                        : "Shared memory is well used if its words hold one value each; the specification "
-                          "shared_memory_ranges counts by value";
+                        : "Shared memory is well used if its words hold one value each";
   if (staged.empty() && dropped.empty()) {
     return has_shared ? "No change: there is no room for the arrays that would benefit"
                       : "There is no shared memory, and no array would benefit from it";
@@ -151,6 +179,7 @@ std::string summary_of(const StagingAdvice& advice, const LaunchProfile& launch)
   if (!staged.empty()) text = "Worth staging in shared memory: " + staged + ". ";
   if (!giving.empty()) text += "Gives way: " + giving + ". ";
   if (!dropped.empty()) text += "Not worth staging: " + dropped + ". ";
+  if (staged.empty()) text += reused_instead(launch);
   return text + bytes_sentence(advice, launch);
 }
 

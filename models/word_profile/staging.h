@@ -3,7 +3,8 @@
 //
 // Every array has a weight, the bytes that it takes of a thread block's shared memory, and a value, the
 // accesses that shared memory serves in excess of those that fill its words:
-//   a shared array     its accesses - words × thread blocks or, if more, live ranges of its words
+//   a shared array     its accesses - words × thread blocks or, if more, live ranges of its words; 0 if no
+//                      value from device memory is used more than once
 //   a device array     its accesses - words × thread blocks that hold them
 // The advice is the set with the greatest sum of values (a 0/1 knapsack, solved exactly) that fits into the
 // shared memory a block can have without reducing the number of blocks on a multiprocessor.

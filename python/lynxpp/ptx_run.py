@@ -132,7 +132,7 @@ class Argument:
 
 def _extent(text, what):
     try:
-        return arguments.extent([int(each) for each in text.split(",")], what)
+        return arguments.extent([int(each) for each in text.replace("x", ",").split(",")], what)
     except ValueError:
         raise Error(f"the {what} '{text}' is not X, X,Y or X,Y,Z with positive integers") from None
 

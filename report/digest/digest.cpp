@@ -170,7 +170,7 @@ Json json_of(const KernelFinding& finding, Weight weight) {
   object["gain"] = nullptr;
   if (finding.benefit) {
     object["gain"] = {
-        {"at_most", share(*finding.benefit)}, {"of", text_of(weight)}, {"basis", text_of(finding.basis)}};
+        {"share", share(*finding.benefit)}, {"of", text_of(weight)}, {"basis", text_of(finding.basis)}};
     if (finding.interval)
       object["gain"]["interval"] = {share(finding.interval->first), share(finding.interval->second)};
   }
@@ -256,7 +256,7 @@ std::string to_digest(const DigestSink& sink, const std::optional<CheckResults>&
   const std::vector<List> lists{std::move(findings), std::move(kernels), std::move(lines),
                                 std::move(missing)};
   for (std::size_t most = 40;; most = most * 3 / 4) {
-    Json object{{"record", "digest"}, {"version", 1}, {"command", sink.command()}};
+    Json object{{"record", "digest"}, {"version", 2}, {"command", sink.command()}};
     object["exit_code"] = exit_code ? Json(*exit_code) : Json(nullptr);
     object["coverage"] = coverage_of(summary);
     for (const List& list : lists) {

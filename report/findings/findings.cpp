@@ -126,6 +126,7 @@ void apply_limits(KernelFinding& finding, const LocationFacts* location, std::sp
     const Gain gain = gain_at(labels, *limit);
     finding.benefit = finding.weight * gain.at_most;
     finding.basis = kernel.is_modelled ? Basis::modelled : Basis::measured;
+    finding.interval.reset();
     if (!kernel.is_modelled) finding.interval = {finding.weight * gain.low, finding.weight * gain.high};
     return;
   }
@@ -145,7 +146,14 @@ std::optional<KernelFinding> apply(const FindingRule& rule, const KernelFacts& k
   if (location != nullptr) finding.instructions = location->instructions.size();
   if (location != nullptr)
     finding.location = label_of(kernel.sites, SiteKind::instruction, location->instruction);
-  if (rule.saving != nullptr) finding.benefit = kernel.weight * std::clamp(rule.saving(view), 0.0, 1.0);
+  if (rule.saving != nullptr) {
+    const double saving = std::clamp(rule.saving(view), 0.0, 1.0);
+    finding.benefit = kernel.weight * saving;
+    if (location != nullptr) {
+      const auto [low, high] = range_of_estimate(saving);
+      finding.interval = {kernel.weight * low, kernel.weight * high};
+    }
+  }
   finding.sentence = filled(rule, view);
   finding.why = rule.why;
   finding.what_to_try = rule.what_to_try;
@@ -263,6 +271,14 @@ std::string_view text_of(Basis basis) {
     case Basis::measured: break;
   }
   return "measured";
+}
+
+std::pair<double, double> range_of_estimate(double saving) {
+  // Work adds up in the estimate; on a GPU it overlaps, and the longest part hides the others. The odds of
+  // the saving, whatever their size, differ by up to this factor.
+  constexpr double factor = 9;
+  const double rest = 1 - saving;
+  return {saving / (saving + factor * rest), factor * saving / (factor * saving + rest)};
 }
 
 std::string percent_text(double share) {

@@ -58,7 +58,7 @@ struct FindingRule {
   std::vector<std::string_view> needs;  ///< facts that the rule requires
   Measure measure;                      ///< the rule applies if this is at least `threshold`
   double threshold = 0;
-  Measure saving;  ///< upper bound as a share of the kernel's work; null: not estimated
+  Measure saving;  ///< estimate as a share of the kernel's work; null: not estimated
   std::vector<NamedMeasure> numbers;
   /// {what}: the location's "loads", "stores", …; {distance}, {combined}: those members of View
   std::string_view sentence;

@@ -37,7 +37,8 @@ std::string benefit_of(const KernelFinding& finding) {
     if (percent_text(low) != percent_text(high)) basis += ", " + interval_text(low, high);
   }
   const double shown = *finding.benefit > 0 ? std::max(*finding.benefit, 0.001) : 0;
-  return "saves at most " + percent_text(shown) + " (" + basis + ")";
+  return (finding.basis == Basis::estimated ? "may save about " : "saves at most ") + percent_text(shown) +
+         " (" + basis + ")";
 }
 
 /// `same_rule`: the number of the first finding by the same rule.
@@ -71,6 +72,29 @@ std::string others_text(const std::vector<const KernelFinding*>& others, const s
 }
 
 bool lacks_line(const KernelFinding& finding) { return finding.location && finding.location->line == 0; }
+
+/// XLA compiles without line information. It names kernels by their instructions in HLO.
+bool is_of_xla(const KernelFinding& finding) {
+  return finding.kernel.find("fusion") != std::string::npos || finding.kernel.starts_with("wrapped_");
+}
+
+/// Says how to get source lines for the findings that lack them; empty if none does.
+std::string line_hint(const std::vector<KernelFinding>& findings) {
+  bool lacks_lines = false, is_xla = false;
+  for (const KernelFinding& each : findings) {
+    if (!lacks_line(each)) continue;
+    (is_of_xla(each) ? is_xla : lacks_lines) = true;
+  }
+  std::string text;
+  if (lacks_lines) text = "Compile with -lineinfo to see source lines instead of PTX lines.";
+  if (is_xla) {
+    text +=
+        std::string(text.empty() ? "" : " ") +
+        "XLA writes no source lines: with XLA_FLAGS=--xla_dump_to=FOLDER, the instruction of the kernel's "
+        "name in *after_optimizations.txt has the line of Python.";
+  }
+  return text;
+}
 
 // ---------------------------------------------------------------- overview
 
@@ -167,12 +191,20 @@ std::string headline(const RunFacts& facts) {
 }
 
 /// Groups the kernels by reason, in order of appearance.
+/// Returns why an instrumented or uninstrumented kernel has no results.
+std::string lack_of(const CoverageRecord& record) {
+  if (std::string gap = gap_of(record); !gap.empty()) return gap;
+  const auto lost =
+      std::ranges::find_if(record.notes, [](const auto& note) { return note.starts_with("results lost"); });
+  return lost != record.notes.end() ? printable(*lost) : "no results were recorded";
+}
+
 std::string nothing_measured(const std::vector<CoverageRecord>& seen, std::size_t width) {
   constexpr std::size_t most_reasons = 20, most_names = 5;
   if (seen.empty()) return {};
   std::vector<std::pair<std::string, std::vector<const CoverageRecord*>>> groups;
   for (const CoverageRecord& record : seen) {
-    const std::string reason = gap_of(record);
+    const std::string reason = lack_of(record);
     auto group = std::ranges::find(groups, reason, &decltype(groups)::value_type::first);
     if (group == groups.end()) group = groups.insert(groups.end(), {reason, {}});
     group->second.push_back(&record);
@@ -256,15 +288,15 @@ std::string findings_text(const std::vector<KernelFinding>& findings, Weight wei
   if (!is_any_large && together < least_benefit) return {};
   const std::string unit(text_of(weight));
   std::string text = "== lynxpp: findings ==\n";
-  text += wrapped(is_any_large ? "Ordered by the maximum share of the run's " + unit + " that could be saved."
-                               : "No single finding could save 1 % of the run's " + unit + "; all " +
-                                     std::to_string(findings.size()) + " together save at most " +
+  text += wrapped(is_any_large ? "Ordered by the share of the run's " + unit + " that a repair may save."
+                               : "Each finding may save less than 1 % of the run's " + unit + "; all " +
+                                     std::to_string(findings.size()) + " together about " +
                                      percent_text(together) + ". The first ones:",
                   0, width);
   if (!is_any_large) most = most_small_ones;
   std::size_t shown = 0;
   std::vector<const KernelFinding*> others;
-  bool lacks_lines = false;
+  std::vector<KernelFinding> listed;
   std::map<std::string, std::size_t> rules;
   for (const KernelFinding& each : findings) {
     if (shown >= most || is_any_large != is_worth_a_line(each)) {
@@ -273,13 +305,13 @@ std::string findings_text(const std::vector<KernelFinding>& findings, Weight wei
     }
     const std::size_t first = rules.try_emplace(each.rule, ++shown).first->second;
     text += entry(each, shown, first, width);
-    lacks_lines |= lacks_line(each);
+    listed.push_back(each);
   }
   if (!others.empty())
-    text += wrapped(others_text(others, shown >= most ? "at most as much as the last one" : "less than 1 %"),
-                    2, width);
-  if (lacks_lines) text += "  Compile with -lineinfo to see source lines instead of PTX lines.\n";
-  return text;
+    text +=
+        wrapped(others_text(others, shown >= most ? "no more than the last one" : "less than 1 %"), 2, width);
+  const std::string hint = line_hint(listed);
+  return text + (hint.empty() ? "" : wrapped(hint + " An HTML report shows the PTX.", 2, width));
 }
 
 std::string summary_text(const Summary& summary, std::size_t width) {
@@ -307,8 +339,8 @@ std::string summary_text(const Summary& summary, std::size_t width) {
 std::string findings_html(const std::vector<KernelFinding>& findings, Weight weight) {
   constexpr std::size_t most = 50;
   if (findings.empty()) return {};
-  std::string html = "<h2>Findings <span class=\"unit\">ordered by the maximum share of the run's " +
-                     escaped(text_of(weight)) + " that could be saved</span></h2>\n<ol>\n";
+  std::string html = "<h2>Findings <span class=\"unit\">ordered by the share of the run's " +
+                     escaped(text_of(weight)) + " that a repair may save</span></h2>\n<ol>\n";
   for (std::size_t i = 0; i < std::min(most, findings.size()); ++i) {
     const KernelFinding& each = findings[i];
     const std::string location = location_text(each);
@@ -319,8 +351,8 @@ std::string findings_html(const std::vector<KernelFinding>& findings, Weight wei
   }
   html += "</ol>\n";
   if (findings.size() > most) html += "<p>and " + std::to_string(findings.size() - most) + " more</p>\n";
-  if (std::ranges::any_of(findings, lacks_line))
-    html += "<p class=\"note\">Compile with -lineinfo to see source lines instead of PTX lines.</p>\n";
+  if (const std::string hint = line_hint(findings); !hint.empty())
+    html += "<p class=\"note\">" + escaped(hint) + "</p>\n";
   return html;
 }
 

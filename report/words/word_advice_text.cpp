@@ -29,6 +29,13 @@ std::string staging_text(const models::StagingAdvice& advice, std::size_t width)
   return text;
 }
 
+/// True if the advice is to stage an array or to drop one.
+bool changes(const models::StagingAdvice& advice) {
+  return std::ranges::any_of(advice.placements, [](const models::Placement& each) {
+    return each.advised == models::Staging::stage || each.advised == models::Staging::drop;
+  });
+}
+
 std::string findings_text(const std::vector<models::Finding>& findings, std::size_t width) {
   std::string text;
   std::size_t shown = 0, further = 0;
@@ -53,7 +60,7 @@ std::string findings_text(const std::vector<models::Finding>& findings, std::siz
 std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t width) {
   if (advice.empty()) return {};
   std::string text = "== lynxpp: advice on shared memory ==\n";
-  bool lacks_profile = false;
+  bool lacks_profile = false, suggests = false;
   for (const LaunchAdvice& each : advice) {
     std::string kernel = short_kernel_name(demangle(each.kernel), width) + "\n";
     if (each.launches > 1) {
@@ -62,6 +69,7 @@ std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t wid
                std::to_string(each.launches) + "\n";
     }
     lacks_profile |= !each.staging;
+    suggests |= each.staging && changes(*each.staging);
     text += kernel + (each.staging ? staging_text(*each.staging, width) : "") +
             findings_text(each.findings, width);
   }
@@ -70,6 +78,7 @@ std::string advice_text(const std::vector<LaunchAdvice>& advice, std::size_t wid
         "For arrays worth staging in shared memory, use both profiles:\n  -s "
         "shared_memory_profile,device_memory_profile\n";
   }
+  if (suggests) text += "Accesses are not time: 'lynxpp limits' measures the possible gain.\n";
   return text;
 }
 

@@ -16,9 +16,6 @@ using models::ArrayProfile;
 using models::LaunchProfile;
 using Space = ArrayProfile::Space;
 
-/// The specification that counts by live range, whose arrays are those of shared_memory_profile.
-bool counts_ranges(const LaunchRecord& record) { return record.spec == "shared_memory_ranges"; }
-
 std::optional<Space> space_of(const LaunchRecord& record) {
   if (record.spec.starts_with("shared_memory_profile")) return Space::shared;
   if (record.spec.starts_with("device_memory_profile")) return Space::device;
@@ -45,10 +42,6 @@ class WordTable {
 
   std::string name(std::size_t row) const { return short_array_name(words_->labels[row]); }
 
-  models::LiveRanges live_ranges(std::size_t row) const {
-    return {count(".ranges", row), count(".accesses", row)};
-  }
-
   ArrayProfile array(std::size_t row, Space space) const {
     ArrayProfile array;
     array.name = name(row);
@@ -64,6 +57,9 @@ class WordTable {
     const std::vector<std::uint64_t> layout = counts("_layout", row);
     if (layout.size() == 4 && array.accesses != 0)
       array.layout = models::WordLayout{layout[0], layout[1], layout[2], layout[3]};
+    if (find(".ranges") != nullptr)
+      array.live = models::LiveRanges{count(".ranges", row), count(".range_accesses", row),
+                                      count(".reused_ranges", row)};
     return array;
   }
 
@@ -140,21 +136,12 @@ std::uint64_t accesses_of(const LaunchProfile& profile) {
 
 void WordProfiles::add(const LaunchRecord& record) {
   const std::optional<Space> space = space_of(record);
-  if (!space && !counts_ranges(record)) return;
+  if (!space) return;
   auto kernel = std::ranges::find_if(kernels_, [&](const Kernel& each) {
     return each.kernel == record.kernel && each.device == record.device;
   });
-  if (kernel == kernels_.end())
-    kernel = kernels_.insert(kernel, Kernel{record.kernel, record.device, {}, {}});
+  if (kernel == kernels_.end()) kernel = kernels_.insert(kernel, Kernel{record.kernel, record.device, {}});
   if (!kernel->launches.contains(record.launch) && kernel->launches.size() >= kept_launches) return;
-  if (!space) {
-    if (kernel->live.size() >= kept_launches) return;
-    const WordTable table(record);
-    auto& live = kernel->live[record.launch];
-    for (std::size_t row = 0; row < table.size(); ++row)
-      live.emplace(table.name(row), table.live_ranges(row));
-    return;
-  }
   LaunchProfile& profile = kernel->launches[record.launch];
   profile.blocks = std::uint64_t{record.grid[0]} * record.grid[1] * record.grid[2];
   profile.threads = record.block[0] * record.block[1] * record.block[2];
@@ -180,12 +167,6 @@ std::vector<LaunchAdvice> WordProfiles::advice() const {
     advice.launch = most->first;
     advice.launches = kernel.launches.size();
     advice.profile = most->second;
-    if (const auto live = kernel.live.find(most->first); live != kernel.live.end()) {
-      for (models::ArrayProfile& array : advice.profile.arrays) {
-        const auto found = live->second.find(array.name);
-        if (array.space == Space::shared && found != live->second.end()) array.live = found->second;
-      }
-    }
     if (advice.profile.knows_shared && advice.profile.knows_device)
       advice.staging = models::staging_advice(advice.profile);
     advice.findings = models::findings_of(advice.profile);

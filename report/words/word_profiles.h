@@ -39,7 +39,6 @@ class WordProfiles {
     std::string kernel;
     std::string device;
     std::map<std::uint64_t, models::LaunchProfile> launches;
-    std::map<std::uint64_t, std::map<std::string, models::LiveRanges>> live;  ///< by launch and array
   };
   std::vector<Kernel> kernels_;
 };

@@ -14,14 +14,7 @@ using testing::HasSubstr;
 
 class Bench : public testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_.path("bin"));
-    std::filesystem::create_directories(folder_.path("lib"));
-    std::error_code error;
-    std::filesystem::create_hard_link(LYNXPP_COMMAND, folder_.path("bin/lynxpp"), error);
-    if (error) std::filesystem::copy_file(LYNXPP_COMMAND, folder_.path("bin/lynxpp"));
-    std::filesystem::copy_file(LYNXPP_TEST_PRELOAD, folder_.path("lib/liblynxpp.so"));
-  }
+  void SetUp() override { install_with(LYNXPP_TEST_PRELOAD, folder_); }
   /// Runs the shell's `script` under bench; $1 is a file that all runs share.
   Outcome bench(std::vector<std::string> options, const std::string& script) const {
     std::vector<std::string> words{folder_.path("bin/lynxpp"), "bench"};

@@ -90,4 +90,15 @@ std::string TemporaryFolder::write(const std::string& name, const std::string& t
   return path(name);
 }
 
+void install_with(const std::string& preload, const TemporaryFolder& folder) {
+  std::filesystem::create_directories(folder.path("bin"));
+  std::filesystem::create_directories(folder.path("lib"));
+  // The command finds its installation by its own path, without links.
+  std::error_code error;
+  std::filesystem::create_hard_link(LYNXPP_COMMAND, folder.path("bin/lynxpp"), error);
+  if (error) std::filesystem::copy_file(LYNXPP_COMMAND, folder.path("bin/lynxpp"));
+  std::filesystem::create_symlink(LYNXPP_TEST_ENGINE, folder.path("lib/liblynxpp-engine.so"));
+  std::filesystem::copy_file(preload, folder.path("lib/liblynxpp.so"));
+}
+
 }  // namespace lynxpp::cli

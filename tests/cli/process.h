@@ -39,4 +39,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+/// Makes an installation in the folder: the command, the engine library, and `preload` as lib/liblynxpp.so.
+void install_with(const std::string& preload, const TemporaryFolder& folder);
+
 }  // namespace lynxpp::cli

@@ -9,6 +9,7 @@ namespace lynxpp::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* launch =
@@ -93,11 +94,12 @@ TEST_F(Report, ReportsInvalidLinesAndShowsTheOthers) {
 }
 
 TEST_F(Report, FileWithoutRecordsIsAnError) {
-  for (const char* text : {"", "\n\n", "nonsense\n"}) {
+  for (const char* text : {"", "\n\n", "nonsense\n", "text\nof\nanother file\n"}) {
     const std::string path = folder_.write("none.jsonl", text);
     const Outcome outcome = lynxpp({"report", path});
     EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_THAT(outcome.err, HasSubstr(path + " holds no records"));
+    EXPECT_THAT(outcome.err, HasSubstr(path + " holds no records\n  hint: `lynxpp record`"));
+    EXPECT_THAT(outcome.err, Not(HasSubstr("none.jsonl:2:")));
   }
   EXPECT_EQ(lynxpp({"report", "/dev/null", "-f", "csv"}).exit_code, 1);
 }

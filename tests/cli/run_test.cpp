@@ -20,12 +20,7 @@ using testing::Not;
 class Run : public testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::create_directories(folder_.path("bin"));
-    std::filesystem::create_directories(folder_.path("lib"));
-    std::error_code error;
-    std::filesystem::create_hard_link(LYNXPP_COMMAND, folder_.path("bin/lynxpp"), error);
-    if (error) std::filesystem::copy_file(LYNXPP_COMMAND, folder_.path("bin/lynxpp"));
-    std::filesystem::copy_file(LYNXPP_TEST_PRELOAD, folder_.path("lib/liblynxpp.so"));
+    install_with(LYNXPP_TEST_PRELOAD, folder_);
     specification_ = folder_.write("mine.cod", "// A test.\nON_KERNEL_ENTRY: { }\n");
   }
 
@@ -233,6 +228,22 @@ TEST_F(Run, NamesAProgramThatCannotBeStarted) {
   expect_failure(run({"-s", specification_, "./mine.cod"}), 126,
                  "lynxpp: error: './mine.cod' is not executable\n");
   expect_failure(run({"-s", specification_, "./lib"}), 126, "lynxpp: error: './lib' is not executable\n");
+}
+
+TEST_F(Run, SaysHowToGetPythonForTheCommandsThatNeedIt) {
+  expect_failure(start({LYNXPP_COMMAND, "triton", "softmax.py"}, {{"PATH", "/no-such-folder"}}), 127,
+                 "lynxpp: error: no program 'python3' in the folders of PATH\n"
+                 "  hint: install Python 3.9 or newer (Debian: apt-get install python3)\n");
+}
+
+TEST_F(Run, ReportsAMissingEngine) {
+  std::filesystem::remove(folder_.path("lib/liblynxpp-engine.so"));
+  const Outcome outcome = run({"-s", specification_, "echo"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("lynxpp: error: " + folder_.path("lib/liblynxpp-engine.so")));
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("\n  hint: bin/lynxpp and lib/liblynxpp-engine.so must be in one installation folder\n"));
 }
 
 TEST_F(Run, ReportsAnIncompleteInstallation) {

@@ -313,6 +313,7 @@ class Run {
 
   std::vector<std::uint64_t> words(const engine::Instrumented& variant) {
     std::vector<std::uint64_t> values;
+    arrays_in_block_ = 0;
     for (const engine::ProbeWord& each : variant.probe) {
       if (each.kind == engine::ProbeWord::Kind::counters) {
         slots_.assign(variant.counting->plan->slots(), 0);
@@ -342,7 +343,9 @@ class Run {
           values.push_back(reinterpret_cast<std::uint64_t>(allocations_.data()));
           break;
         case Word::Kind::shared_counters:
-          values.push_back(counts_in_block() ? dynamic_shared_bytes() + ptx::BlockCounters::header_bytes : 0);
+          values.push_back(counts_in_block() ? dynamic_shared_bytes() + ptx::BlockCounters::header_bytes +
+                                                   arrays_in_block_++ * bytes_in_block()
+                                             : 0);
           break;
         case Word::Kind::dropped:
           dropped_[each.specification].assign(
@@ -368,8 +371,7 @@ class Run {
                                    {shape_.block[0], shape_.block[1], shape_.block[2]},
                                    dynamic_shared_bytes()};
     if (counts_in_block() && !words.empty())
-      shape.shared_bytes +=
-          ptx::BlockCounters::header_bytes + 4 * static_cast<std::uint32_t>(extents_.shared_words);
+      shape.shared_bytes += ptx::BlockCounters::header_bytes + arrays_in_block_ * bytes_in_block();
     const Status status = (*module)->launch(kernel_, shape, parameters, counters);
     if (!status) failed(text_of(status.error(), ptx));
     return status.ok();
@@ -384,6 +386,9 @@ class Run {
     }
     return parameters;
   }
+
+  /// Bytes of an array's counters in the block's shared memory.
+  std::uint32_t bytes_in_block() const { return 4 * static_cast<std::uint32_t>(extents_.shared_words); }
 
   std::uint32_t dynamic_shared_bytes() const {
     return kernel_ == "exchange" || kernel_ == "outside" ? 4096u : 0u;
@@ -457,6 +462,7 @@ class Run {
     view.shared_words = extents_.shared_words;
     view.device_words = extents_.device_words;
     if (variant.words != nullptr) {
+      view.counts_exactly = variant.words->scheme.is_exact();
       view.shared_arrays = {{"shared", 0, extents_.shared_words}};
       view.device_arrays = {
           {"in", *map_.element_of(range_of(memory_.input()).first), memory_.input().size()},
@@ -492,6 +498,7 @@ class Run {
   const int device_sm_;
   std::vector<std::shared_ptr<const Specification>> specifications_;
   LaunchExtents extents_;
+  std::uint32_t arrays_in_block_ = 0;
   std::vector<device::ParameterSlot> parameters_;
   std::vector<Measured> results_;
   std::vector<std::vector<std::vector<std::uint64_t>>> arrays_;

@@ -1,9 +1,8 @@
-// shared_memory_ranges: kernels with known ranges; no access is lost.
+// shared_memory_profile: accesses to values from device memory while they are in shared memory (live ranges).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <numeric>
 #include <sstream>
 
 #include "tests/cod/conformance_fixture.h"
@@ -12,11 +11,13 @@
 namespace lynxpp::cod {
 namespace {
 
-using testing::ElementsAre;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Key;
+using testing::Not;
 
 std::string specification() {
-  std::ifstream file(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs/shared_memory_ranges.cod");
+  std::ifstream file(std::string(LYNXPP_SOURCE_DIR) + "/examples/specs/shared_memory_profile.cod");
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -47,99 +48,88 @@ std::string kernel(const std::string& body) {
 
 constexpr Shape one_block = {{1, 1, 1}, {64, 1, 1}};
 
-struct Record {
-  double block, begin, end, ending, words, accesses, least, greatest;
-  bool operator==(const Record&) const = default;
+struct Ranges {
+  double ranges = 0, accesses = 0, reused = 0;
+  bool operator==(const Ranges&) const = default;
 };
-constexpr double stored = 0, overwritten = 1, open_at_exit = 2;
 
-void PrintTo(const Record& record, std::ostream* out) {
-  *out << "block " << record.block << " from " << record.begin << " to " << record.end << " ending "
-       << record.ending << " words " << record.words << " accesses " << record.accesses << " least "
-       << record.least << " greatest " << record.greatest;
+void PrintTo(const Ranges& of, std::ostream* out) {
+  *out << of.ranges << " ranges with " << of.accesses << " accesses, " << of.reused << " reused";
 }
 
-std::vector<Record> records_of(const Measured& measured) {
-  const auto column = [&](const std::string& name) { return measured.results.at("arrays_records." + name); };
-  std::vector<Record> records;
-  for (std::size_t i = 0; i < column("block").size(); ++i) {
-    records.push_back({column("block")[i], column("begin")[i], column("end")[i], column("ending")[i],
-                       column("words")[i], column("accesses")[i], column("least")[i], column("greatest")[i]});
-  }
-  return records;
-}
-
-/// Runs the kernel; every access that the device counts belongs to a range or is outside of all ranges.
-Measured ranges_of(const std::string& body, const Shape& shape = one_block,
-                   const std::string& source = specification()) {
-  Measured measured = measure_module(source, shape, kernel(body));
+Ranges ranges_in(const Measured& measured) {
   EXPECT_EQ(measured.failure, "");
   EXPECT_EQ(measured.dropped, 0u);
-  if (measured.failure.empty() && measured["dropped_ranges"] == 0) {
-    double counted = 0;
+  double counted = 0;
+  if (measured.counters.words)
     for (const auto& [word, count] : measured.counters.words->shared) counted += static_cast<double>(count);
-    EXPECT_EQ(measured["arrays.accesses"] + measured["arrays.outside"], counted);
-  }
-  return measured;
+  EXPECT_EQ(measured["arrays.accesses"], counted);
+  EXPECT_EQ(measured["arrays.per_range"], measured["arrays.range_accesses"]);  // over the ranges
+  return {measured["arrays.ranges"], measured["arrays.range_accesses"], measured["arrays.reused_ranges"]};
 }
 
-TEST(Ranges, RepeatedLoadsAndStoresOfATileEndAsStored) {
-  const Measured measured = ranges_of(R"(
+/// The same by replay and by probes.
+Ranges ranges_of(const std::string& body, const Shape& shape = one_block) {
+  const Ranges replayed = ranges_in(measure_module(specification(), shape, kernel(body)));
+  for (const CountedWith& how :
+       {CountedWith{}, CountedWith{.initial_in_block = 0}, CountedWith{.in_line = false}}) {
+    const Measured probed = measure_module_with_probes(specification(), shape, kernel(body), how);
+    EXPECT_EQ(ranges_in(probed), replayed) << body;
+  }
+  return replayed;
+}
+
+/// GMProf's Jacobi (section 7.3) in short: a word holds three values, one after the other.
+std::string tiles(const std::string& use) {
+  return R"(
   mov.u32 %r9, 0;
 again:
   ld.global.u32 %r3, [%rd3];
   st.shared.u32 [%r2], %r3;
-  bar.sync 0;
-  ld.shared.u32 %r4, [%r2];
+  bar.sync 0;)" +
+         use + R"(
   st.global.u32 [%rd4], %r4;
   bar.sync 0;
   add.u32 %r9, %r9, 1;
   setp.lt.u32 %p1, %r9, 3;
-  @%p1 bra again;)",
-                                      {{2, 1, 1}, {64, 1, 1}});
-  EXPECT_THAT(records_of(measured),
-              ElementsAre(Record{0, 1, 2, stored, 64, 128, 2, 2}, Record{0, 3, 4, stored, 64, 128, 2, 2},
-                          Record{0, 5, 6, stored, 64, 128, 2, 2}, Record{1, 1, 2, stored, 64, 128, 2, 2},
-                          Record{1, 3, 4, stored, 64, 128, 2, 2}, Record{1, 5, 6, stored, 64, 128, 2, 2}));
-  EXPECT_EQ(measured["arrays.ranges"], 384);
-  EXPECT_EQ(measured["arrays.records"], 6);
-  EXPECT_EQ(measured["arrays.stored"], 384);
-  EXPECT_EQ(measured["arrays.accesses"], 768);
-  EXPECT_EQ(measured["arrays.outside"], 0);
+  @%p1 bra again;)";
 }
 
-TEST(Ranges, DataThatIsNotStoredIsOverwrittenOrOpenAtExit) {
-  const Measured measured = ranges_of(R"(
-  ld.global.u32 %r3, [%rd3];
-  st.shared.u32 [%r2], %r3;
-  bar.sync 0;
-  ld.shared.u32 %r4, [%r2];
-  ld.shared.u32 %r5, [%r2];
-  bar.sync 0;
-  st.shared.u32 [%r2], %r3;
-  ld.shared.u32 %r6, [%r2];)");
-  EXPECT_THAT(records_of(measured), ElementsAre(Record{0, 1, 2, overwritten, 64, 192, 3, 3},
-                                                Record{0, 2, 2, open_at_exit, 64, 128, 2, 2}));
-  EXPECT_EQ(measured["arrays.overwritten"], 64);
-  EXPECT_EQ(measured["arrays.open_at_exit"], 64);
+TEST(Ranges, AValuePerTileIsUsedOnce) {
+  const std::string body = tiles("ld.shared.u32 %r4, [%r2];");
+  const Shape shape{{2, 1, 1}, {64, 1, 1}};
+  EXPECT_EQ(ranges_of(body, shape), (Ranges{3 * 2 * 64, 2 * 3 * 2 * 64, 0}));
+}
+
+TEST(Ranges, AValuePerTileIsUsedTwice) {
+  const std::string body = tiles("ld.shared.u32 %r4, [%r2];\n ld.shared.u32 %r5, [%r2];");
+  const Shape shape{{2, 1, 1}, {64, 1, 1}};
+  EXPECT_EQ(ranges_of(body, shape), (Ranges{3 * 2 * 64, 3 * 3 * 2 * 64, 3 * 2 * 64}));
 }
 
 TEST(Ranges, ComputedDataHaveNone) {
-  const Measured measured = ranges_of(R"(
+  EXPECT_EQ(ranges_of(R"(
   st.shared.u32 [%r2], %r1;
   bar.sync 0;
   ld.shared.u32 %r4, [%r2];
-  st.global.u32 [%rd4], %r4;
+  st.global.u32 [%rd4], %r4;)"),
+            (Ranges{0, 0, 0}));
+}
+
+/// All accesses to words that hold values from device memory count, and none to the others.
+TEST(Ranges, OtherWordsOfTheArrayDoNotCount) {
+  EXPECT_EQ(ranges_of(R"(
+  st.shared.u32 [%r2], %r1;
   bar.sync 0;
+  ld.shared.u32 %r4, [%r2];
   setp.lt.u32 %p1, %r1, 8;
   @%p1 ld.global.u32 %r3, [%rd3];
-  @%p1 st.shared.u32 [%r2], %r3;)");
-  EXPECT_THAT(records_of(measured), ElementsAre(Record{0, 2, 2, open_at_exit, 8, 8, 1, 1}));
-  EXPECT_EQ(measured["arrays.outside"], 128);
+  @%p1 st.shared.u32 [%r2], %r3;)"),
+            (Ranges{8, 24, 8}));
 }
 
 TEST(Ranges, IntermediateResultsStayInTheRange) {
-  const Measured measured = ranges_of(R"(
+  EXPECT_EQ(ranges_of(R"(
   ld.global.u32 %r3, [%rd3];
   st.shared.u32 [%r2], %r3;
   bar.sync 0;
@@ -148,45 +138,35 @@ TEST(Ranges, IntermediateResultsStayInTheRange) {
   st.shared.u32 [%r2], %r4;
   bar.sync 0;
   ld.shared.u32 %r5, [%r2];
-  st.global.u32 [%rd4], %r5;)");
-  EXPECT_THAT(records_of(measured), ElementsAre(Record{0, 1, 2, stored, 64, 256, 4, 4}));
+  st.global.u32 [%rd4], %r5;)"),
+            (Ranges{64, 256, 64}));
 }
 
-TEST(Ranges, ThreadsThatStoreToOneWordShareARange) {
-  const Measured measured = ranges_of(R"(
-  ld.global.u32 %r3, [%rd1];
-  st.shared.u32 [tile], %r3;
-  bar.sync 0;
-  ld.shared.u32 %r4, [tile];
-  bar.sync 0;
-  st.shared.u32 [tile], %r3;)");
-  EXPECT_THAT(records_of(measured), ElementsAre(Record{0, 1, 2, overwritten, 1, 128, 128, 128},
-                                                Record{0, 2, 2, open_at_exit, 1, 64, 64, 64}));
-}
-
-/// The first warp makes three transfers, the second one; after the barrier both continue with the later time.
-TEST(Ranges, ABarrierSetsTheClocksOfTheBlock) {
-  const Measured measured = ranges_of(R"(
+TEST(Ranges, AtomicsThatUpdateAWordBeginNone) {
+  EXPECT_EQ(ranges_of(R"(
   ld.global.u32 %r3, [%rd3];
-  st.shared.u32 [%r2], %r3;
-  setp.lt.u32 %p1, %r1, 32;
-  @%p1 st.shared.u32 [%r2+512], %r3;
-  @%p1 st.shared.u32 [%r2+1024], %r3;
-  bar.sync 0;
-  setp.ge.u32 %p2, %r1, 32;
-  @%p2 st.shared.u32 [%r2], %r3;
-  bar.sync 0;
-  bar.sync 0;
-  @%p1 st.shared.u32 [%r2], %r3;)");
-  EXPECT_THAT(
-      records_of(measured),
-      ElementsAre(Record{0, 1, 4, overwritten, 32, 32, 1, 1}, Record{0, 1, 5, overwritten, 32, 32, 1, 1},
-                  Record{0, 2, 5, open_at_exit, 32, 32, 1, 1}, Record{0, 3, 5, open_at_exit, 32, 32, 1, 1},
-                  Record{0, 4, 5, open_at_exit, 32, 32, 1, 1}, Record{0, 5, 5, open_at_exit, 32, 32, 1, 1}));
+  atom.shared.add.u32 %r4, [%r2], %r3;)"),
+            (Ranges{0, 0, 0}));
+  EXPECT_EQ(ranges_of(R"(
+  ld.global.u32 %r3, [%rd3];
+  atom.shared.exch.b32 %r4, [%r2], %r3;)"),
+            (Ranges{64, 64, 0}));
+}
+
+/// The address is known only at the access.
+TEST(Ranges, AddressesFromMemoryAreFollowed) {
+  EXPECT_EQ(ranges_of(R"(
+  ld.global.u32 %r3, [%rd3];
+  and.b32 %r5, %r3, 4;
+  add.u32 %r5, %r5, %r2;
+  st.shared.u32 [%r5], %r3;
+  ld.shared.u32 %r4, [%r5];
+  ld.shared.u32 %r4, [%r5];)"),
+            (Ranges{64, 192, 64}));
 }
 
 TEST(Ranges, VectorsBytesAndGenericAddressesAreSupported) {
-  const Measured measured = ranges_of(R"(
+  EXPECT_EQ(ranges_of(R"(
   setp.gt.u32 %p1, %r1, 0;
   @%p1 bra over;
   ld.global.v2.u32 {%r3, %r4}, [%rd1];
@@ -198,49 +178,35 @@ TEST(Ranges, VectorsBytesAndGenericAddressesAreSupported) {
   cvta.shared.u64 %rd7, %rd6;
   st.u32 [%rd7+256], %r4;
   ld.u32 %r5, [%rd7+128];
+  ld.u32 %r5, [%rd7+128];
   st.global.u32 [%rd2], %r5;
-over:)");
-  EXPECT_THAT(
-      records_of(measured),
-      ElementsAre(Record{0, 1, 2, overwritten, 1, 1, 1, 1}, Record{0, 1, 5, open_at_exit, 1, 1, 1, 1},
-                  Record{0, 2, 5, open_at_exit, 1, 1, 1, 1}, Record{0, 3, 5, stored, 1, 2, 2, 2},
-                  Record{0, 3, 5, open_at_exit, 3, 3, 1, 1}, Record{0, 4, 5, open_at_exit, 1, 1, 1, 1}));
+over:)"),
+            (Ranges{8, 10, 1}));
 }
 
-TEST(Ranges, DroppedRangesAreCounted) {
-  std::string small = specification();
-  const std::string room = "262144";
-  const std::size_t at = small.find(room);
-  ASSERT_NE(at, std::string::npos);
-  small.replace(at, room.size(), "40");
-  const Measured measured = ranges_of(R"(
-  ld.global.u32 %r3, [%rd3];
-  st.shared.u32 [%r2], %r3;
-  st.shared.u32 [%r2], %r3;)",
-                                      one_block, small);
-  EXPECT_EQ(measured["dropped_ranges"], 24);
-  EXPECT_EQ(measured["arrays.overwritten"], 40);
-  EXPECT_EQ(measured["arrays.open_at_exit"], 64);
-  EXPECT_THAT(measured.notes, testing::Contains(HasSubstr("24 ranges of words found no room")));
+TEST(Ranges, NeedExactCounts) {
+  const std::string body = tiles("ld.shared.u32 %r4, [%r2];");
+  for (const char* scheme : {"threshold=2", "plain", "sample=2"}) {
+    const Measured measured =
+        measure_module_with_probes(specification(), one_block, kernel(body), {.scheme = scheme});
+    EXPECT_EQ(measured.failure, "") << scheme;
+    EXPECT_THAT(measured.results, Contains(Key("arrays.accesses"))) << scheme;
+    EXPECT_THAT(measured.results, Not(Contains(Key("arrays.ranges")))) << scheme;
+  }
 }
 
-TEST(Ranges, ArraysMustMatch) {
-  const std::string arrays =
-      "struct range { unsigned int word; unsigned int block; unsigned int begin; unsigned int end;\n"
-      "unsigned int left; unsigned int accesses; };\nglobal trace struct range closed[8];\n"
-      "global unsigned long open[BLOCKS][SHARED_WORDS];\nglobal unsigned int left[BLOCKS][SHARED_WORDS];\n"
-      "global unsigned int last[BLOCKS];\nglobal trace unsigned int other[8];\n";
-  const auto errors = [&](const std::string& call) {
-    return errors_of(arrays + "ON_REPORT: { " + call + "; }");
+TEST(Ranges, ArraysMustBeOfSharedWords) {
+  const auto errors = [](const std::string& arguments) {
+    return errors_of(
+        "global unsigned long words[SHARED_WORDS];\nglobal unsigned int ranges[SHARED_WORDS];\n"
+        "global unsigned int device[DEVICE_WORDS];\nglobal unsigned int other[BLOCKS];\n"
+        "ON_REPORT: { emitWords(" +
+        arguments + "); }");
   };
-  EXPECT_EQ(errors("emitRanges(\"r\", closed, open, left, last)"), "");
-  EXPECT_THAT(errors("emitRanges(\"r\", other, open, left, last)"), HasSubstr("needs a trace of ranges"));
-  EXPECT_THAT(errors("emitRanges(\"r\", closed, left, left, last)"),
-              HasSubstr("declare 'global unsigned long open[BLOCKS][SHARED_WORDS];'"));
-  EXPECT_THAT(errors("emitRanges(\"r\", closed, open, left, left)"),
-              HasSubstr("declare 'global unsigned int last[BLOCKS];'"));
-  EXPECT_THAT(errors("emitRanges(\"\", closed, open, left, last)"), HasSubstr("must be a non-empty string"));
-  EXPECT_THAT(errors("emitRanges(\"r\", closed)"), HasSubstr("takes 5 arguments"));
+  EXPECT_EQ(errors("\"a\", words, \"accesses\", ranges"), "");
+  EXPECT_THAT(errors("\"a\", words, \"accesses\", device"), HasSubstr("only in shared memory"));
+  EXPECT_THAT(errors("\"a\", device, \"accesses\", ranges"), HasSubstr("only in shared memory"));
+  EXPECT_THAT(errors("\"a\", words, \"accesses\", other"), HasSubstr("SHARED_WORDS or DEVICE_WORDS"));
 }
 
 /// Filters by transfer in handlers, on the device and in the report.

@@ -172,5 +172,92 @@ TEST(TensorCoreFaults, InvalidUsesAreFindings) {
   EXPECT_EQ(kinds_of(shape), std::set{invalid_tensor}) << texts_of(shape);
 }
 
+// ---------------------------------------------------------------- two blocks
+
+/// Runs code in a cluster of two blocks. `%q` is true in the second one.
+std::vector<Finding> run_pair(const std::string& code, std::string* failure = nullptr) {
+  TensorProduct form{"f16", "f32", "f16", "f16", 256, 32};
+  form.blocks = 2;
+  TensorProgram program;
+  program.blocks = 2;
+  program.idesc = form.idesc();
+  const auto zero = [](unsigned, unsigned) { return 0u; };
+  for (unsigned block = 0; block < 2; ++block) {
+    program.tensor[block] = numbered_image(program.columns);
+    program.a = tensor_core_descriptor({}, place_matrix(program.image[block], {}, 16, 128, 16, zero));
+    program.b = tensor_core_descriptor({}, place_matrix(program.image[block], {}, 16, 16, 16, zero));
+  }
+  program.code =
+      "  .reg .b16 %mask;\n  mov.b16 %mask, 3;\n  mov.u32 %rank, %cluster_ctarank;\n"
+      "  setp.ne.u32 %q, %rank, 0;\n" +
+      code + "  setp.ge.u32 %q, %t, 32;\n";
+  LaunchChecks checks{{.memory = true, .race = true, .init = false, .sync = true}};
+  const std::string text = program.run(&checks);
+  if (failure != nullptr) *failure = text;
+  return std::move(checks.findings);
+}
+
+std::string in_second_block(const std::string& name, const std::string& code) {
+  return "  setp.ne.u32 %q, %rank, 0;\n  @!%q bra " + name + ";\n" + code + name + ":\n";
+}
+const std::string write_operand = "  @%first st.shared.b32 [tile], %t;\n";
+const std::string fence_proxies = "  @%first fence.proxy.async.shared::cta;\n";
+const std::string meet_cluster = "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
+std::string product_of_pair(const std::string& commit_of_pair) {
+  return "  setp.ne.u32 %q, %rank, 0;\n  @%q bra issued;\n"
+         "  @%first tcgen05.mma.cta_group::2.kind::f16 [%taddr], %da, %db, %idesc, %p;\n  @%first " +
+         commit_of_pair + "issued:\n";
+}
+const std::string commit_to_both = product_of_pair(
+    "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%bar], "
+    "%mask;\n");
+const std::string commit_to_one =
+    product_of_pair("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%bar];\n");
+
+struct PairFault {
+  const char* name;
+  std::set<FindingKind> kinds;
+  std::string wrong;
+  std::string right;
+};
+const PairFault pair_faults[] = {
+    {"no wait for the operands of the other block",
+     {unfinished_operation},
+     in_second_block("written", write_operand + fence_proxies) + commit_to_both + wait,
+     in_second_block("written", write_operand + fence_proxies) + meet_cluster + commit_to_both + wait},
+    {"no proxy fence in the other block",
+     {missing_proxy_fence},
+     in_second_block("written", write_operand) + meet_cluster + commit_to_both + wait,
+     in_second_block("written", write_operand + fence_proxies) + meet_cluster + commit_to_both + wait},
+    {"the other block overwrites its operand",
+     {unfinished_operation},
+     commit_to_both + in_second_block("written", write_operand) + wait,
+     commit_to_both + wait + in_second_block("written", write_operand)},
+    {"the other block loads sums before the wait",
+     {unfinished_operation},
+     commit_to_both + in_second_block("loaded", load) + wait,
+     commit_to_both + wait + in_second_block("loaded", load + wait_load)},
+};
+
+TEST(TensorCoreFaults, TwoBlocksHaveFaultsAndRepairs) {
+  for (const PairFault& each : pair_faults) {
+    SCOPED_TRACE(each.name);
+    const std::vector<Finding> found = run_pair(each.wrong);
+    EXPECT_EQ(kinds_of(found), each.kinds) << texts_of(found);
+    const std::vector<Finding> repaired = run_pair(each.right);
+    EXPECT_THAT(repaired, IsEmpty()) << texts_of(repaired);
+  }
+}
+
+TEST(TensorCoreFaults, ACommitToOneBlockLeavesTheOtherWaiting) {
+  std::string failure;
+  run_pair(commit_to_one + wait, &failure);
+  EXPECT_THAT(failure,
+              AllOf(HasSubstr("in block (1, 0, 0) warps 0 to 3 wait at the mbarrier at shared array 'bar'"),
+                    HasSubstr("1 of 1 arrivals missing")));
+  EXPECT_THAT(run_pair(commit_to_both + wait, &failure), IsEmpty());
+  EXPECT_EQ(failure, "");
+}
+
 }  // namespace
 }  // namespace lynxpp::device::cpu::test::tensor_core_faults

@@ -219,6 +219,23 @@ again:
 )";
 }
 
+std::string in_first_block(const std::string& instruction) {
+  return R"(  .reg .b16 %mask;
+  mov.u32 %rank, %cluster_ctarank;
+  setp.ne.u32 %q, %rank, 0;
+  @%q bra issued;
+  @%first )" +
+         instruction + R"(  mov.b16 %mask, 3;
+  @%first tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%bar], %mask;
+issued:
+again:
+  mbarrier.try_wait.parity.shared.b64 %q, [%bar], 0;
+  @!%q bra again;
+  setp.ge.u32 %q, %t, 32;
+  tcgen05.fence::after_thread_sync;
+)";
+}
+
 std::uint64_t tensor_core_descriptor(const OperandLayout& layout, const PlacedMatrix& placed) {
   const std::uint64_t mode = layout.pairs         ? 1
                              : layout.pieces == 1 ? 0
@@ -231,8 +248,8 @@ std::uint64_t tensor_core_descriptor(const OperandLayout& layout, const PlacedMa
 }
 
 unsigned TensorProduct::k() const {
-  if (kind == "mxf4" || kind == "mxf4nvf4") return 64;
-  return kind == "f16" ? 16 : kind == "tf32" ? 8 : 32;
+  if (kind == "mxf4" || kind == "mxf4nvf4") return is_sparse ? 128 : 64;
+  return (kind == "f16" ? 16 : kind == "tf32" ? 8 : 32) * (is_sparse ? 2 : 1);
 }
 
 std::uint32_t TensorProduct::idesc() const {
@@ -242,13 +259,15 @@ std::uint32_t TensorProduct::idesc() const {
   const bool is_four = kind == "mxf4" || kind == "mxf4nvf4";
   bits |= (is_four ? 1u : number_of_type(a)) << 7 | (is_four ? 1u : number_of_type(b)) << 10;
   if (scale_block != 0)
-    return bits | scale_number << 4 | scale_number << 29 | (has_small_scales ? 0u : 1u << 23);
+    return bits | (is_sparse ? 4 : 0) | scale_number << 4 | scale_number << 29 |
+           (has_small_scales ? 0u : 1u << 23);
+  bits |= is_sparse ? 4 | selector : 0;
   return bits | (saturates ? 1u << 3 : 0) | (d == "f16" ? 0u : d == "f32" ? 1u : 2u) << 4;
 }
 
 std::string TensorProduct::opcode() const {
-  return std::string("tcgen05.mma") + (is_stationary ? ".ws" : "") + ".cta_group::" + std::to_string(blocks) +
-         ".kind::" + kind + (scales.empty() ? "" : "." + scales);
+  return std::string("tcgen05.mma") + (is_stationary ? ".ws" : "") + (is_sparse ? ".sp" : "") +
+         ".cta_group::" + std::to_string(blocks) + ".kind::" + kind + (scales.empty() ? "" : "." + scales);
 }
 
 namespace tensor_core_reference {
@@ -258,6 +277,16 @@ namespace {
 struct Matrices {
   std::vector<std::vector<std::uint32_t>> a, b, c;           // [row][k], [column][k], [row][column]
   std::vector<std::vector<std::uint32_t>> scale_a, scale_b;  // [row][block], [column][block]
+  std::vector<std::vector<std::uint32_t>> chunks;            // [row][chunk]: metadata of a sparse A
+
+  /// The k of an element that sparse A stores.
+  unsigned k_of(const TensorProduct& form, unsigned row, unsigned index) const {
+    if (!form.is_sparse) return index;
+    if (form.kind == "tf32") return index * 2 + (chunks[row][index] == 0xe ? 1 : 0);
+    if (form.k() == 128)  // four elements of eight, in pairs
+      return index / 4 * 8 + (chunks[row][index / 4] >> index % 4 / 2 * 2 & 3) * 2 + index % 2;
+    return index / 2 * 4 + (chunks[row][index / 2] >> index % 2 * 2 & 3);
+  }
 };
 
 Matrices random_product(const TensorProduct& form, unsigned seed) {
@@ -272,11 +301,23 @@ Matrices random_product(const TensorProduct& form, unsigned seed) {
   const auto of = [](const std::string& type) {
     return [type](std::uint32_t bits) { return random_of(type, bits); };
   };
-  Matrices made{matrix(form.m, form.k(), of(form.a)),
+  Matrices made{matrix(form.m, form.stored(), of(form.a)),
                 matrix(form.n, form.k(), of(form.b)),
                 matrix(form.m, form.n, of(form.d)),
                 {},
+                {},
                 {}};
+  if (form.is_sparse) {
+    const bool is_tf32 = form.kind == "tf32";
+    made.chunks = matrix(form.m,
+                         form.stored() / (is_tf32           ? 1
+                                          : form.k() == 128 ? 4
+                                                            : 2),
+                         [&](std::uint32_t bits) -> std::uint32_t {
+                           constexpr std::uint32_t pairs[] = {4, 8, 12, 9, 13, 6, 14};
+                           return is_tf32 ? (bits % 2 == 0 ? 4 : 14) : pairs[bits % 7];
+                         });
+  }
   if (form.scale_block == 0) return made;
   const auto scale = [&](std::uint32_t bits) {
     return form.has_small_scales ? bits % 0x7f : 120 + bits % 16;
@@ -294,12 +335,13 @@ std::uint32_t expected_of(const TensorProduct& form, const Matrices& in, unsigne
   double sum =
       form.adds ? std::ldexp(value_of(form.d, in.c[i][j]), -static_cast<int>(form.scale_shift)) : 0.0;
   const double sign = form.negates_a != form.negates_b ? -1 : 1;
-  for (unsigned k = 0; k < form.k(); ++k) {
+  for (unsigned k = 0; k < form.stored(); ++k) {
     double a = sign * value_of(form.a, in.a[i][k]);
-    double b = value_of(form.b, in.b[j][k]);
+    double b = value_of(form.b, in.b[j][in.k_of(form, i, k)]);
+    if (!form.zeros.empty() && form.zeros[j]) b = 0;
     if (form.scale_block != 0) {
-      a *= scale_of(form, in.scale_a[i][k / form.scale_block]);
-      b *= scale_of(form, in.scale_b[j][k / form.scale_block]);
+      a *= scale_of(form, in.scale_a[i][in.k_of(form, i, k) / form.scale_block]);
+      b *= scale_of(form, in.scale_b[j][in.k_of(form, i, k) / form.scale_block]);
     }
     sum += a * b;
   }
@@ -327,7 +369,31 @@ PlacedMatrix place_narrow(std::vector<std::byte>& image, const OperandLayout& la
     }
     return byte;
   };
-  return place_matrix(image, layout, 8, size, 32, byte_of);
+  return place_matrix(image, layout, 8, size, packs ? k_size / 2 : k_size, byte_of);
+}
+
+/// Puts the metadata of a block's rows into tensor memory (figures of sparsity metadata for 128 rows).
+void place_metadata(const TensorProduct& form, const Matrices& in, unsigned first_row, unsigned column,
+                    TensorImage& tensor) {
+  const auto put = [&](unsigned at, unsigned lane, unsigned shift, std::uint32_t bits) {
+    std::uint32_t& word = tensor[at][lane];
+    word = (word & ~(15u << shift)) | bits << shift;
+  };
+  const bool is_wide = form.kind == "f16" || form.kind == "tf32";
+  for (unsigned high = 0; high < 8; ++high) {
+    for (unsigned half = 0; half < 2; ++half) {
+      for (unsigned low = 0; low < 8; ++low) {
+        const unsigned row = high * 16 + half * 8 + low;
+        const auto& chunks = in.chunks[first_row + row];
+        for (unsigned i = 0; i < chunks.size(); ++i) {
+          if (is_wide)
+            put(column + form.selector, high * 16 + (i < 4 ? 0 : 8) + low, half * 16 + i % 4 * 4, chunks[i]);
+          else
+            put(column + i / 8, row, i % 8 * 4, chunks[i]);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -339,7 +405,7 @@ void check_tensor_product(const TensorProduct& form, unsigned seed) {
   TensorProgram program;
   program.blocks = form.blocks;
   program.idesc = form.idesc();
-  constexpr unsigned a_column = 264, scale_a_column = 280, scale_b_column = 292;
+  constexpr unsigned a_column = 264, scale_a_column = 280, scale_b_column = 292, metadata_column = 302;
   program.columns = 304;
   std::string a = "%da";
   for (unsigned block = 0; block < form.blocks; ++block) {
@@ -348,8 +414,9 @@ void check_tensor_product(const TensorProduct& form, unsigned seed) {
     const unsigned columns = form.n / form.blocks;
     PlacedMatrix placed;
     if (!form.a_in_tensor)
-      placed = place_narrow(program.image[block], form.layout_a, form.a, packs, rows, form.k(), in.a,
+      placed = place_narrow(program.image[block], form.layout_a, form.a, packs, rows, form.stored(), in.a,
                             block * rows);
+    if (form.is_sparse) place_metadata(form, in, block * rows, metadata_column, program.tensor[block]);
     program.a = tensor_core_descriptor(form.layout_a, placed);
     placed = place_narrow(program.image[block], form.layout_b, form.b, packs, columns, form.k(), in.b,
                           block * columns);
@@ -377,18 +444,20 @@ void check_tensor_product(const TensorProduct& form, unsigned seed) {
     if (!form.a_in_tensor) continue;
     // A has the lanes of D; its elements are packed in words.
     const Cell at = cell_of_d(form, i, 0);
-    const unsigned bits = element_bits(form.a);
-    for (unsigned k = 0; k < form.k(); ++k) {
+    // Narrow elements are in the middle of bytes.
+    const unsigned bits = std::max(element_bits(form.a), 8u);
+    const unsigned padding = (bits - element_bits(form.a)) / 2;
+    for (unsigned k = 0; k < form.stored(); ++k) {
       std::uint32_t& word = program.tensor[at.block][a_column + k * bits / 32][at.lane];
       const std::uint32_t mask = bits == 32 ? ~0u : ((1u << bits) - 1) << k * bits % 32;
-      word = (word & ~mask) | in.a[i][k] << k * bits % 32;
+      word = (word & ~mask) | in.a[i][k] << padding << k * bits % 32;
     }
   }
   const auto add = [](const char* to, unsigned columns, unsigned lane = 0) {
     return std::string("  add.u32 ") + to + ", %taddr, " + std::to_string(lane << 16 | columns) + ";\n";
   };
   std::string code = add("%v1", 0, form.first_lane) + add("%v2", a_column, form.first_lane) +
-                     add("%v3", scale_a_column) + add("%v4", scale_b_column);
+                     add("%v3", scale_a_column) + add("%v4", scale_b_column) + add("%v5", metadata_column);
   if (form.a_in_tensor) a = "[%v2]";
   std::string tail = form.scale_block != 0 ? ", [%v3], [%v4]" : "";
   for (std::size_t i = 0; i < form.disabled.size(); ++i)
@@ -397,24 +466,16 @@ void check_tensor_product(const TensorProduct& form, unsigned seed) {
   code += std::string("  setp.eq.u32 %p, 0, ") + (form.adds ? "0" : "1") + ";\n";
   tail += ", %p";
   if (form.scale_shift != 0) tail += ", " + std::to_string(form.scale_shift);
-  const std::string product = form.opcode() + " [%v1], " + a + ", %db, %idesc" + tail + ";\n";
+  if (form.zero_mask != 0) {
+    code += "  mov.b64 %offset, " + std::to_string(form.zero_mask) + ";\n";
+    tail += ", %offset";
+  }
+  const std::string product = form.opcode() + " [%v1], " + a + ", %db, " + (form.is_sparse ? "[%v5], " : "") +
+                              "%idesc" + tail + ";\n";
   if (form.blocks == 1) {
     code += "  @%first " + product + commit_and_wait();
   } else {
-    code += R"(  mov.u32 %rank, %cluster_ctarank;
-  setp.ne.u32 %q, %rank, 0;
-  @%q bra issued;
-  @%first )" +
-            product + R"(  mov.b16 %mask, 3;
-  @%first tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%bar], %mask;
-issued:
-again:
-  mbarrier.try_wait.parity.shared.b64 %q, [%bar], 0;
-  @!%q bra again;
-  setp.ge.u32 %q, %t, 32;
-  tcgen05.fence::after_thread_sync;
-)";
-    code = "  .reg .b16 %mask;\n" + code;
+    code += in_first_block(product);
   }
   program.code = code;
   TensorImage expected[2] = {program.tensor[0], program.tensor[1]};

@@ -51,6 +51,10 @@ std::shared_ptr<LoadedModule> load_for_blackwell(const std::string& body);
 /// Code that commits the products of thread 0 and makes all threads wait for the first phase.
 std::string commit_and_wait();
 
+/// Code for a cluster of two blocks: thread 0 of the first block executes the instruction and commits to both
+/// blocks, whose threads wait for the first phase.
+std::string in_first_block(const std::string& instruction);
+
 /// A matrix descriptor of tcgen05.
 std::uint64_t tensor_core_descriptor(const OperandLayout& layout, const PlacedMatrix& placed);
 
@@ -72,8 +76,13 @@ struct TensorProduct {
   unsigned scale_block = 0;
   unsigned scale_number = 0;      ///< SFA_ID and SFB_ID
   bool has_small_scales = false;  ///< ue4m3
+  bool is_sparse = false;
+  unsigned selector = 0;         ///< of the metadata's column
+  std::uint64_t zero_mask = 0;   ///< zero-column mask descriptor, if not 0
+  std::vector<bool> zeros = {};  ///< with a mask: columns of B that count as zeros
 
   unsigned k() const;
+  unsigned stored() const { return is_sparse ? k() / 2 : k(); }  ///< elements of a row of A in memory
   std::string opcode() const;
   std::uint32_t idesc() const;
 };

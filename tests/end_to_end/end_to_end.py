@@ -205,7 +205,7 @@ def check_spec(build, app, spec, wide, environment):
                 place_checks.CHECKS[name](what, record, launch, site_checks.Sites(records.sites_of(record)) if has_sites else None)
             if name in word_checks.CHECKS and not (app in THREADED and name == "device_memory_profile"):
                 word_checks.CHECKS[name](what, record, launch)
-            if (app, name) == ("jacobi", "shared_memory_ranges"):
+            if (app, name) == ("jacobi", "shared_memory_profile"):
                 word_checks.check_jacobi_ranges(what, record, launch["kernel"])
         if app in THREADED and name == "device_memory_profile":
             word_checks.check_device_of_any("arrays of all launches", table.values(), baseline["counters"])

@@ -4,6 +4,7 @@ of scripts/gpu/limits_pairs.py.
 
 usage: limits_pairs_test.py BUILD_FOLDER
 """
+import csv
 import pathlib
 import re
 import sys
@@ -148,6 +149,23 @@ class Summary(unittest.TestCase):
         self.assertIn("correlation with the true gain 0.400: missed, the goal is at least 0.9", text[0])
         self.assertIn("in 1 of 2 pairs that gain 1% or more; b (true 20.0 %, predicted 10.0 %)", text[1])
         self.assertIn("below 3% in 1 of 2 pairs that gain less than 1%; c (true 0.0 %, predicted 20.0 %)", text[2])
+
+
+class RangesOfEstimates(unittest.TestCase):
+    def test_the_measured_gain_is_in_the_range_of_most_estimates(self):
+        """The pairs of docs/findings.md#how-good-estimates-are; the factor is that of report/findings/findings.cpp."""
+        source = (ROOT / "report" / "findings" / "findings.cpp").read_text()
+        factor = float(re.search(r"constexpr double factor = (\d+);", source)[1])
+
+        def odds(share):
+            return share / (1 - share)
+
+        with open(ROOT / "docs" / "measurements" / "data" / "limits-pairs-h200.csv", newline="") as file:
+            pairs = [(float(row["estimated"]), float(row["true"])) for row in csv.DictReader(file)
+                     if float(row["estimated"] or 0) > 0 and row["estimate_rule"] not in ("small grid", "tail of the grid")]
+        pairs += [(.988, .978), (.83, .926), (.36, .426), (.185, .228), (.622, .554), (.519, .705)]  # first-findings.md
+        inside = sum(odds(estimate) / factor <= odds(gain) <= odds(estimate) * factor for estimate, gain in pairs)
+        self.assertEqual((inside, len(pairs)), (26, 30))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using Space = ArrayProfile::Space;
 
 /// An array as described by emitWords() if its words have these counts.
@@ -282,14 +283,38 @@ TEST(Staging, WellUsedSharedMemoryIsReported) {
 TEST(Staging, LiveRangesShowWordsWithoutReuse) {
   LaunchProfile launch = launch_with({even("tile", Space::shared, 256, 40)}, 1024);
   EXPECT_THAT(advised(staging_advice(launch)), ElementsAre("tile keep"));
-  launch.arrays[0].live = LiveRanges{256 * 20, 256 * 40};  // stored once, read once
+  launch.arrays[0].live = LiveRanges{256 * 20, 256 * 40, 0};  // stored once, read once
   const StagingAdvice once = staging_advice(launch);
   EXPECT_THAT(advised(once), ElementsAre("tile drop"));
-  EXPECT_THAT(once.placements[0].reason, HasSubstr("2 while it holds one value"));
-  launch.arrays[0].live = LiveRanges{256 * 10, 256 * 40};  // read three times
+  EXPECT_THAT(
+      once.placements[0].reason,
+      HasSubstr("2 while it holds one value from device memory: its values are stored and used once"));
+  launch.arrays[0].live = LiveRanges{256 * 10, 256 * 40, 256 * 10};  // read three times
   const StagingAdvice reused = staging_advice(launch);
   EXPECT_THAT(advised(reused), ElementsAre("tile keep"));
   EXPECT_EQ(reused.summary, "Shared memory is well used");
+}
+
+/// Only some words are reused, or hold values from device memory.
+TEST(Staging, AnArrayIsKeptForTheWordsThatAreReused) {
+  LaunchProfile launch = launch_with({even("tile", Space::shared, 256, 40)}, 1024);
+  launch.arrays[0].live = LiveRanges{256 * 20, 256 * 40, 20};
+  EXPECT_THAT(advised(staging_advice(launch)), ElementsAre("tile keep"));
+  launch.arrays[0].live = LiveRanges{128 * 20, 128 * 40, 0};
+  EXPECT_THAT(advised(staging_advice(launch)), ElementsAre("tile keep"));
+}
+
+/// GMProf's section 7.3: the input that is reused in device memory is the better tile.
+TEST(Staging, TheArrayThatIsReusedInsteadIsNamed) {
+  LaunchProfile launch =
+      launch_with({even("out_tile", Space::shared, 256, 40), even("in", Space::device, 5000, 4),
+                   even("out", Space::device, 5000, 1)},
+                  1024);
+  EXPECT_THAT(staging_advice(launch).summary, Not(HasSubstr("Reused in device memory")));
+  launch.arrays[0].live = LiveRanges{256 * 20, 256 * 40, 0};
+  EXPECT_THAT(staging_advice(launch).summary, HasSubstr("Reused in device memory: in, 4 accesses of a word"));
+  launch.arrays[1] = even("in", Space::device, 5000, 2);
+  EXPECT_THAT(staging_advice(launch).summary, Not(HasSubstr("Reused in device memory")));
 }
 
 TEST(Staging, DataUsedOnceIsNotWorthStaging) {

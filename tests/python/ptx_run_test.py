@@ -172,6 +172,10 @@ class Runs(unittest.TestCase):
         self.assertEqual((list(elements.unpack("s32", data)), shape), (list(range(-5, 59)), (8, 8)))
         self.assertEqual(pathlib.Path(self.folder.name, "raw").read_bytes(), bytes(data))
 
+    def test_extents_may_be_written_as_in_tables(self):
+        arguments = ["--arg=s32[64]", "--arg=s32[64]=iota", "--arg=s32=-5", "--print=1:2"]
+        self.assertEqual(self.run_it("--grid=2x1", "--block=32x1x1", *arguments), (0, "argument 1: -5 -4 …\n", ""))
+
     def test_results_are_compared(self):
         sums = array.array("i", range(-5, 59))
         self.write("right", sums.tobytes())
@@ -212,6 +216,7 @@ class Runs(unittest.TestCase):
         self.assertIn("argument 3 (number) is an array", self.run_it("--grid=1", "--block=1", *["--arg=s32[64]"] * 3)[2])
         self.assertIn("--block", self.run_it("--grid=1")[2])
         self.assertIn("not X, X,Y", self.add("--cluster=a")[2])
+        self.assertIn("not X, X,Y", self.run_it("--grid=2x", "--block=32", *["--arg=s32[64]"] * 3)[2])
         self.assertIn("not enough memory", self.run_it("--grid=1", "--block=1", "--arg=f32[4000000000000]")[2])
         self.assertIn("'4' is not the number", self.add("--print=4")[2])
         self.assertIn("is not an array", self.add("--print=3")[2])

@@ -88,6 +88,7 @@ sums(float*)
               8,000 accesses of a word: a copy of 512 bytes in each thread block
               would save at least 1,023,488 of 1,024,000 accesses to device
               memory.
+Accesses are not time: 'lynxpp limits' measures the possible gain.
 )");
 }
 

@@ -1,4 +1,4 @@
-// Launches that share counters (session/session_sharing.cpp).
+// Launches that share counters (session/counter_sharing.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

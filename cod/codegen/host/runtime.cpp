@@ -376,7 +376,6 @@ std::uint64_t host_call(HostRun* run, const Expression* expression, const std::u
     case ApiArguments::emit_table: emit_table(call); break;
     case ApiArguments::emit_words: emit_words(call); break;
     case ApiArguments::emit_arrays: emit_arrays(call); break;
-    case ApiArguments::emit_ranges: emit_ranges(call); break;
     case ApiArguments::print: print(call); break;
     default: return launch_value(*run, expression->api->api);
   }

@@ -105,8 +105,6 @@ struct HostCall {
 void emit_words(const HostCall& call);
 /// Emits a table with the location of each of the program's arrays.
 void emit_arrays(const HostCall& call);
-/// Emits, for live ranges of words of shared memory, a table of the program's arrays and a table of records.
-void emit_ranges(const HostCall& call);
 /// The result of a site table function for an instruction or block.
 std::uint64_t site_value(const HostCall& call);
 const std::string& site_text(const HostCall& call);

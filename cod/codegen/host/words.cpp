@@ -1,4 +1,5 @@
 // emitWords(): statistics of an array of words, for each of the program's arrays.
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -48,6 +49,50 @@ void emit_table(HostRun& run, const Emitted& row, const Columns& columns, const 
   run.emit_column(row, "never", columns.never, "words", Folding::mean);
   run.emit_column(row, "once", columns.once, "words", Folding::mean);
   run.emit_column(row, "reused", columns.reused, "words", Folding::mean);
+}
+
+/// Accesses by live range of shared words (docs/metrics.md, shared_memory_profile).
+struct RangeColumns {
+  std::vector<std::uint64_t> ranges, accesses, reused;
+};
+
+std::uint64_t count_at(const WordElements& counts, std::uint64_t index) {
+  if (index >= counts.count) return 0;
+  std::uint64_t wide = 0;
+  std::uint32_t narrow = 0;
+  const std::byte* const at = counts.data + index * counts.bytes_each;
+  if (counts.bytes_each == sizeof wide) std::memcpy(&wide, at, sizeof wide);
+  if (counts.bytes_each == sizeof narrow) std::memcpy(&narrow, at, sizeof narrow);
+  return wide | narrow;
+}
+
+WordElements word_elements(HostRun& run, const Symbol& symbol) {
+  return {run.elements_of(symbol.index), run.counts[symbol.index], bytes_of(symbol.type)};
+}
+
+void emit_ranges(HostRun& run, const Emitted& row, const Symbol& accesses, const Symbol& begins) {
+  RangeColumns columns;
+  const WordElements of_words = word_elements(run, accesses), of_ranges = word_elements(run, begins);
+  for (const MemoryArray& array : run.launch.shared_arrays) {
+    std::uint64_t ranges = 0, counted = 0, reused = 0;
+    for (std::uint64_t i = array.first; i < array.first + array.words; ++i) {
+      const std::uint64_t of_word = count_at(of_ranges, i);
+      if (of_word == 0) continue;
+      const std::uint64_t count = count_at(of_words, i);
+      ranges += of_word;
+      counted += count;
+      if (count > 2 * of_word) reused += of_word;
+    }
+    columns.ranges.push_back(ranges);
+    columns.accesses.push_back(counted);
+    columns.reused.push_back(reused);
+  }
+  Emitted mean = row;
+  mean.denominators = columns.ranges;
+  run.emit_column(row, "ranges", columns.ranges, "ranges of a word", Folding::sum);
+  run.emit_column(row, "range_accesses", columns.accesses, "accesses", Folding::sum);
+  run.emit_column(mean, "per_range", columns.accesses, "accesses per word and range", Folding::by_name);
+  run.emit_column(row, "reused_ranges", columns.reused, "ranges of a word", Folding::sum);
 }
 
 /// Emits the data of charts, one row per array: counts over the array, its layout, and the distribution of
@@ -101,6 +146,8 @@ void emit_words(const HostCall& call) {
   row.dimension_names = {"arrays"};
   const std::string counted = call.expression.operands.size() > 2 ? call.text(2) : "accesses";
   emit_table(run, row, columns, counted);
+  if (call.expression.operands.size() > 3 && run.launch.counts_exactly)
+    emit_ranges(run, row, symbol, call.symbol(3));
   emit_pictures(run, row, columns, counted, !is_shared);
 }
 

@@ -99,7 +99,7 @@ export function codeView(kernel, sources) {
 
   const sourcePane = (bySource) => {
     if (state.file === null)
-      return element("p", { class: "missing" }, "No instruction has a source line: compile with -lineinfo (nvcc, clang) and run again.");
+      return element("p", { class: "missing" }, "No instruction has a source line: compile with -lineinfo (nvcc, clang) and run again. XLA writes none.");
     const source = sources.find((each) => each.path === state.file);
     const texts = textsOf(state.file);
     const known = [...bySource.get(state.file).keys()].filter(Boolean).sort((a, b) => a - b);

@@ -37,7 +37,7 @@ function shortName(name) {
 }
 
 const { shares_of: unit, list: everyFinding } = data.summary.findings;
-const benefitOf = ({ benefit }) => (benefit === null || benefit === undefined ? "" : `at most ${percent(benefit && Math.max(benefit, 0.001))}`);
+const benefitOf = ({ benefit, basis }) => (benefit === null || benefit === undefined ? "" : `${basis === "estimated" ? "about" : "at most"} ${percent(benefit && Math.max(benefit, 0.001))}`);
 /** Returns "measured, 89 to 91 %". */
 const basisOf = ({ basis, interval }) => {
   const [low, high] = (interval ?? []).map((each) => percent(each));
@@ -53,7 +53,7 @@ function card(each, kernel) {
   const title = [element("b", {}, sentence(each.rule).slice(0, -1)), element("span", { title: kernel.name }, shortName(kernel.name)), place && element("span", {}, place)];
   const gain = benefitOf(each);
   return element("li", { class: "card" },
-    gain ? element("div", { class: "gain", title: `saves at most ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (${basisOf(each)})` }, `${gain} (${basisOf(each)})`, bar(each.benefit, "", "", each.interval)) : element("span", { class: "facts" }, "gain not estimated"),
+    gain ? element("div", { class: "gain", title: `${each.basis === "estimated" ? "may save about" : "saves at most"} ${(100 * each.benefit).toFixed(2)} % of the run's ${unit} (${basisOf(each)})` }, `${gain} (${basisOf(each)})`, bar(each.benefit, "", "", each.interval)) : element("span", { class: "facts" }, "gain not estimated"),
     element("div", {}, at < 0 ? element("p", {}, ...title) : element("a", { href: `#finding=${at}` }, ...title), what ? element("p", { class: "try" }, sentence(what)) : "",
       element("details", { open: !what }, element("summary", {}, "Why"), element("p", {}, sentence(each.sentence)), each.why ? element("p", {}, sentence(each.why)) : "",
         what ? element("p", {}, `Try: ${sentence(each.what_to_try)}`) : "")));
@@ -64,7 +64,7 @@ const cards = (list) => element("ol", { class: "cards" }, ...list.map(([each, ke
 const kernelOf = new Map(kernels.flatMap((kernel) => kernel.findings.map((each) => [each, kernel])));
 /** The findings of the run that are listed at its top; the others are listed with their kernels, so that each appears once. */
 const worth = everyFinding.filter((each) => isWorthReading(each) && kernelOf.has(each));
-/** The maximum share that all findings could save together: for each kernel, at most the kernel's share. */
+/** The share that all findings may save together: for each kernel, at most the kernel's share. */
 const together = Math.min(1, kernels.reduce((sum, kernel) => sum + Math.min(Math.max(0, ...kernel.findings.map(({ weight }) => weight ?? 0)),
   kernel.findings.reduce((all, { benefit }) => all + (benefit ?? 0), 0)), 0));
 const first = (worth.length ? worth.slice(0, 12) : together >= 0.01 ? everyFinding.filter((each) => kernelOf.has(each)).slice(0, 3) : []).map((each) => [each, kernelOf.get(each)]);
@@ -73,11 +73,20 @@ const listed = new Set(first.map(([each]) => each));
 function findings() {
   if (!first.length) return kernels.every(({ sites }) => !sites) ? "" : element("p", { class: "facts" }, `No rule found anything ${everyFinding.length ? "that would save 1 % of the run" : "to improve"}.`);
   return element("section", { id: "findings" }, element("h2", {}, "Where to look first"),
-    element("p", { class: "facts" }, worth.length ? `Bars show the maximum share of the run's ${unit} that could be saved.`
-      : `No single finding could save 1 % of the run's ${unit}; all ${format(everyFinding.length)} together save at most ${percent(together)}. The first ones:`),
+    element("p", { class: "facts" }, worth.length ? `Bars show the share of the run's ${unit} that a repair may save${first.some(([{ interval }]) => interval) ? ", whiskers its range" : ""}.`
+      : `Each finding may save less than 1 % of the run's ${unit}; all ${format(everyFinding.length)} together about ${percent(together)}. The first ones:`),
     cards(first.slice(0, 5)), first.length > 5 ? section(several(first.length - 5, "more finding"), () => cards(first.slice(5)), false) : "",
     worth.length > first.length ? element("p", { class: "facts" }, `${format(worth.length - first.length)} more are listed with their kernels.`) : "",
-    first.some(([{ place }]) => place && !place.line) ? element("p", { class: "missing" }, "Compile with -lineinfo to see source lines instead of PTX lines.") : "");
+    lineHint(first.filter(([{ place }]) => place && !place.line)));
+}
+
+/** Says how to get source lines; kernels of XLA, which are named by their instructions in HLO, cannot have them. */
+function lineHint(lacking) {
+  if (!lacking.length) return "";
+  const isXla = ([, { kernel }]) => /fusion|^wrapped_/.test(kernel);
+  const texts = [lacking.every(isXla) ? "" : "Compile with -lineinfo to see source lines instead of PTX lines.",
+    lacking.some(isXla) ? "XLA writes no source lines: with XLA_FLAGS=--xla_dump_to=FOLDER, the instruction of the kernel's name in *after_optimizations.txt has the line of Python." : ""];
+  return element("p", { class: "missing" }, texts.filter(Boolean).join(" "));
 }
 
 /** Shows what trials measured, if there were any; its HTML comes with the data. */
@@ -97,7 +106,7 @@ function overview(show) {
   const rows = kernels.map((each) => {
     const worst = each.findings.find((other) => other.benefit !== undefined && isWorthReading(other));
     return { id: each.id, name: [each.name, each.ranges && `in ${each.ranges}`, devices > 1 && `on ${each.device}`].filter(Boolean).join(" "),
-      launches: each.launches, share: each.share, traffic: each.transferred, lanes: activeLanes(each), worst: worst && [worst.rule, benefitOf(worst).replace("at most", "≤")].filter(Boolean).join(", "), gain: worst?.benefit ?? 0, each,
+      launches: each.launches, share: each.share, traffic: each.transferred, lanes: activeLanes(each), worst: worst && [worst.rule, benefitOf(worst).replace("at most", "≤").replace("about", "≈")].filter(Boolean).join(", "), gain: worst?.benefit ?? 0, each,
       ...Object.fromEntries(each.metrics.map(({ spec, name, value }) => [`${spec}: ${name}`, value])) };
   });
   const drawn = (share, text, title) => (cell) => {

@@ -35,7 +35,7 @@ class DeviceLaunches {
     std::string name;
     std::uint32_t parameter_bytes = 0;
   };
-  /// Returns the kernel that a function's address in device code stands for; nullopt if it is not a kernel.
+  /// Returns the kernel with this address in device code; nullopt if it is not a kernel's.
   using FindKernel = std::function<std::optional<Kernel>(std::uint64_t token)>;
 
   DeviceLaunches(GlobalMemory& memory, FindKernel find) : memory_(memory), find_(std::move(find)) {}
@@ -49,7 +49,7 @@ class DeviceLaunches {
   /// Launches with the parameters that request() has returned. Returns a cudaError_t.
   std::uint64_t launch(std::uint64_t parameters, std::uint64_t stream);
 
-  /// Returns the grid to run next; nullopt if there is none.
+  /// Returns the grid to run next; nullopt after the last one.
   std::optional<DeviceLaunch> next();
 
  private:

@@ -32,10 +32,14 @@ struct Sparsity {
       const unsigned lane = providers() * selector + chunk / 4;
       return metadata[group + lane] >> (row / 8 * 16 + chunk % 4 * 4);
     }();
-    const unsigned first = chunk * 2 * stored;
-    if (stored == 1) return first + (bits >> 1 & 1);  // 0b0100 or 0b1110
-    if (stored == 2) return first + (bits >> (index % 2 * 2) & 3);
-    return first + (bits >> (index % 4 / 2 * 2) & 3) * 2 + index % 2;
+    return chunk * 2 * stored + position_in_chunk(stored, static_cast<unsigned>(bits), index % stored);
+  }
+
+  /// Returns the position of an element in its chunk, which has four bits and stores `stored` elements.
+  static unsigned position_in_chunk(unsigned stored, unsigned bits, unsigned index) {
+    if (stored == 1) return bits >> 1 & 1;  // 0b0100 or 0b1110
+    if (stored == 2) return bits >> (index * 2) & 3;
+    return (bits >> (index / 2 * 2) & 3) * 2 + index % 2;
   }
 };
 

@@ -27,12 +27,14 @@ const char* problem_of_count(std::uint64_t columns) {
 /// alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], columns
 Result<Operation> make_allocation(OperationRequest& request) {
   OpcodeWords& words = request.words;
-  if (take_blocks(words) == 0 || !words.take("sync") || !words.take("aligned")) return refuse(request);
+  const unsigned blocks = take_blocks(words);
+  if (blocks == 0 || !words.take("sync") || !words.take("aligned")) return refuse(request);
   const ptx::StateSpace space = take_space(words);
   if (!words.take("b32")) return refuse(request);
   if (request.sources.size() != 2) return failure("malformed operands");
-  const auto run = [](const OperationCall& call) {
+  const auto run = [blocks](const OperationCall& call) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(call.mask));
+    if (blocks == 2 && !check_peer(call, {0, lane, 0})) return;
     const std::uint64_t count = call.in[1][lane] & 0xffff'ffff;
     const auto fail = [&](const char* reason) { raise_tensor_memory(call, {0, lane, 0}, reason); };
     TensorMemory& memory = *call.warp->tensor;
@@ -152,6 +154,17 @@ bool check_columns(const OperationCall& call, const TensorUse& use, const Tensor
   return false;
 }
 
+Failure refuse_rows(const OpcodeWords& words) {
+  return failure("modifier '." + std::string(words.front()) +
+                 "': the ISA's text does not say which rows it moves");
+}
+
+bool check_peer(const OperationCall& call, const TensorUse& use) {
+  if (call.warp->peer_tensor != nullptr) return true;
+  raise_tensor_memory(call, use, ".cta_group::2 needs a cluster with a second block, of rank 1 more or less");
+  return false;
+}
+
 AsyncAccess tensor_access(const AccessSite* site, bool in_peer, std::uint32_t lane, std::uint32_t column,
                           std::uint32_t columns) {
   const std::uint64_t word = std::uint64_t{lane} * TensorMemory::columns + column;
@@ -169,6 +182,7 @@ Result<Operation> make_tensor_core(OperationRequest& request) {
   if (words.take("wait::st")) return make_wait(request, AsyncCompletion::tensor_store);
   if (!words.take_of({"fence::before_thread_sync", "fence::after_thread_sync"}).empty())
     return make_fence(request);
+  if (words.front() == "shift") return refuse_rows(words);
   if (words.take("cp")) return make_tensor_fill(request);
   if (words.take("mma")) return make_tensor_product(request);
   return words.take("commit") ? make_commit(request) : refuse(request);

@@ -20,6 +20,7 @@
 #include "device/cpu/simt/operations/async_operation.h"
 #include "device/cpu/simt/operations/matrix_descriptor.h"
 #include "device/cpu/simt/operations/matrix_panels.h"
+#include "device/cpu/simt/operations/sparsity.h"
 #include "device/cpu/simt/operations/tensor_core.h"
 #include "device/cpu/simt/operations/tensor_core_shape.h"
 
@@ -36,7 +37,8 @@ struct ProductSources {
   unsigned a = 1;
   unsigned b = 2;
   unsigned shape = 3;
-  unsigned scale_a = 0;  ///< with .block_scale
+  unsigned metadata = 0;  ///< with .sp
+  unsigned scale_a = 0;   ///< with .block_scale
   unsigned scale_b = 0;
   unsigned mask = 0;  ///< disable-output-lane
   unsigned adds = 0;
@@ -85,7 +87,8 @@ struct ProductPlan {
   std::vector<const std::byte*> a[most_blocks];  ///< pieces of A's lines, by block
   std::vector<const std::byte*> b[most_blocks];
   std::array<TensorMemory*, most_blocks> tensor = {};
-  TensorAddress d{0}, a_at{0}, scale_a{0}, scale_b{0};
+  TensorAddress d{0}, a_at{0}, metadata{0}, scale_a{0}, scale_b{0};
+  std::vector<bool> zero_columns = {};  ///< of B; empty without a mask
   std::array<std::uint32_t, 4 * most_blocks> mask = {};
 
   bool keeps_lane(unsigned block, unsigned lane) const {
@@ -97,7 +100,8 @@ struct ProductPlan {
 void decode_piece(const ProductForm& form, Format format, const std::byte* piece, std::span<double> to) {
   const unsigned bits = bits_of(format);
   if (bits >= 8) return decode_elements(format, piece, to);
-  const unsigned step = form.packs_pairs() ? 4 : bits;  // 16 elements, then padding
+  // Bits of 16 elements, then padding.
+  const unsigned step = form.packs_pairs() ? 4 : bits;
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::size_t at = i * step;
     unsigned word = std::to_integer<unsigned>(piece[at / 8]);
@@ -115,7 +119,7 @@ class ProductRun {
   void run() {
     panels_.rows = rows_at_once;
     panels_.columns = shape_.columns;
-    panels_.depth = shape_.depth;
+    panels_.depth = shape_.stored;
     decode_b();
     for (unsigned block = 0; block < plan_.blocks; ++block) {
       decode_a(block);
@@ -132,12 +136,13 @@ class ProductRun {
     return made;
   }
 
-  /// Decodes a matrix in shared memory; `put(mn, k, value)` receives its elements.
+  /// Decodes a matrix in shared memory; `put(mn, k, value)` receives its elements. `line_size`: elements of a
+  /// line, which are adjacent.
   template <typename Put>
-  void decode_pieces(Format format, bool transposed, unsigned mn_size,
+  void decode_pieces(Format format, bool transposed, unsigned line_size,
                      const std::vector<const std::byte*>& pieces, const Put& put) const {
     const unsigned per_piece = piece_bytes * 8 / container_bits(plan_.form, format);
-    const unsigned line_pieces = (transposed ? mn_size : shape_.depth) / per_piece;
+    const unsigned line_pieces = line_size / per_piece;
     double values[32];
     for (std::size_t index = 0; index < pieces.size(); ++index) {
       decode_piece(plan_.form, format, pieces[index], std::span(values, per_piece));
@@ -152,29 +157,33 @@ class ProductRun {
     panels_.b.resize(std::size_t{shape_.depth} * shape_.columns);
     const unsigned part = shape_.columns / plan_.blocks;
     for (unsigned block = 0; block < plan_.blocks; ++block) {
-      decode_pieces(shape_.b, shape_.transposes_b, part, plan_.b[block],
+      decode_pieces(shape_.b, shape_.transposes_b, shape_.transposes_b ? part : shape_.depth, plan_.b[block],
                     [&](unsigned column, unsigned k, double value) {
                       panels_.b[std::size_t{k} * shape_.columns + block * part + column] = value;
                     });
+    }
+    for (std::size_t i = 0; !plan_.zero_columns.empty() && i < panels_.b.size(); ++i) {
+      if (plan_.zero_columns[i % shape_.columns]) panels_.b[i] = 0;
     }
     if (!plan_.form.is_scaled()) return;
     for (unsigned column = 0; column < shape_.columns; ++column) {
       for (unsigned k = 0; k < shape_.depth; ++k)
         panels_.b[std::size_t{k} * shape_.columns + column] *=
-            scale(0, plan_.scale_b, shape_.scale_b, column, k);
+            scale(0, plan_.scale_b, shape_.scale_b, column, k * shape_.stored / shape_.depth);
     }
   }
 
   void decode_a(unsigned block) {
-    a_.resize(std::size_t{layout_.rows()} * shape_.depth);
+    a_.resize(std::size_t{layout_.rows()} * shape_.stored);
     if (plan_.form.a_in_tensor)
       read_a_of_tensor(block);
     else
-      decode_pieces(shape_.a, shape_.transposes_a, layout_.rows(), plan_.a[block],
-                    [&](unsigned row, unsigned k, double value) { a_[row * shape_.depth + k] = value; });
+      decode_pieces(shape_.a, shape_.transposes_a, shape_.transposes_a ? layout_.rows() : shape_.stored,
+                    plan_.a[block],
+                    [&](unsigned row, unsigned k, double value) { a_[row * shape_.stored + k] = value; });
     for (unsigned row = 0; row < layout_.rows(); ++row) {
-      for (unsigned k = 0; k < shape_.depth; ++k) {
-        double& value = a_[row * shape_.depth + k];
+      for (unsigned k = 0; k < shape_.stored; ++k) {
+        double& value = a_[row * shape_.stored + k];
         if (shape_.negates) value = -value;
         if (plan_.form.is_scaled()) value *= scale(block, plan_.scale_a, shape_.scale_a, row, k);
       }
@@ -186,12 +195,34 @@ class ProductRun {
       const SumLayout::Cell at = layout_.cell(row, 0);
       const std::uint32_t* const words =
           plan_.tensor[block]->row(plan_.a_at.lane + at.lane) + plan_.a_at.column;
-      decode_elements(shape_.a, reinterpret_cast<const std::byte*>(words),
-                      std::span(&a_[row * shape_.depth], shape_.depth));
+      const auto* const bytes = reinterpret_cast<const std::byte*>(words);
+      const std::span<double> to(&a_[row * shape_.stored], shape_.stored);
+      const unsigned bits = bits_of(shape_.a);
+      if (bits >= 8) {
+        decode_elements(shape_.a, bytes, to);
+        continue;
+      }
+      for (unsigned k = 0; k < shape_.stored; ++k)
+        to[k] = decode_float(shape_.a, narrow_element_of(std::to_integer<unsigned>(bytes[k]), bits));
     }
   }
 
-  /// Returns the scale of an element of row `mn` of A, or of column `mn` of B.
+  /// Returns the row of B that multiplies an element of a row of A.
+  unsigned line(unsigned block, unsigned row, unsigned index) const {
+    if (!plan_.form.is_sparse) return index;
+    const unsigned per_chunk = shape_.stored_of_chunk;
+    const unsigned chunk = index / per_chunk;
+    // Interleaved: rows i and i + 8 share lanes i, with chunks 0 to 3, and i + 8, with chunks 4 to 7.
+    const bool interleaves = shape_.interleaves_metadata();
+    const unsigned lane = interleaves ? row / 16 * 16 + chunk / 4 * 8 + row % 8 : row;
+    const unsigned column = interleaves ? 0 : chunk / 8;
+    const unsigned shift = interleaves ? row / 8 % 2 * 16 + chunk % 4 * 4 : chunk % 8 * 4;
+    const std::uint32_t word = plan_.tensor[block]->row(lane)[plan_.metadata.column + column];
+    return chunk * 2 * per_chunk +
+           Sparsity::position_in_chunk(per_chunk, word >> shift & 15, index % per_chunk);
+  }
+
+  /// Returns the scale of stored element `k` of row `mn` of A, or of two of column `mn` of B if A is sparse.
   double scale(unsigned block, TensorAddress at, unsigned first, unsigned mn, unsigned k) const {
     const std::uint32_t word = plan_.tensor[block]->row(mn % quarter_lanes)[at.column + mn / quarter_lanes];
     const std::uint32_t bits = word >> 8 * (first + k / plan_.form.scale_block) & 0xff;
@@ -201,11 +232,12 @@ class ProductRun {
 
   /// Computes rows_at_once rows of a block's part of D.
   void multiply(unsigned block, unsigned first) {
-    const auto begin = a_.begin() + static_cast<std::ptrdiff_t>(std::size_t{first} * shape_.depth);
-    panels_.a.assign(begin, begin + static_cast<std::ptrdiff_t>(rows_at_once * shape_.depth));
+    const unsigned stored = shape_.stored;
+    const auto begin = a_.begin() + static_cast<std::ptrdiff_t>(std::size_t{first} * stored);
+    panels_.a.assign(begin, begin + static_cast<std::ptrdiff_t>(rows_at_once * stored));
     panels_.lines.resize(panels_.a.size());
-    for (std::size_t i = 0; i < panels_.lines.size(); ++i)
-      panels_.lines[i] = static_cast<std::uint16_t>(i % shape_.depth);
+    for (unsigned i = 0; i < panels_.lines.size(); ++i)
+      panels_.lines[i] = static_cast<std::uint16_t>(line(block, first + i / stored, i % stored));
     panels_.sums.assign(std::size_t{rows_at_once} * shape_.columns, 0.0);
     if (plan_.adds) {
       for_each_sum(block, first, [this](double& sum, std::uint32_t word, unsigned) {
@@ -252,8 +284,11 @@ class ProductCall {
     const auto descriptor = static_cast<std::uint32_t>(value(sources_.shape));
     if (const char* const problem = decode_shape(form_, descriptor, plan.shape); problem != nullptr)
       return refuse_descriptor(descriptor, problem, 0);
-    if (sources_.zero_columns && value(*sources_.zero_columns) != 0)
-      return refuse_descriptor(value(*sources_.zero_columns), "masks of zero columns are not supported", 0);
+    if (sources_.zero_columns) {
+      const std::uint64_t mask = value(*sources_.zero_columns);
+      const char* const problem = decode_zero_columns(plan.shape, mask, plan.zero_columns);
+      if (problem != nullptr) return refuse_descriptor(mask, problem, 0);
+    }
     plan.adds = value(sources_.adds) != 0;
     if (!find_tensor_memory() || !find_tensor_operands() || !find_shared_operands()) return;
     for (unsigned i = 0; form_.masks_lanes && i < 4 * form_.blocks; ++i)
@@ -279,11 +314,7 @@ class ProductCall {
     WarpContext& warp = *call_.warp;
     if (form_.blocks == 1) return plan_->tensor[0] = warp.tensor, true;
     own_ = warp.cluster_ctarank % 2;
-    if (warp.peer_tensor == nullptr) {
-      raise_tensor_memory(call_, {0, lane_, value(0)},
-                          ".cta_group::2 needs a cluster with a second block, of rank 1 more or less");
-      return false;
-    }
+    if (!check_peer(call_, {0, lane_, value(0)})) return false;
     plan_->tensor[own_] = warp.tensor;
     plan_->tensor[1 - own_] = warp.peer_tensor;
     return true;
@@ -339,17 +370,30 @@ class ProductCall {
       }
       if (!use_tensor(1, at, piece_bytes / 2, true, false, is_used)) return false;
     }
-    return !form_.is_scaled() || find_scales();
+    return (!form_.is_sparse || find_metadata()) && (!form_.is_scaled() || find_scales());
   }
 
   /// Returns why A cannot be in tensor memory; null if it can.
   const char* problem_of_a() const {
     const ProductShape& shape = plan_->shape;
-    if (bits_of(shape.a) < 8 || form_.is_scaled())
-      return "A in tensor memory with elements of 4 or 6 bits, or with scales, is not supported";
+    if (form_.packs_pairs()) return "A in tensor memory with two elements in a byte is not supported";
     if (shape.rows / form_.blocks != TensorMemory::lanes && (form_.is_stationary || form_.blocks == 2))
       return "A in tensor memory is not supported if D has several parts of its columns side by side";
     return nullptr;
+  }
+
+  bool find_metadata() {
+    ProductPlan& plan = *plan_;
+    const std::uint64_t at = value(sources_.metadata) & 0xffff'ffff;
+    plan.metadata = TensorAddress(at + plan.shape.selector);
+    constexpr std::size_t site = 3;
+    if (TensorAddress(at).lane != 0 || at % 2 != 0) {
+      raise_tensor_memory(call_, {site, lane_, at}, "metadata must begin at lane 0 and an even column");
+      return false;
+    }
+    const auto all = [](unsigned) { return true; };
+    return use_tensor(site, at + plan.shape.selector, plan.shape.interleaves_metadata() ? 1 : 2, true, false,
+                      all);
   }
 
   bool find_scales() {
@@ -358,7 +402,7 @@ class ProductCall {
     const std::uint64_t b = value(sources_.scale_b) & 0xffff'ffff;
     plan.scale_a = TensorAddress(a);
     plan.scale_b = TensorAddress(b);
-    constexpr std::size_t site = 3;
+    const std::size_t site = form_.is_sparse ? 4 : 3;
     if (plan.scale_a.lane != 0 || plan.scale_b.lane != 0) {
       raise_tensor_memory(call_, {site, lane_, a}, "scales must begin at lane 0");
       return false;
@@ -371,13 +415,16 @@ class ProductCall {
   bool find_shared_operands() {
     const ProductShape& shape = plan_->shape;
     return (form_.a_in_tensor || find_matrix(1, value(sources_.a), shape.a, shape.transposes_a,
-                                             shape.rows / form_.blocks, plan_->a)) &&
-           find_matrix(2, value(sources_.b), shape.b, shape.transposes_b, shape.columns / form_.blocks,
-                       plan_->b);
+                                             {shape.rows / form_.blocks, shape.stored}, plan_->a)) &&
+           find_matrix(2, value(sources_.b), shape.b, shape.transposes_b,
+                       {shape.columns / form_.blocks, shape.depth}, plan_->b);
   }
 
-  bool find_matrix(std::size_t site, std::uint64_t descriptor, Format format, bool transposed, unsigned size,
-                   std::vector<const std::byte*> (&to)[most_blocks]) {
+  struct MatrixSize {
+    unsigned mn, k;  ///< elements in a block's shared memory
+  };
+  bool find_matrix(std::size_t site, std::uint64_t descriptor, Format format, bool transposed,
+                   MatrixSize size, std::vector<const std::byte*> (&to)[most_blocks]) {
     MatrixDescriptor from;
     const char* problem = MatrixDescriptor::decode_tensor_core(descriptor, from);
     const unsigned bits = container_bits(form_, format);
@@ -386,9 +433,11 @@ class ProductCall {
     if (problem == nullptr && transposed && from.swaps_pairs != (bits == 32))
       problem =
           "a swizzle of 128 bytes with atoms of 32 is for transposed elements of 32 bits, and only it is";
+    if (problem == nullptr && !transposed && from.width > 1 && size.k * bits / 8 > from.width * piece_bytes)
+      problem = "the ISA defines no K-major layout whose rows are longer than the swizzle";
     if (problem != nullptr) return refuse_descriptor(descriptor, problem, site), false;
-    const unsigned lines = transposed ? plan_->shape.depth : size;
-    const unsigned pieces = (transposed ? size : plan_->shape.depth) * bits / 8 / piece_bytes;
+    const unsigned lines = transposed ? size.k : size.mn;
+    const unsigned pieces = (transposed ? size.mn : size.k) * bits / 8 / piece_bytes;
     for (unsigned block = 0; block < form_.blocks; ++block) {
       const bool is_own = form_.blocks == 1 || block == own_;
       for (unsigned line = 0; line < lines; ++line) {
@@ -448,9 +497,10 @@ bool take_scales(OpcodeWords& words, ProductForm& form) {
   return form.scale_block == 16 || size == "scale_vec::2X" || size == "block32";
 }
 
-/// {.ws}.cta_group.kind{.block_scale…}{.collector::…}
+/// {.ws}{.sp}.cta_group.kind{.block_scale…}{.collector::…}
 bool take_form(OpcodeWords& words, ProductForm& form) {
   form.is_stationary = words.take("ws");
+  form.is_sparse = words.take("sp");
   form.blocks = take_blocks(words);
   const std::optional<ProductKind> kind = take_kind(words);
   if (form.blocks == 0 || (form.is_stationary && form.blocks == 2) || !kind) return false;
@@ -461,15 +511,20 @@ bool take_form(OpcodeWords& words, ProductForm& form) {
   return words.front().empty();
 }
 
-/// [d], a, b, shape{, [scale-a], [scale-b]}{, {mask}}, adds{, scale-d | zero-columns}
+/// [d], a, b{, [metadata]}, shape{, [scale-a], [scale-b]}{, {mask}}, adds{, scale-d | zero-columns}
 bool take_sources(const std::vector<SourceSlot>& slots, ProductForm& form, ProductSources& to) {
   using enum SourceSlot::Kind;
   const auto kind = [&](std::size_t index) { return index < slots.size() ? slots[index].kind : object; };
   form.a_in_tensor = kind(1) == tensor;
   if (kind(0) != tensor || (kind(1) != tensor && kind(1) != descriptor) || kind(2) != descriptor)
     return false;
-  if (kind(3) != reg && kind(3) != constant) return false;
-  unsigned next = 4;
+  unsigned next = 3;
+  if (form.is_sparse) {
+    to.metadata = next++;
+    if (kind(to.metadata) != tensor) return false;
+  }
+  to.shape = next++;
+  if (kind(to.shape) != reg && kind(to.shape) != constant) return false;
   if (form.is_scaled()) {
     to.scale_a = next++;
     to.scale_b = next++;
@@ -502,7 +557,8 @@ bool take_sources(const std::vector<SourceSlot>& slots, ProductForm& form, Produ
 /// mma.cta_group.kind…
 Result<Operation> make_tensor_product(OperationRequest& request) {
   ProductForm form;
-  if (!take_form(request.words, form)) return refuse(request);
+  if (!take_form(request.words, form))
+    return request.words.front() == "ashift" ? refuse_rows(request.words) : refuse(request);
   ProductSources sources;
   if (request.results != 0 || !take_sources(request.sources, form, sources))
     return failure("malformed operands");

@@ -46,9 +46,11 @@ const char* problem_of_size(const ProductForm& form, const ProductShape& shape) 
                         : form.blocks == 2 ? m == 128 || m == 256
                                            : m == 64 || m == 128;
   if (!is_known) return "M is not defined for this form of the instruction";
+  if (form.is_sparse && m != 128 * form.blocks)
+    return "sparse products of less than 128 rows in a block are not supported";
   const char* const problem = "N is not defined for this form of the instruction";
   if (n == 0 || n > 256) return problem;
-  if (form.is_stationary) return n == 64 || n == 128 || n == 256 ? nullptr : problem;
+  if (form.is_stationary) return n == 64 || n == 128 || (n == 256 && !form.is_sparse) ? nullptr : problem;
   unsigned step = form.blocks == 2 ? 16 : 8;
   if (form.kind == ProductKind::i8) step = form.blocks == 2 ? 32 : n > 32 ? 16 : 8;
   if (shape.transposes_b && bits_of(shape.b) == 8) step = form.blocks == 2 ? 32 : 16;
@@ -62,8 +64,12 @@ const char* decode_plain(const ProductForm& form, std::uint32_t bits, ProductSha
   to.d = *d;
   to.saturates = (bits >> 3 & 1) != 0;
   if (to.saturates && form.kind != ProductKind::i8) return "only integers saturate";
-  if ((bits & 0x2080'0043) != 0 || (!form.is_stationary && bits >> 30 != 0)) return "a reserved bit is 1";
-  return nullptr;
+  const unsigned reserved = form.is_sparse ? 0x2080'0040 : 0x2080'0043;
+  if ((bits & reserved) != 0 || (!form.is_stationary && bits >> 30 != 0)) return "a reserved bit is 1";
+  to.selector = bits & 3;
+  const bool has_selector = form.kind == ProductKind::f16 || form.kind == ProductKind::tf32;
+  return to.selector > (has_selector ? 1 : 0) ? "the sparsity selector is not defined for this kind"
+                                              : nullptr;
 }
 
 const char* decode_scaled(const ProductForm& form, std::uint32_t bits, ProductShape& to) {
@@ -83,12 +89,37 @@ const char* decode_scaled(const ProductForm& form, std::uint32_t bits, ProductSh
 
 }  // namespace
 
+const char* decode_zero_columns(const ProductShape& shape, std::uint64_t bits, std::vector<bool>& to) {
+  to.assign(shape.columns, false);
+  if ((bits >> 36 & 7) != 0 || bits >> 62 != 0) return "a reserved bit is 1";
+  if (bits >> 56 != 0) return "column shifts of zero-column masks are not supported";
+  if ((bits >> 39 & 1) == 0) return nullptr;
+  // The lengths follow the ISA's examples, which its table contradicts.
+  const unsigned zeros = (bits >> 40 & 0xff) + 1;
+  const unsigned used = (bits >> 48 & 0xff) + 1;
+  const unsigned parts = 128 / shape.rows;
+  const unsigned width = shape.columns / parts;
+  for (unsigned part = 0; part < parts; ++part) {
+    const bool begins_with_zeros = (bits >> (32 + part) & 1) != 0;
+    const auto start = static_cast<unsigned>(bits >> 8 * part & 0xff);
+    if (start >= (begins_with_zeros ? zeros : used))
+      return "a start count is not smaller than the first span";
+    for (unsigned column = 0; column < width; ++column) {
+      const unsigned at = (start + column) % (zeros + used);
+      to[part * width + column] = begins_with_zeros ? at < zeros : at >= used;
+    }
+  }
+  return nullptr;
+}
+
 unsigned container_bits(const ProductForm& form, Format format) {
   return form.packs_pairs() ? 4 : std::max(bits_of(format), 8u);
 }
 
 const char* decode_shape(const ProductForm& form, std::uint32_t bits, ProductShape& to) {
-  if ((bits >> 2 & 1) != 0) return "it describes a sparse product, but the instruction has no .sp";
+  if ((bits >> 2 & 1) != (form.is_sparse ? 1 : 0))
+    return form.is_sparse ? "it describes a dense product, but the instruction has .sp"
+                          : "it describes a sparse product, but the instruction has no .sp";
   const char* const problem = form.is_scaled() ? decode_scaled(form, bits, to) : decode_plain(form, bits, to);
   if (problem != nullptr) return problem;
   const std::optional<Format> a = element_format(form.kind, bits >> 7 & 7);
@@ -99,7 +130,9 @@ const char* decode_shape(const ProductForm& form, std::uint32_t bits, ProductSha
   to.rows = (bits >> 24 & 31) * 16;
   if (form.is_scaled()) to.rows = (bits >> 27 & 3) * 128;
   to.columns = (bits >> 17 & 63) * 8;
-  to.depth = form.packs_pairs() ? 64 : 256 / container_bits(form, *a);
+  to.stored = form.packs_pairs() ? 64 : 256 / container_bits(form, *a);
+  to.depth = to.stored * (form.is_sparse ? 2 : 1);
+  to.stored_of_chunk = form.packs_pairs() ? 4 : *a == Format::tf32 ? 1 : 2;
   const bool negates_a = (bits >> 13 & 1) != 0;
   const bool negates_b = (bits >> 14 & 1) != 0;
   if ((negates_a || negates_b) && form.kind == ProductKind::i8) return "integers are not negated";

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "device/cpu/simt/execute/order/cluster_window.h"
 #include "device/cpu/simt/lanes/access_check.h"
 #include "device/cpu/simt/lanes/lane_loop.h"
 #include "device/cpu/simt/operations/async_operation.h"
@@ -23,11 +25,42 @@ constexpr unsigned lanes_of_warp = 32;  ///< of tensor memory, that a warp can a
 
 // ---------------------------------------------------------------- ld, st
 
+/// ld.red: what a thread computes from the registers that it loads.
+struct LoadReduction {
+  enum class Type { f32, s32, u32 } type = Type::f32;
+  bool is_max = false;
+  bool takes_magnitudes = false;  ///< .abs
+  bool keeps_nan = false;         ///< .NaN
+
+  std::uint32_t combine(std::uint32_t a, std::uint32_t b) const {
+    if (type == Type::f32) {
+      constexpr std::uint32_t nan = 0x7fff'ffff;
+      const bool has_nan[] = {is_nan(a), is_nan(b)};
+      if (has_nan[0] || has_nan[1])
+        return keeps_nan || has_nan[0] == has_nan[1] ? nan : has_nan[0] ? magnitude(b) : magnitude(a);
+      a = magnitude(a);
+      b = magnitude(b);
+    }
+    return (rank(a) < rank(b)) != is_max ? a : b;
+  }
+
+ private:
+  static bool is_nan(std::uint32_t bits) { return (bits & 0x7fff'ffff) > 0x7f80'0000; }
+  std::uint32_t magnitude(std::uint32_t bits) const { return takes_magnitudes ? bits & 0x7fff'ffff : bits; }
+  /// Orders values; +0 is greater than -0.
+  std::int64_t rank(std::uint32_t bits) const {
+    if (type == Type::u32) return bits;
+    const auto value = std::bit_cast<std::int32_t>(bits);
+    return type == Type::s32 || value >= 0 ? value : -1 - static_cast<std::int64_t>(bits & 0x7fff'ffff);
+  }
+};
+
 struct Transfer {
   enum class Shape { lanes32, bits64, bits128, bits256, halves } shape = Shape::lanes32;
   unsigned registers = 0;
-  bool packs = false;          ///< a register holds the lower halves of two adjacent columns
-  std::uint32_t distance = 0;  ///< halves: columns from the first half to the second
+  bool packs = false;                           ///< a register holds the lower halves of two adjacent columns
+  std::uint32_t distance = 0;                   ///< halves: columns from the first half to the second
+  std::optional<LoadReduction> reduction = {};  ///< .red
 
   /// The word of a register: the lane and the column, both counted from the address. Columns are counted in
   /// registers: two if packed.
@@ -51,10 +84,30 @@ struct Transfer {
     const bool is_wide = shape != Shape::lanes32 && shape != Shape::halves;
     return registers * (is_wide ? 2 : 1) * (packs ? 2 : 1);
   }
+  unsigned results() const { return registers + (reduction ? 1 : 0); }
   bool has_second_half(std::uint32_t lane) const { return shape == Shape::halves && lane >= 16; }
 };
 
-/// shape.num{.pack}.b32
+/// op{.abs}{.NaN}.type, or type first
+bool take_load_reduction(OpcodeWords& words, Transfer& to) {
+  LoadReduction& made = *to.reduction;
+  const auto take_type = [&] {
+    const std::string_view type = words.take_of({"f32", "s32", "u32"});
+    made.type = type == "s32"   ? LoadReduction::Type::s32
+                : type == "u32" ? LoadReduction::Type::u32
+                                : LoadReduction::Type::f32;
+    return !type.empty();
+  };
+  const bool begins_with_type = take_type();
+  const std::string_view operation = words.take_of({"min", "max"});
+  made.is_max = operation == "max";
+  made.takes_magnitudes = words.take("abs");
+  made.keeps_nan = words.take("NaN");
+  if (operation.empty() || (!begins_with_type && !take_type())) return false;
+  return made.type == LoadReduction::Type::f32 || !(made.takes_magnitudes || made.keeps_nan);
+}
+
+/// shape.num{.pack}.b32, or shape.num and a reduction
 bool take_transfer(OpcodeWords& words, bool loads, Transfer& to) {
   using Shape = Transfer::Shape;
   constexpr std::pair<std::string_view, Shape> shapes[] = {{"32x32b", Shape::lanes32},
@@ -66,6 +119,7 @@ bool take_transfer(OpcodeWords& words, bool loads, Transfer& to) {
       std::ranges::find_if(shapes, [&](const auto& each) { return words.take(each.first); });
   if (found == std::end(shapes)) return false;
   to.shape = found->second;
+  if (to.reduction && to.shape != Shape::lanes32 && to.shape != Shape::halves) return false;
   const std::string_view count = words.front();
   if (!count.starts_with('x')) return false;
   unsigned times = 0;
@@ -75,6 +129,7 @@ bool take_transfer(OpcodeWords& words, bool loads, Transfer& to) {
   to.registers = times * (to.shape == Shape::bits256 ? 4 : to.shape == Shape::bits128 ? 2 : 1);
   if (to.registers > most_registers) return false;
   words.take_any();
+  if (to.reduction) return times > 1 && take_load_reduction(words, to);
   to.packs = words.take(loads ? "pack::16b" : "unpack::16b");
   return words.take("b32");
 }
@@ -95,6 +150,7 @@ class TransferCall {
       call_.out[reg][lane] =
           transfer_.packs ? (words[0] & 0xffff) | (std::uint64_t{words[1]} & 0xffff) << 16 : words[0];
     });
+    if (transfer_.reduction) reduce();
     if (call_.warp->check != nullptr) issue(AsyncCompletion::tensor_load, [] {});
   }
 
@@ -136,7 +192,16 @@ class TransferCall {
   }
 
   void clear() {
-    for (unsigned reg = 0; reg < transfer_.registers; ++reg) call_.out[reg].fill(0);
+    for (unsigned reg = 0; reg < transfer_.results(); ++reg) call_.out[reg].fill(0);
+  }
+
+  void reduce() {
+    for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+      auto found = static_cast<std::uint32_t>(call_.out[0][lane]);
+      for (unsigned reg = 1; reg < transfer_.registers; ++reg)
+        found = transfer_.reduction->combine(found, static_cast<std::uint32_t>(call_.out[reg][lane]));
+      call_.out[transfer_.registers][lane] = found;
+    }
   }
 
   template <typename Visit>
@@ -188,6 +253,8 @@ struct Fill {
   std::uint32_t pieces = 0;  ///< of 16 bytes in a row
   /// For each quarter of tensor memory, the first row that it receives.
   std::array<std::uint32_t, 4> first_rows = {};
+  unsigned blocks = 1;       ///< .cta_group
+  unsigned narrow_bits = 0;  ///< of elements that become bytes; 0: bytes are copied
 };
 
 bool take_fill(OpcodeWords& words, Fill& to) {
@@ -199,63 +266,98 @@ bool take_fill(OpcodeWords& words, Fill& to) {
   return to = {64, 1, {0, 0, 32, 32}}, words.take("warpx2::01_23");
 }
 
-constexpr std::uint32_t words_of_piece = MatrixDescriptor::piece_bytes / 4;
+constexpr unsigned copied_bytes = MatrixDescriptor::piece_bytes;  ///< at once
+constexpr std::uint32_t words_of_piece = copied_bytes / 4;
 
-void fill(const OperationCall& call, const Fill& shape, std::uint32_t lane) {
-  const TensorUse use{0, lane, call.in[0][lane] & 0xffff'ffff};
-  const TensorAddress at(use.address);
-  MatrixDescriptor from;
-  const char* problem = MatrixDescriptor::decode_tensor_core(call.in[1][lane], from);
-  if (problem == nullptr && from.swaps_pairs)
-    problem = "the ISA defines no K-major layout for a swizzle of 128 bytes with atoms of 32";
-  if (problem != nullptr) {
-    return raise(call.warp, {.kind = FaultKind::bad_descriptor,
-                             .lane = lane,
-                             .address = call.in[1][lane],
-                             .site = (*call.sites)[1],
-                             .reason = problem});
+/// Copies a piece; `narrow_bits`: 16 elements at its start become bytes.
+void copy_piece(const std::byte* from, unsigned narrow_bits, std::uint32_t* to) {
+  if (narrow_bits == 0) return void(std::memcpy(to, from, copied_bytes));
+  std::array<std::uint8_t, copied_bytes> bytes;
+  for (unsigned i = 0; i < bytes.size(); ++i) {
+    const unsigned at = i * narrow_bits;
+    const unsigned pair =
+        std::to_integer<unsigned>(from[at / 8]) | std::to_integer<unsigned>(from[at / 8 + 1]) << 8;
+    const unsigned element = pair >> at % 8 & ((1u << narrow_bits) - 1);
+    bytes[i] = static_cast<std::uint8_t>(byte_of_narrow(element, narrow_bits));
   }
-  if (at.lane != 0) return raise_tensor_memory(call, use, "a copy must begin at lane 0");
-  TensorMemory& memory = *call.warp->tensor;
-  if (!check_columns(call, use, memory, shape.pieces * words_of_piece)) return;
-  struct Piece {
-    const std::byte* from;
-    std::uint32_t row, index;
-  };
-  std::vector<Piece> pieces;
-  std::vector<AsyncAccess> accesses;
-  for (std::uint32_t row = 0; row < shape.rows; ++row) {
-    for (std::uint32_t index = 0; index < shape.pieces; ++index) {
-      const std::uint64_t address = from.k_major(row, index);
-      constexpr unsigned bytes = MatrixDescriptor::piece_bytes;
-      const std::byte* const found = call.place(1, address, lane, bytes, bytes);
-      if (found == nullptr) return;
-      pieces.push_back({found, row, index});
-      if (call.warp->check != nullptr) accesses.push_back({(*call.sites)[1], address, bytes, true, false});
+  std::memcpy(to, bytes.data(), bytes.size());
+}
+
+/// One execution by a thread. With two blocks, each one's shared memory is copied to its tensor memory.
+class FillCall {
+ public:
+  FillCall(const OperationCall& call, const Fill& shape, std::uint32_t lane)
+      : call_(call), shape_(shape), use_{0, lane, call.in[0][lane] & 0xffff'ffff}, at_(use_.address) {}
+
+  void run() {
+    if (const char* const problem = decode(); problem != nullptr) {
+      return raise(call_.warp, {.kind = FaultKind::bad_descriptor,
+                                .lane = use_.lane,
+                                .address = call_.in[1][use_.lane],
+                                .site = (*call_.sites)[1],
+                                .reason = problem});
     }
+    if (at_.lane != 0) return raise_tensor_memory(call_, use_, "a copy must begin at lane 0");
+    if (shape_.blocks == 2 && !check_peer(call_, use_)) return;
+    for (unsigned block = 0; block < shape_.blocks; ++block) {
+      if (!find(block == 1)) return;
+    }
+    const auto perform = [pieces = std::move(pieces_), bits = shape_.narrow_bits] {
+      for (const auto& [from, to] : pieces) copy_piece(from, bits, to);
+    };
+    perform_async(call_, {use_.lane, AsyncCompletion::tensor_core, true, accesses_}, perform);
   }
-  for (std::uint32_t to = 0; call.warp->check != nullptr && to < TensorMemory::lanes; ++to) {
-    accesses.push_back(tensor_access((*call.sites)[0], false, to, at.column, shape.pieces * words_of_piece));
-    accesses.back().writes = true;
+
+ private:
+  const char* decode() {
+    const char* const problem = MatrixDescriptor::decode_tensor_core(call_.in[1][use_.lane], from_);
+    if (problem != nullptr || !from_.swaps_pairs) return problem;
+    return "the ISA defines no K-major layout for a swizzle of 128 bytes with atoms of 32";
   }
-  const auto perform = [pieces = std::move(pieces), shape, &memory, column = at.column] {
-    for (const Piece& piece : pieces) {
-      for (std::uint32_t quarter = 0; quarter < 4; ++quarter) {
-        const std::uint32_t row = piece.row - shape.first_rows[quarter];
-        if (row >= lanes_of_warp) continue;
-        std::uint32_t* const to = memory.row(quarter * lanes_of_warp + row);
-        std::memcpy(to + column + piece.index * words_of_piece, piece.from, MatrixDescriptor::piece_bytes);
+
+  /// Finds what is copied in this block or in the other one. Returns false after a fault.
+  bool find(bool in_peer) {
+    TensorMemory& memory = in_peer ? *call_.warp->peer_tensor : *call_.warp->tensor;
+    const bool is_checked = call_.warp->check != nullptr;
+    const std::uint32_t columns = shape_.pieces * words_of_piece;
+    if (!check_columns(call_, use_, memory, columns)) return false;
+    for (std::uint32_t row = 0; row < shape_.rows; ++row) {
+      for (std::uint32_t index = 0; index < shape_.pieces; ++index) {
+        std::uint64_t address = from_.k_major(row, index);
+        if (in_peer) address = cluster_address(call_.warp->cluster_ctarank ^ 1, address);
+        const std::byte* const found = call_.place(1, address, use_.lane, copied_bytes, copied_bytes);
+        if (found == nullptr) return false;
+        if (is_checked) accesses_.push_back({(*call_.sites)[1], address, copied_bytes, true, false});
+        for (std::uint32_t quarter = 0; quarter < 4; ++quarter) {
+          const std::uint32_t lane = row - shape_.first_rows[quarter];
+          if (lane >= lanes_of_warp) continue;
+          std::uint32_t* const to = memory.row(quarter * lanes_of_warp + lane);
+          pieces_.emplace_back(found, to + at_.column + index * words_of_piece);
+        }
       }
     }
-  };
-  perform_async(call, {lane, AsyncCompletion::tensor_core, true, accesses}, perform);
-}
+    for (std::uint32_t to = 0; is_checked && to < TensorMemory::lanes; ++to) {
+      accesses_.push_back(tensor_access((*call_.sites)[0], in_peer, to, at_.column, columns));
+      accesses_.back().writes = true;
+    }
+    return true;
+  }
+
+  const OperationCall& call_;
+  const Fill& shape_;
+  const TensorUse use_;
+  const TensorAddress at_;
+  MatrixDescriptor from_;
+  std::vector<std::pair<const std::byte*, std::uint32_t*>> pieces_;
+  std::vector<AsyncAccess> accesses_;  ///< in checked launches only
+};
 
 }  // namespace
 
 Result<Operation> make_tensor_transfer(OperationRequest& request, bool loads) {
   OpcodeWords& words = request.words;
   Transfer transfer;
+  if (loads && words.take("red")) transfer.reduction.emplace();
   if (!words.take("sync") || !words.take("aligned") || !take_transfer(words, loads, transfer))
     return refuse(request);
   std::vector<SourceSlot>& sources = request.sources;
@@ -267,7 +369,7 @@ Result<Operation> make_tensor_transfer(OperationRequest& request, bool loads) {
     next = 2;
   }
   if (sources.size() != next + (loads ? 0 : transfer.registers) ||
-      request.results != (loads ? transfer.registers : 0))
+      request.results != (loads ? transfer.results() : 0))
     return failure("malformed operands");
   Operation made{.run =
                      [transfer, loads, next](const OperationCall& call) {
@@ -279,21 +381,27 @@ Result<Operation> make_tensor_transfer(OperationRequest& request, bool loads) {
   return made;
 }
 
-/// cp.cta_group::1.shape{.multicast} [address], descriptor
+/// cp.cta_group.shape{.multicast}{.b8x16.format} [address], descriptor
 Result<Operation> make_tensor_fill(OperationRequest& request) {
   OpcodeWords& words = request.words;
   Fill shape;
-  if (words.front() == "cta_group::2")
-    return failure("modifier '.cta_group::2': the ISA does not say which block's shared memory is copied");
-  if (take_blocks(words) == 0 || !take_fill(words, shape)) return refuse(request);
+  const unsigned blocks = take_blocks(words);
+  if (words.front() == "4x256b") return refuse_rows(words);
+  if (blocks == 0 || !take_fill(words, shape)) return refuse(request);
+  shape.blocks = blocks;
+  if (words.take("b8x16")) {
+    const std::string_view format = words.take_of({"b4x16_p64", "b6x16_p32"});
+    if (format.empty()) return refuse(request);
+    shape.narrow_bits = format == "b4x16_p64" ? 4 : 6;
+  }
   if (!words.front().empty()) return refuse(request);
   const std::vector<SourceSlot>& sources = request.sources;
   if (sources.size() != 2 || sources[1].kind != SourceSlot::Kind::descriptor)
     return failure("malformed operands");
   Operation made{.run = [shape](const OperationCall& call) {
-    for_each_lane(call.mask, [&](std::uint32_t lane) { fill(call, shape, lane); });
+    for_each_lane(call.mask, [&](std::uint32_t lane) { FillCall(call, shape, lane).run(); });
   }};
-  made.addresses = {{ptx::StateSpace::none, 4}, {ptx::StateSpace::shared, MatrixDescriptor::piece_bytes}};
+  made.addresses = {{ptx::StateSpace::none, 4}, {ptx::StateSpace::shared, copied_bytes}};
   return made;
 }
 

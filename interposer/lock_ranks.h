@@ -1,0 +1,38 @@
+// The order of the session's locks. A thread that holds a lock waits only for locks further down this table;
+// builds with checks (support/check.h) fail otherwise.
+#pragma once
+
+#include <cstdint>
+
+namespace lynxpp::interposer {
+
+enum class LockRank : std::uint8_t {
+  closing,   ///< CounterSharing::closing_: reading back shared counters
+  taking,    ///< ResultsPipeline::taking_: the order of results
+  records,   ///< Session::records_: the sink and the reports' variables
+  state,     ///< Session::state_: what is known of kernels, and graphs
+  variants,  ///< VariantCache::mutex_
+  sharing,   ///< CounterSharing::mutex_: counters that are open
+  results,   ///< ResultsPipeline::mutex_: the queue of outstanding launches
+};
+
+/// The ranked locks that a thread holds.
+class HeldLocks {
+ public:
+  /// True if the thread may wait for a lock of this rank.
+  bool may_wait_for(LockRank rank) const { return held_ >> static_cast<unsigned>(rank) == 0; }
+  void acquired(LockRank rank) { held_ |= bit(rank); }
+  void released(LockRank rank) { held_ &= ~bit(rank); }
+
+  static HeldLocks& of_thread() {
+    static thread_local HeldLocks held;
+    return held;
+  }
+
+ private:
+  static std::uint32_t bit(LockRank rank) { return std::uint32_t{1} << static_cast<unsigned>(rank); }
+
+  std::uint32_t held_ = 0;  ///< a bit per rank
+};
+
+}  // namespace lynxpp::interposer

@@ -1,0 +1,47 @@
+#include "interposer/lock_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "interposer/owned_mutex.h"
+
+namespace lynxpp::interposer {
+namespace {
+
+TEST(LockRanks, OnlyLaterLocksAreWaitedFor) {
+  HeldLocks held;
+  EXPECT_TRUE(held.may_wait_for(LockRank::closing));
+  held.acquired(LockRank::records);
+  EXPECT_TRUE(held.may_wait_for(LockRank::state));
+  EXPECT_FALSE(held.may_wait_for(LockRank::records)) << "the same rank";
+  EXPECT_FALSE(held.may_wait_for(LockRank::taking));
+  held.acquired(LockRank::results);
+  EXPECT_FALSE(held.may_wait_for(LockRank::state));
+  held.released(LockRank::results);
+  EXPECT_TRUE(held.may_wait_for(LockRank::state));
+  held.released(LockRank::records);
+  EXPECT_TRUE(held.may_wait_for(LockRank::closing));
+}
+
+using Mutex = OwnedMutex<std::recursive_timed_mutex>;
+
+TEST(LockRanks, MutexesMayBeAcquiredAgainAndOutOfOrderIfTheThreadDoesNotWait) {
+  Mutex state(LockRank::state), variants(LockRank::variants);
+  const std::lock_guard first(state);
+  const std::lock_guard second(variants);
+  const std::lock_guard again(state);
+  OwnedMutex<std::timed_mutex> records(LockRank::records);
+  const std::unique_lock tried(records, std::try_to_lock);
+  EXPECT_TRUE(tried.owns_lock());
+}
+
+TEST(LockRanksDeathTest, WaitingOutOfOrderFails) {
+  if (!checks_are_on) GTEST_SKIP() << "the build has no checks";
+  Mutex state(LockRank::state), variants(LockRank::variants);
+  const std::lock_guard held(variants);
+  EXPECT_DEATH(state.lock(), "locks are out of order");
+}
+
+}  // namespace
+}  // namespace lynxpp::interposer
