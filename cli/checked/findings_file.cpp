@@ -171,9 +171,14 @@ class SarifResults {
       related["message"] = {{"text", other.value("action", "")}};
       result["relatedLocations"] = Json::array({related});
     }
+    Json stacks = Json::array();
     for (const Json* each : {&place, &other}) {
-      if (each->contains("stack")) result["stacks"].push_back(stack_of(*each, locations_, file));
+      Json stack = each->contains("stack") ? stack_of(*each, locations_, file) : Json();
+      // Both accesses of a race may be one instruction; the stacks of a result are unique.
+      if (!stack.is_null() && std::ranges::find(stacks, stack) == stacks.end())
+        stacks.push_back(std::move(stack));
     }
+    if (!stacks.empty()) result["stacks"] = std::move(stacks);
     if (finding.contains("count")) result["occurrenceCount"] = finding["count"];
     std::string identity = kind + "\n" + finding.value("kernel", finding.value("site", "")) + "\n" +
                            place.value("function", "") + "\n" + locations_.identity(place) + "\n" +

@@ -75,7 +75,7 @@ RESULT = {
     "properties": {
         "ruleId": {"type": "string"}, "level": LEVEL, "message": TEXT, "occurrenceCount": {"type": "integer", "minimum": 1},
         "locations": {"type": "array", "minItems": 1, "items": LOCATION},
-        "relatedLocations": {"type": "array", "items": LOCATION}, "stacks": {"type": "array", "items": STACK},
+        "relatedLocations": {"type": "array", "items": LOCATION}, "stacks": {"type": "array", "items": STACK, "uniqueItems": True},
         "partialFingerprints": {"type": "object", "minProperties": 1, "additionalProperties": {"type": "string", "minLength": 1}},
         "properties": {"type": "object"}}}
 RULE = {
@@ -164,6 +164,16 @@ class Formats(unittest.TestCase):
         root = run["originalUriBaseIds"]["%SRCROOT%"]["uri"]
         self.assertEqual(root, self.folder.resolve().as_uri() + "/")
         self.assertEqual(run["invocations"], [{"executionSuccessful": True, "exitCode": 0}])
+
+    def test_one_stack_if_both_accesses_are_one_instruction(self):
+        program, output = BUILD.examples / "tests" / "check_race", self.folder / "race.sarif"
+        if not program.exists():
+            self.skipTest(f"{program} is not built")
+        BUILD.run(BUILD.command, "check-run", "--format", "sarif", "-o", output, "--", program, "both_write", preload=False)
+        log = json.loads(output.read_text())
+        if schema.jsonschema is not None:
+            schema.jsonschema.Draft202012Validator(LOG).validate(log)
+        self.assertEqual([len(each["stacks"]) for each in log["runs"][0]["results"]], [1])
 
     def test_rules_are_the_kinds_of_findings(self):
         self.write()
