@@ -8,7 +8,7 @@
 
 #include "interposer/lynxpp.h"
 
-#define LYNXPP_ENGINE_ABI 18
+#define LYNXPP_ENGINE_ABI 19
 #define LYNXPP_CALL_STACK_LIMIT 8
 /// Passed to `attach` instead of specifications: launches are trials (LYNXPP_TRIALS).
 #define LYNXPP_TRIALS_ATTACHED "(trials)"
@@ -173,9 +173,9 @@ typedef struct lynxpp_engine {
   /// instrumented.
   lynxpp_seen (*finish)(void);
 
-  /// Returns the cpu device's runtime API (cudaMalloc, __cudaRegisterFatBinary, …): `*count` entries sorted
-  /// by name.
-  const lynxpp_cpu_function* (*cpu_functions)(size_t* count);
+  /// Returns the cpu device's runtime API (cudaMalloc, __cudaRegisterFatBinary, …) for programs that are
+  /// built for this version of CUDA's runtime (11, 12, or at least 13): `*count` entries sorted by name.
+  const lynxpp_cpu_function* (*cpu_functions)(int version, size_t* count);
 
   /// Returns a replacement for runtime functions that are missing above (from another CUDA version). It
   /// returns an error for any arguments.

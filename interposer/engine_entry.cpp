@@ -442,13 +442,14 @@ void begin_process() {
   static_cast<void>(has_begun);
 }
 
-const lynxpp_cpu_function* cpu_functions(size_t* count) {
+const lynxpp_cpu_function* cpu_functions(int version, size_t* count) {
   static_assert(sizeof(lynxpp_cpu_function) == sizeof(device::cpu::ApiFunction));
   device::cpu::set_launch_interceptor(&intercept_cpu_launch);
   device::cpu::set_wait_observer(&waited);
   device::cpu::set_copy_observer(&note_cpu_copy);
   device::cpu::set_profiler_observer([](bool starts) { hooks().is_profiled = starts; });
-  const std::span<const device::cpu::ApiFunction> functions = device::cpu::runtime_api();
+  const std::span<const device::cpu::ApiFunction> functions =
+      version < 13 ? device::cpu::older_runtime_api(version) : device::cpu::runtime_api();
   *count = functions.size();
   return reinterpret_cast<const lynxpp_cpu_function*>(functions.data());
 }

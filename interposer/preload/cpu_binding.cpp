@@ -23,26 +23,38 @@
 namespace lynxpp::preload {
 namespace {
 
+constexpr int current_version = 13;
+
 std::mutex binding;  // serializes binding; never held while waiting for the dynamic linker's lock
 // Set before bound_functions is not 0:
-const lynxpp_cpu_function* functions = nullptr;
-bool only_older_runtimes = false;
+const lynxpp_engine* bound_engine = nullptr;
+int looked_up_version = current_version;  // for names without an object: the latest loaded version
+void* refusal = nullptr;                  // replaces runtime functions that the engine lacks
 std::atomic<bool> has_shared_runtime = false;
-void* refusal = nullptr;  // replaces runtime functions that the engine lacks
 
-/// True for a runtime older than CUDA 13, whose functions the engine implements.
-bool is_older_runtime(const char* file_name) {
+/// Returns the version of the shared runtime with this file name.
+int version_of(const char* file_name) {
   const char* const version = strstr(file_name, ".so.");
-  constexpr long engine_version = 13;
-  return is_runtime_library(file_name) && version != nullptr &&
-         strtol(version + strlen(".so."), nullptr, 10) < engine_version;
+  return version != nullptr ? static_cast<int>(strtol(version + strlen(".so."), nullptr, 10))
+                            : current_version;
 }
 
-/// Returns the engine's function of that name; null if it has none or the process does not use the cpu
-/// device.
-void* cpu_function(const char* name) {
+/// Returns the version of the shared runtime that the object is linked with.
+int version_needed(const LoadedObject& object) {
+  if (object.needs([](const char* name) { return is_runtime_library(name) && version_of(name) < 12; }))
+    return 11;
+  return object.needs([](const char* name) { return is_runtime_library(name) && version_of(name) == 12; })
+             ? 12
+             : current_version;
+}
+
+/// Returns the engine's function for programs that are built for this version; null if it has none or the
+/// process does not use the cpu device.
+void* cpu_function(const char* name, int version) {
+  if (bound_functions.load(std::memory_order_acquire) == 0) return nullptr;
+  size_t high = 0;
+  const lynxpp_cpu_function* const functions = bound_engine->cpu_functions(version, &high);
   size_t low = 0;
-  size_t high = bound_functions.load(std::memory_order_acquire);
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     const int order = strcmp(functions[middle].name, name);
@@ -54,22 +66,6 @@ void* cpu_function(const char* name) {
     }
   }
   return nullptr;
-}
-
-/// Functions with different types in older runtimes. Their latest versions there have today's types under
-/// names with "_v2", except for the first function.
-constexpr const char* changed_functions[] = {"cudaGetDeviceProperties", "cudaMemAdvise",
-                                             "cudaMemPrefetchAsync", "cudaMemPrefetchAsync_ptsz"};
-
-/// Returns the function for a program built for an older runtime; null if the engine has none.
-void* function_for_older(const char* symbol) {
-  for (const char* const changed : changed_functions) {
-    if (strcmp(symbol, changed) == 0) return nullptr;
-  }
-  if (strcmp(symbol, "cudaMemAdvise_v2") == 0) return cpu_function("cudaMemAdvise");
-  if (strcmp(symbol, "cudaMemPrefetchAsync_v2") == 0) return cpu_function("cudaMemPrefetchAsync");
-  if (strcmp(symbol, "cudaMemPrefetchAsync_v2_ptsz") == 0) return cpu_function("cudaMemPrefetchAsync_ptsz");
-  return cpu_function(symbol);
 }
 
 /// Names that the engine does not know, for one line at level info.
@@ -95,11 +91,8 @@ class MissingNames {
 /// stay: they find no driver and fail. Returns false if the runtime stays as it is.
 bool bind_static_runtime(const StaticRuntime& runtime) {
   if (!runtime.has_functions()) return false;
-  const bool is_older = runtime.is_older();
-  return runtime.redirect([&](const char* name) {
-    void* const address = is_older ? function_for_older(name) : cpu_function(name);
-    return address == nullptr && cpu_function(name) != nullptr ? refusal : address;
-  });
+  const int version = runtime.version();
+  return runtime.redirect([version](const char* name) { return cpu_function(name, version); });
 }
 
 /// True if a loaded runtime has the function; a program may have functions of its own with the runtime's
@@ -114,10 +107,10 @@ bool is_of_runtime(const char* symbol) {
 }
 
 void bind_imports(const LoadedObject& object, MissingNames& missing) {
-  const bool is_older = object.needs(is_older_runtime);
+  const int version = version_needed(object);
   object.for_each_import_slot([&](const char* symbol, void** slot) {
     if (!is_runtime_name(symbol)) return;
-    if (void* const address = is_older ? function_for_older(symbol) : cpu_function(symbol)) {
+    if (void* const address = cpu_function(symbol, version)) {
       *slot = address;
     } else if (is_of_runtime(symbol)) {
       *slot = refusal;
@@ -126,24 +119,23 @@ void bind_imports(const LoadedObject& object, MissingNames& missing) {
   });
 }
 
-bool loads_only_older_runtimes() {
-  bool has_older_runtime = false;
-  bool has_current_runtime = false;
+/// Returns the latest version of the loaded runtimes.
+int latest_loaded_version() {
+  int latest = 0;
   for_each_loaded_object([&](const LoadedObject& object) {
-    if (!is_runtime_library(object.base_name())) return false;
-    (is_older_runtime(object.base_name()) ? has_older_runtime : has_current_runtime) = true;
-    return has_current_runtime;
+    if (is_runtime_library(object.base_name())) latest = std::max(latest, version_of(object.base_name()));
+    return false;
   });
-  return has_older_runtime && !has_current_runtime;
+  return latest != 0 ? latest : current_version;
 }
 
 /// Later bindings (lazy slots, dlsym, libraries opened later, before their constructors) use the runtime's
 /// own symbol table.
 void bind_exports(const LoadedObject& runtime) {
-  const bool is_older = is_older_runtime(runtime.base_name());
+  const int version = version_of(runtime.base_name());
   runtime.for_each_export([&](const char* symbol) {
     if (!is_runtime_name(symbol)) return;
-    void* const address = is_older ? function_for_older(symbol) : cpu_function(symbol);
+    void* const address = cpu_function(symbol, version);
     runtime.redirect_export(symbol, address != nullptr ? address : refusal);
   });
 }
@@ -210,16 +202,17 @@ bool bind_objects(const lynxpp_engine& engine, BindingTime when) {
   const std::lock_guard lock(binding);
   if (bound_functions.load() != 0) return false;
   size_t count = 0;
-  functions = engine.cpu_functions(&count);
+  engine.cpu_functions(current_version, &count);
+  bound_engine = &engine;
   refusal = engine.cpu_refusal();
-  only_older_runtimes = loads_only_older_runtimes();
+  looked_up_version = latest_loaded_version();
   bound_functions.store(count, std::memory_order_release);
   MissingNames missing;
   for_each_loaded_object([&](const LoadedObject& object) {
     if (is_runtime_library(object.base_name())) {
       has_shared_runtime.store(true);
       bind_exports(object);
-    } else if (!object.contains(&functions)) {
+    } else if (!object.contains(&bound_engine)) {
       bind_imports(object, missing);
       if (when == BindingTime::before_constructors) bind_static_runtime(StaticRuntime(object));
     }
@@ -354,11 +347,7 @@ void bind_opened_runtimes() {
   }
 }
 
-void* looked_up_cpu_function(const char* name) {
-  if (!only_older_runtimes) return cpu_function(name);
-  void* const address = function_for_older(name);
-  return address == nullptr && cpu_function(name) != nullptr ? refusal : address;
-}
+void* looked_up_cpu_function(const char* name) { return cpu_function(name, looked_up_version); }
 
 namespace {
 

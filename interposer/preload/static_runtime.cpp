@@ -126,7 +126,10 @@ bool StaticRuntime::has_function(std::string_view wanted) const {
   return found;
 }
 
-bool StaticRuntime::is_older() const { return !has_function("cudaMemGetDefaultMemPool"); }
+int StaticRuntime::version() const {
+  if (has_function("cudaMemGetDefaultMemPool")) return 13;
+  return has_function("cudaGetDeviceProperties_v2") ? 12 : 11;
+}
 
 bool StaticRuntime::is_redirected() const {
   bool result = false;

@@ -34,8 +34,8 @@ class StaticRuntime {
   /// True if redirect() has changed the functions.
   bool is_redirected() const;
 
-  /// True if the runtime is older than CUDA 13.
-  bool is_older() const;
+  /// Returns its version of CUDA: 11, 12 or 13.
+  int version() const;
 
   /// Returns the constructors that register the object's device code with the runtime; none if they can run
   /// only once, as those of relocatable device code.

@@ -22,6 +22,10 @@ struct ApiFunction {
 /// (unsupported.def) return cudaErrorNotSupported and are logged once.
 std::span<const ApiFunction> runtime_api();
 
+/// Returns the functions for programs that are built for an older runtime (11 or 12), sorted by name: those
+/// whose types have changed since have the types of CUDA 12 (older.def), or return cudaErrorNotSupported.
+std::span<const ApiFunction> older_runtime_api(int version);
+
 /// Returns a stand-in for functions of other runtime versions that the table lacks.
 void* unknown_function();
 

@@ -116,10 +116,23 @@ void** cpu_register(void*) {
 
 int cpu_properties(void*, int) { return log_event("cpu cudaGetDeviceProperties"), 0; }
 int cpu_advise() { return log_event("cpu cudaMemAdvise"), 0; }
+int cpu_older_advise() { return log_event("cpu cudaMemAdvise of CUDA 12"), 0; }
 int cpu_refused() { return log_event("cpu refuses"), 801; }
 void* cpu_refusal() { return reinterpret_cast<void*>(&cpu_refused); }
 
-const lynxpp_cpu_function* cpu_functions(std::size_t* count) {
+const lynxpp_cpu_function* cpu_functions(int version, std::size_t* count) {
+  static const lynxpp_cpu_function older[] = {
+      {"__cudaRegisterFatBinary", reinterpret_cast<void*>(&cpu_register)},
+      {"cudaFree", reinterpret_cast<void*>(&cpu_free)},
+      {"cudaGetDeviceProperties", reinterpret_cast<void*>(&cpu_refused)},
+      {"cudaMalloc", reinterpret_cast<void*>(&cpu_malloc)},
+      {"cudaMemAdvise", reinterpret_cast<void*>(&cpu_older_advise)},
+      {"cudaMemAdvise_v2", reinterpret_cast<void*>(&cpu_advise)},
+  };
+  if (version < 13) {
+    *count = sizeof older / sizeof *older;
+    return older;
+  }
   static const lynxpp_cpu_function table[] = {
       {"__cudaRegisterFatBinary", reinterpret_cast<void*>(&cpu_register)},
       {"cudaFree", reinterpret_cast<void*>(&cpu_free)},

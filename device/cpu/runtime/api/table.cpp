@@ -2,15 +2,19 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "device/cpu/runtime/api.h"
 #include "device/cpu/runtime/call_scopes.h"
 #include "device/cpu/runtime/error.h"
 #include "device/cpu/runtime/memory/allocations.h"
+#include "device/cpu/runtime/older_api.h"
 #include "device/cpu/runtime/process_use.h"
 #include "device/cpu/runtime/runtime.h"
+#include "support/check.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -118,6 +122,11 @@ constexpr bool returns_error<cudaError_t(Arguments...)> = true;
 #undef LYNXPP_UNSUPPORTED_FOREIGN
 #undef LYNXPP_UNSUPPORTED_ENTRY
 
+void sort_by_name(std::vector<ApiFunction>& table) {
+  std::sort(table.begin(), table.end(),
+            [](const ApiFunction& a, const ApiFunction& b) { return std::strcmp(a.name, b.name) < 0; });
+}
+
 std::vector<ApiFunction> make_table() {
   std::vector<ApiFunction> table = {
 #define LYNXPP_CUDA(name) {#name, address_of(&Recorded<&api::name, Sticky::fails>::call)},
@@ -148,8 +157,50 @@ std::vector<ApiFunction> make_table() {
 #undef LYNXPP_UNSUPPORTED_FOREIGN
 #undef LYNXPP_UNSUPPORTED_ENTRY
   };
-  std::sort(table.begin(), table.end(),
-            [](const ApiFunction& a, const ApiFunction& b) { return std::strcmp(a.name, b.name) < 0; });
+  sort_by_name(table);
+  return table;
+}
+
+/// Functions whose types CUDA 12 changed.
+constexpr const char* changed_by_cuda12[] = {"cudaFuncGetAttributes", "cudaGetDriverEntryPoint",
+                                             "cudaGetDriverEntryPoint_ptsz", "cudaGraphExecUpdate",
+                                             "cudaGraphInstantiate"};
+
+std::vector<ApiFunction> make_older_table(int version) {
+  const std::span<const ApiFunction> current = runtime_api();
+  std::map<std::string_view, ApiFunction> functions;
+  for (const ApiFunction& function : current) functions[function.name] = function;
+  const auto set = [&](const char* name, void* address) { functions[name] = {name, address}; };
+  const auto address_now = [&](std::string_view name) {
+    const auto found = std::ranges::find(current, name, &ApiFunction::name);
+    LYNXPP_CHECK(found != current.end(), "older.def names an unknown function");
+    return found->address;
+  };
+#define LYNXPP_RENAMED(name, now) set(#name, address_now(#now));
+#define LYNXPP_RENAMED_STREAM(name, now, suffix) \
+  set(#name, address_now(#now));                 \
+  set(#name "_" #suffix, address_now(#now "_" #suffix));
+#define LYNXPP_ADAPTED(name) set(#name, address_of(&Recorded<&api::cuda12::name, Sticky::fails>::call));
+#define LYNXPP_ADAPTED_STREAM(name, suffix) \
+  LYNXPP_ADAPTED(name)                      \
+  set(#name "_" #suffix, address_of(&Recorded<&api::cuda12::name, Sticky::fails>::call_per_thread));
+#define LYNXPP_FORMER(name) LYNXPP_ADAPTED(name)
+#define LYNXPP_FORMER_STREAM(name, suffix) LYNXPP_ADAPTED_STREAM(name, suffix)
+#define LYNXPP_REFUSED(name) set(#name, LYNXPP_REFUSAL(#name " of an older runtime"));
+#include "device/cpu/runtime/older.def"
+#undef LYNXPP_RENAMED
+#undef LYNXPP_RENAMED_STREAM
+#undef LYNXPP_ADAPTED
+#undef LYNXPP_ADAPTED_STREAM
+#undef LYNXPP_FORMER
+#undef LYNXPP_FORMER_STREAM
+#undef LYNXPP_REFUSED
+  if (version < 12) {
+    for (const char* const name : changed_by_cuda12) set(name, unknown_function());
+  }
+  std::vector<ApiFunction> table;
+  for (const auto& [name, function] : functions) table.push_back(function);
+  sort_by_name(table);
   return table;
 }
 
@@ -158,6 +209,12 @@ std::vector<ApiFunction> make_table() {
 std::span<const ApiFunction> runtime_api() {
   static const auto* const table = new std::vector<ApiFunction>(make_table());
   return *table;
+}
+
+std::span<const ApiFunction> older_runtime_api(int version) {
+  static const auto* const of_12 = new std::vector<ApiFunction>(make_older_table(12));
+  static const auto* const of_11 = new std::vector<ApiFunction>(make_older_table(11));
+  return version < 12 ? *of_11 : *of_12;
 }
 
 void* unknown_function() { return LYNXPP_REFUSAL("this function of another version of the runtime"); }

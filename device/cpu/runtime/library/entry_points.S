@@ -16,4 +16,14 @@
 #include "device/cpu/runtime/api.def"
 #include "device/cpu/runtime/unsupported.def"
 
+// Those of CUDA 12 with another name.
+#define LYNXPP_RENAMED(name, now) EXPORTED_FUNCTION name
+#define LYNXPP_RENAMED_STREAM(name, now, suffix) EXPORTED_FUNCTION name; EXPORTED_FUNCTION name##_##suffix
+#define LYNXPP_ADAPTED(name)
+#define LYNXPP_ADAPTED_STREAM(name, suffix)
+#define LYNXPP_FORMER(name) EXPORTED_FUNCTION name
+#define LYNXPP_FORMER_STREAM(name, suffix) EXPORTED_FUNCTION name; EXPORTED_FUNCTION name##_##suffix
+#define LYNXPP_REFUSED(name)
+#include "device/cpu/runtime/older.def"
+
         .section .note.GNU-stack, "", @progbits

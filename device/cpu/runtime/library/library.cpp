@@ -23,6 +23,21 @@ constexpr const char* exported_names[] = {
 #define LYNXPP_UNSUPPORTED_ENTRY(name) #name,
 #include "device/cpu/runtime/api.def"
 #include "device/cpu/runtime/unsupported.def"
+#define LYNXPP_RENAMED(name, now) #name,
+#define LYNXPP_RENAMED_STREAM(name, now, suffix) #name, #name "_" #suffix,
+#define LYNXPP_ADAPTED(name)
+#define LYNXPP_ADAPTED_STREAM(name, suffix)
+#define LYNXPP_FORMER(name) #name,
+#define LYNXPP_FORMER_STREAM(name, suffix) #name, #name "_" #suffix,
+#define LYNXPP_REFUSED(name)
+#include "device/cpu/runtime/older.def"
+#undef LYNXPP_RENAMED
+#undef LYNXPP_RENAMED_STREAM
+#undef LYNXPP_ADAPTED
+#undef LYNXPP_ADAPTED_STREAM
+#undef LYNXPP_FORMER
+#undef LYNXPP_FORMER_STREAM
+#undef LYNXPP_REFUSED
 #undef LYNXPP_CUDA
 #undef LYNXPP_CUDA_ALWAYS
 #undef LYNXPP_CUDA_STREAM
