@@ -29,7 +29,8 @@ TEST_F(OlderTest, TablesHaveEveryFunctionOnceAndSorted) {
       EXPECT_LT(std::strcmp(table[i - 1].name, table[i].name), 0) << table[i].name;
     std::set<std::string> names;
     for (const ApiFunction& function : table) names.insert(function.name);
-    for (const ApiFunction& function : runtime_api()) EXPECT_TRUE(names.contains(function.name)) << function.name;
+    for (const ApiFunction& function : runtime_api())
+      EXPECT_TRUE(names.contains(function.name)) << function.name;
   }
   EXPECT_EQ(older(12, "cudaMalloc"), lookup("cudaMalloc"));
   EXPECT_EQ(older(12, "cudaMemPrefetchAsync_v2_ptsz"), lookup("cudaMemPrefetchAsync_ptsz"));
@@ -103,7 +104,8 @@ TEST_F(OlderTest, MemoryIsAdvisedByDevice) {
   void* memory = nullptr;
   ASSERT_EQ(CUDA(cudaMallocManaged)(&memory, 64, cudaMemAttachGlobal), cudaSuccess);
   EXPECT_EQ(CUDA12(cudaMemAdvise)(memory, 64, cudaMemAdviseSetPreferredLocation, 0), cudaSuccess);
-  EXPECT_EQ(CUDA12(cudaMemAdvise)(memory, 64, cudaMemAdviseSetPreferredLocation, cudaCpuDeviceId), cudaSuccess);
+  EXPECT_EQ(CUDA12(cudaMemAdvise)(memory, 64, cudaMemAdviseSetPreferredLocation, cudaCpuDeviceId),
+            cudaSuccess);
   EXPECT_EQ(CUDA12(cudaMemAdvise)(memory, 64, cudaMemAdviseSetPreferredLocation, 9), cudaErrorInvalidDevice);
   EXPECT_EQ(CUDA12(cudaMemPrefetchAsync)(memory, 64, 0, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA12(cudaMemPrefetchAsync)(memory, 64, cudaCpuDeviceId, nullptr), cudaSuccess);
@@ -119,7 +121,8 @@ TEST_F(OlderTest, CapturesAreDescribedWithoutDataOfEdges) {
   cudaGraph_t graph = nullptr;
   const cudaGraphNode_t* dependencies = nullptr;
   std::size_t count = 9;
-  ASSERT_EQ(CUDA12(cudaStreamGetCaptureInfo_v2)(stream, &status, &id, &graph, &dependencies, &count), cudaSuccess);
+  ASSERT_EQ(CUDA12(cudaStreamGetCaptureInfo_v2)(stream, &status, &id, &graph, &dependencies, &count),
+            cudaSuccess);
   EXPECT_EQ(status, cudaStreamCaptureStatusActive);
   EXPECT_NE(graph, nullptr);
   EXPECT_EQ(count, 0u);

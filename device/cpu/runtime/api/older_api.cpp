@@ -17,9 +17,11 @@ struct Fields {
 };
 
 // From `first` to `last`, which CUDA 12 has from `then` on.
-#define LYNXPP_FIELDS(first, last, then)                              \
-  {offsetof(cudaDeviceProp, first), offsetof(DeviceProperties, then), \
-   offsetof(cudaDeviceProp, last) + sizeof(cudaDeviceProp::last) - offsetof(cudaDeviceProp, first)}
+#define LYNXPP_FIELDS(first, last, then)                                                                \
+  {                                                                                                     \
+    offsetof(cudaDeviceProp, first), offsetof(DeviceProperties, then),                                  \
+        offsetof(cudaDeviceProp, last) + sizeof(cudaDeviceProp::last) - offsetof(cudaDeviceProp, first) \
+  }
 
 constexpr Fields kept_fields[] = {
     LYNXPP_FIELDS(name, maxGridSize, name),
@@ -48,11 +50,12 @@ cudaMemLocation location_of(int device) {
 cudaError_t cudaGetDeviceProperties_v2(DeviceProperties* properties, int device) {
   if (properties == nullptr) return cudaErrorInvalidValue;
   cudaDeviceProp now;
-  if (const cudaError_t error = api::cudaGetDeviceProperties(&now, device); error != cudaSuccess) return error;
+  if (const cudaError_t error = api::cudaGetDeviceProperties(&now, device); error != cudaSuccess)
+    return error;
   std::memset(static_cast<void*>(properties), 0, sizeof *properties);
   for (const Fields& fields : kept_fields)
-    std::memcpy(reinterpret_cast<char*>(properties) + fields.then, reinterpret_cast<const char*>(&now) + fields.now,
-                fields.bytes);
+    std::memcpy(reinterpret_cast<char*>(properties) + fields.then,
+                reinterpret_cast<const char*>(&now) + fields.now, fields.bytes);
   const auto attribute = [device](cudaDeviceAttr name) { return device_attribute(name, device).value_or(0); };
   properties->clock_rate = attribute(cudaDevAttrClockRate);
   properties->device_overlap = attribute(cudaDevAttrGpuOverlap);
