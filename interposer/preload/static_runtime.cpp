@@ -57,7 +57,7 @@ StaticRuntime::StaticRuntime(const LoadedObject& object) : object_(object) {
   section_count_ = header->e_shnum;
   names_ = header->e_shstrndx;
   is_present_ = find_section(".nvFatBinSegment", SHT_PROGBITS) != nullptr;
-  const ElfW(Shdr)* const table = is_present_ ? find_section(".symtab", SHT_SYMTAB) : nullptr;
+  const ElfW(Shdr)* const table = find_section(".symtab", SHT_SYMTAB);
   if (table == nullptr || table->sh_link >= section_count_ || table->sh_offset % alignof(ElfW(Sym)) != 0)
     return;
   const ElfW(Shdr)& strings = sections_[table->sh_link];
@@ -68,6 +68,7 @@ StaticRuntime::StaticRuntime(const LoadedObject& object) : object_(object) {
   strings_ = {text, strings.sh_size};
   symbol_count_ = table->sh_size / sizeof(ElfW(Sym));
   if (!has_function("__cudaRegisterFatBinary")) symbol_count_ = 0;
+  is_present_ = is_present_ || symbol_count_ != 0;
 }
 
 StaticRuntime::~StaticRuntime() {

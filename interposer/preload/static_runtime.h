@@ -24,8 +24,8 @@ class StaticRuntime {
   StaticRuntime(const StaticRuntime&) = delete;
   StaticRuntime& operator=(const StaticRuntime&) = delete;
 
-  /// True if the object has device code and is not linked with a shared runtime. Its runtime is then part of
-  /// it, although the file may have no symbol table (`strip`).
+  /// True if the object is not linked with a shared runtime and has device code, or functions of a runtime.
+  /// The runtime is then part of it, although the file may have no symbol table (`strip`).
   bool is_present() const { return is_present_; }
 
   /// True if functions of a runtime are found: is_present(), and the file has a symbol table.

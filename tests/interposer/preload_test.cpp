@@ -445,8 +445,10 @@ TEST_P(StaticRuntimeProgram, UsesItsRuntimeOnTheCudaDevice) {
   EXPECT_EQ(result.events_of("runtime cudaMalloc").size(), 1u);
 }
 
+// The last one has no device code: its kernels may be in a library.
 INSTANTIATE_TEST_SUITE_P(Preload, StaticRuntimeProgram,
-                         testing::Values("static_runtime_program", "static_runtime_program_no_pie"),
+                         testing::Values("static_runtime_program", "static_runtime_program_no_pie",
+                                         "no_device_code_program"),
                          ReadableName());
 
 TEST(Preload, AnOlderStaticRuntimeGetsTheFunctionsOfItsVersion) {
