@@ -45,6 +45,8 @@ struct Totals {
   std::int64_t blocks_run = 0;          ///< number of representatives; all others repeat one of these
   std::int64_t other_instructions = 0;  ///< warp instructions other than references and `arithmetic`
   double part = 1;                      ///< share of the grid's blocks that the counts cover
+  std::int64_t blocks = 0;              ///< of the grid
+  std::int64_t warps = 0;               ///< of each block
   Occupancy occupancy;
 };
 
