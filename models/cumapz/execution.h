@@ -46,7 +46,9 @@ struct Totals {
   std::int64_t other_instructions = 0;  ///< warp instructions other than references and `arithmetic`
   double part = 1;                      ///< share of the grid's blocks that the counts cover
   std::int64_t blocks = 0;              ///< of the grid
-  std::int64_t warps = 0;               ///< of each block
+  /// Warps of each block if one reference's executions by a warp follow each other, as in a loop that runs; 0:
+  /// they are independent, as in a description.
+  std::int64_t warps = 0;
   Occupancy occupancy;
 };
 
