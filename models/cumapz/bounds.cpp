@@ -34,7 +34,6 @@ double miss_latency(const Totals& totals, const Timing& timing) {
 /// Totals::waits counts only the first.
 double loop_waits(const Totals& totals, const Timing& timing, double miss) {
   double longest = 0;
-  if (totals.warps == 0) return longest;
   for (const ReferenceTotals& each : totals.references) {
     if (each.kind != Statement::Kind::read || each.global.transactions == 0) continue;
     const double iterations = number(each.global.requests) / (number(totals.blocks * totals.warps) * totals.part);

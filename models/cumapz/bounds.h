@@ -18,7 +18,7 @@
 //            per multiprocessor, since both are one unit
 //   issue    warp instructions: one for each reference and each path of it, and `arithmetic`
 //   latency  waits of blocks for global memory, sequential for blocks that are not resident together, and in
-//            each iteration of an observed loop; at the latency of the cache or memory that has the data
+//            each iteration of a loop; at the latency of the cache or memory that has the data
 //
 // A grid with fewer blocks than multiprocessors uses only that many of them.
 // Modelled: the overlap between them is unknown. cycles() is the root of the sum of squares, between the
