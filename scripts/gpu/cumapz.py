@@ -23,7 +23,7 @@ PAPER_SIZES = {"laplace": 8192, "wavelet": 8388608, "matmul": 1024, "transpose":
                "backprop": 65536}
 PAPER_TERMS = ("data_reuse", "lat_hiding", "bw_util", "ch_skew", "branch_eff", "shm_eff")
 MACHINE = "compute_9_0"
-GPU_MACHINES = ("h200", "h100")  # their times are modelled for comparison with measured times
+GPU_MACHINES = {"h200": "compute_9_0", "h100": "h100"}  # by a part of the GPU's name: times are modelled to compare them
 # All blocks of lud's grid, which grows with the square of N, are analysed, so a part of a large grid is used:
 # except for the skew, which is 0 here, terms hardly depend on the size.
 MOST_ESTIMATED = {"lud": 1024}
@@ -43,7 +43,7 @@ MERITS = {ESTIMATE: lambda variant: variant["modelled"]["estimate"],
 def machine_of_gpu():
     """Returns the machine that describes this GPU, or the one nearest to it."""
     name = (gpu() or ("",))[0].lower()
-    return next((machine for machine in GPU_MACHINES if machine in name), GPU_MACHINES[-1])
+    return next((machine for part, machine in GPU_MACHINES.items() if part in name), MACHINE)
 
 
 def descriptions(build):

@@ -18,7 +18,7 @@ Machine machine(const std::string& name) {
 }
 
 TEST(Machines, AreBuiltIn) {
-  EXPECT_THAT(machine_names(), ElementsAre("compute_1_3", "compute_1_3_six", "compute_9_0", "h100", "h200"));
+  EXPECT_THAT(machine_names(), ElementsAre("compute_1_3", "compute_1_3_six", "compute_9_0", "h100"));
   for (const std::string& name : machine_names()) EXPECT_EQ(machine(name).name, name);
 }
 
