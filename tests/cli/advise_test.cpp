@@ -61,6 +61,7 @@ TEST(Advise, PageMarksTheWorstTerm) {
   std::string html;
   ASSERT_TRUE(read_file(page, html));
   EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, HasSubstr("Trust: modelled; "));
   EXPECT_THAT(html, HasSubstr("t&lt;le.access: padding=1"));
   EXPECT_LT(html.find("padding=1"), html.find("padding=0"));
   EXPECT_THAT(html, HasSubstr("<td class=\"note\"><strong>0.0312</strong></td>"));  // shm_eff, 1 / 32
