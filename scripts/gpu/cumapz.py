@@ -207,6 +207,11 @@ class Benchmarks:
         self.findings.table(f"{name}, {size}", header, table)
         self.findings.data[name] = [{**variant["modelled"], "bounds": variant.get("bounds"), "references": variant["references"], "choices": variant["choices"], "global_accesses": variant["global_accesses"],
                                      **(vars(found) if is_timed else found)} for variant, found in rows]
+        if is_timed:
+            lines = ["benchmark,size,variant,modelled_ms,busy_longest,measured_ms"] if "cumapz-variants.csv" not in self.findings.files else []
+            lines += [f"{name},{size},{title(variant)},{variant['bounds']['microseconds'] / 1000:.4f},{variant['bounds']['by']},{found.ms:.4f}"
+                      for variant, found in rows if "bounds" in variant]
+            self.findings.files["cumapz-variants.csv"] = self.findings.files.get("cumapz-variants.csv", "") + "".join(f"{line}\n" for line in lines)
         if is_timed and len(rows) > 1:
             self.compare(name, rows)
 
