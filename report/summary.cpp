@@ -20,13 +20,13 @@ std::string trust_line_of(const Summary& summary, bool has_findings) {
     names.push_back(totals.spec);
     if (clock == trust::Clock::device) clock = trust::clock_of(totals.device);
   }
-  trust::Beside beside{.has_findings = has_findings, .has_sharing_advice = !summary.words.advice().empty()};
+  trust::Shown shown{.has_findings = has_findings, .has_sharing_advice = !summary.words.advice().empty()};
   for (const CoverageRecord& record : summary.coverage) {
     for (const std::string& note : record.notes)
-      beside.has_inexact_words |=
+      shown.has_inexact_words |=
           note.starts_with(trust::words_are_estimates) || note.starts_with(trust::words_are_limited);
   }
-  return trust::line_of_records(names, clock, beside);
+  return trust::line_of_records(names, clock, shown);
 }
 
 void SummarySink::sites(const SitesRecord& record) {

@@ -78,13 +78,13 @@ std::string line_of(Number measured, Clock clock) {
   return line_of({measured});
 }
 
-std::string line_of_records(std::span<const std::string> specifications, Clock clock, Beside beside) {
+std::string line_of_records(std::span<const std::string> specifications, Clock clock, Shown shown) {
   std::string text, basis;
   for (const Row& row : rows()) {
     const std::string names = chosen(row, specifications);
     if (names.empty()) continue;
     text += text.empty() ? "" : "; ";
-    const bool is_inexact = beside.has_inexact_words && &row == &row_of(Number::words);
+    const bool is_inexact = shown.has_inexact_words && &row == &row_of(Number::words);
     const std::string here = is_inexact ? "estimated, by a scheme of counting words" : basis_of(row, clock);
     if (here != basis) text += (basis = here) + ": ";
     text += names;
@@ -95,8 +95,8 @@ std::string line_of_records(std::span<const std::string> specifications, Clock c
   const auto add = [&](const char* what, Number number) {
     text += (text.empty() ? "" : "; ") + std::string(what) + " (" + std::string(row_of(number).line) + ")";
   };
-  if (beside.has_sharing_advice) add("advice on shared memory: estimated", Number::sharing_advice);
-  if (beside.has_findings) add("findings: estimated unless they say otherwise", Number::findings);
+  if (shown.has_sharing_advice) add("advice on shared memory: estimated", Number::sharing_advice);
+  if (shown.has_findings) add("findings: estimated unless they say otherwise", Number::findings);
   return text.empty() ? text : "Trust: " + text + std::string(page);
 }
 

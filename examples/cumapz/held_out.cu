@@ -1,13 +1,13 @@
-// held_out: kernels that no parameter of a model was fitted to. scripts/gpu/held_out.py states the rule by which they
-// and their variants were chosen; they are written from the definitions of PolyBench's operations.
+// held_out: kernels that no parameter of a model was fitted to. scripts/gpu/held_out.py states the rule by
+// which they and their variants were chosen; they are written from the definitions of PolyBench's operations.
 //
 //   build/release/examples/cumapz/held_out benchmark=1 variant=4 N=256
 //
-// Kernels over two dimensions: 0 thread blocks of 32 x 8 threads as in PolyBench/GPU, 1 of 16 x 16, 2 of 8 x 32, 3 of
-// 32 x 8 with x and y exchanged, 4 of 16 x 16 with the data that a block reads repeatedly in shared memory. Products of
-// a matrix and a vector with a thread per row: 0 blocks of 256 threads, 1 of 64, 2 with the vector in shared memory, 3
-// with tiles of the matrices there, 4 the same, padded. With a thread per column: 0 blocks of 256 threads, 1 of 64, 2
-// of 32, 3 with the vector in shared memory.
+// Kernels over two dimensions: 0 thread blocks of 32 x 8 threads as in PolyBench/GPU, 1 of 16 x 16, 2 of 8 x
+// 32, 3 of 32 x 8 with x and y exchanged, 4 of 16 x 16 with the data that a block reads repeatedly in shared
+// memory. Products of a matrix and a vector with a thread per row: 0 blocks of 256 threads, 1 of 64, 2 with
+// the vector in shared memory, 3 with tiles of the matrices there, 4 the same, padded. With a thread per
+// column: 0 blocks of 256 threads, 1 of 64, 2 of 32, 3 with the vector in shared memory.
 #include "examples/cumapz/benchmark.h"
 
 constexpr int side = 16;  // of tiles
@@ -53,11 +53,12 @@ __global__ void conv2d_kernel(const float* in, float* out, int size) {
   }
   if (here.row == 0 || here.row >= size - 1 || here.column == 0 || here.column >= size - 1) return;
   constexpr bool is_staged = variant == 4;
-  out[at] = 2 * around<is_staged, -1, -1>(in, tile, at, size) - 3 * around<is_staged, 0, -1>(in, tile, at, size) +
-            4 * around<is_staged, 1, -1>(in, tile, at, size) + 5 * around<is_staged, -1, 0>(in, tile, at, size) +
-            6 * around<is_staged, 0, 0>(in, tile, at, size) + 7 * around<is_staged, 1, 0>(in, tile, at, size) -
-            8 * around<is_staged, -1, 1>(in, tile, at, size) - 9 * around<is_staged, 0, 1>(in, tile, at, size) +
-            2 * around<is_staged, 1, 1>(in, tile, at, size);
+  out[at] =
+      2 * around<is_staged, -1, -1>(in, tile, at, size) - 3 * around<is_staged, 0, -1>(in, tile, at, size) +
+      4 * around<is_staged, 1, -1>(in, tile, at, size) + 5 * around<is_staged, -1, 0>(in, tile, at, size) +
+      6 * around<is_staged, 0, 0>(in, tile, at, size) + 7 * around<is_staged, 1, 0>(in, tile, at, size) -
+      8 * around<is_staged, -1, 1>(in, tile, at, size) - 9 * around<is_staged, 0, 1>(in, tile, at, size) +
+      2 * around<is_staged, 1, 1>(in, tile, at, size);
 }
 
 template <int variant>
@@ -74,7 +75,8 @@ __global__ void conv3d_kernel(const float* in, float* out, int size) {
       depth == size - 1)
     return;
   constexpr bool is_staged = variant == 4;
-  float sum = 5 * around<is_staged, -1, 0>(in, tile, at, size) + 6 * around<is_staged, 0, 0>(in, tile, at, size) +
+  float sum = 5 * around<is_staged, -1, 0>(in, tile, at, size) +
+              6 * around<is_staged, 0, 0>(in, tile, at, size) +
               7 * around<is_staged, 1, 0>(in, tile, at, size);
   for (const float* other : {in - plane, in + plane}) {
     sum += 2 * around<false, -1, -1>(other, tile, at, size) + 3 * around<false, -1, 1>(other, tile, at, size);
@@ -162,12 +164,14 @@ __global__ void row_kernel(const float* a, const float* x, float* out, int size)
   } else {
     constexpr int pitch = tile_columns + (variant == 4);
     __shared__ float tile[matrices * tile_rows * pitch];
-    const int lane = static_cast<int>(threadIdx.x) % tile_columns, first = static_cast<int>(threadIdx.x) / tile_columns;
+    const int lane = static_cast<int>(threadIdx.x) % tile_columns,
+              first = static_cast<int>(threadIdx.x) / tile_columns;
     const int first_row = static_cast<int>(blockIdx.x) * tile_rows;
     for (int from = 0; from < size; from += tile_columns) {
       for (int y = first; y < tile_rows; y += tile_rows / tile_columns) {
         for (int i = 0; i < matrices; ++i)
-          benchmark::write(tile[(i * tile_rows + y) * pitch + lane], a[i * all + (first_row + y) * size + from + lane]);
+          benchmark::write(tile[(i * tile_rows + y) * pitch + lane],
+                           a[i * all + (first_row + y) * size + from + lane]);
       }
       __syncthreads();
       for (int k = 0; k < tile_columns; ++k) {
@@ -216,13 +220,20 @@ void launch(int which, const Data& data) {
   switch (which) {
     case conv2d: return conv2d_kernel<variant><<<grid, block>>>(data.first, data.out, size);
     case conv3d: return conv3d_kernel<variant><<<deep, block>>>(data.first, data.out, size);
-    case product: return product_kernel<variant, false><<<grid, block>>>(data.first, data.second, data.out, size);
-    case correlation: return product_kernel<variant, true><<<grid, block>>>(data.first, data.first, data.out, size);
+    case product:
+      return product_kernel<variant, false><<<grid, block>>>(data.first, data.second, data.out, size);
+    case correlation:
+      return product_kernel<variant, true><<<grid, block>>>(data.first, data.first, data.out, size);
     case fdtd: return fdtd_kernel<variant><<<grid, block>>>(data.first, data.out, size);
-    case by_row: return row_kernel<variant, 1><<<size / row_threads, row_threads>>>(data.first, data.second, data.out, size);
+    case by_row:
+      return row_kernel<variant, 1>
+          <<<size / row_threads, row_threads>>>(data.first, data.second, data.out, size);
     case two_by_row:
-      return row_kernel<variant, 2><<<size / row_threads, row_threads>>>(data.first, data.second, data.out, size);
-    default: return column_kernel<variant><<<size / column_threads, column_threads>>>(data.first, data.second, data.out, size);
+      return row_kernel<variant, 2>
+          <<<size / row_threads, row_threads>>>(data.first, data.second, data.out, size);
+    default:
+      return column_kernel<variant>
+          <<<size / column_threads, column_threads>>>(data.first, data.second, data.out, size);
   }
 }
 
@@ -232,14 +243,16 @@ float expected(int which, const std::vector<float>& a, const std::vector<float>&
   const std::size_t row = i / n % n, column = i % n, depth = i / all;
   const auto inside = [&](std::size_t index) { return index > 0 && index < n - 1; };
   const auto near = [&](int deep, int down, int right) {
-    return a[i + static_cast<std::size_t>(deep) * all + static_cast<std::size_t>(down) * n + static_cast<std::size_t>(right)];
+    return a[i + static_cast<std::size_t>(deep) * all + static_cast<std::size_t>(down) * n +
+             static_cast<std::size_t>(right)];
   };
   float sum = 0;
   switch (which) {
     case conv2d:
       if (!inside(row) || !inside(column)) return 0;
-      return 2 * near(0, -1, -1) - 3 * near(0, 0, -1) + 4 * near(0, 1, -1) + 5 * near(0, -1, 0) + 6 * near(0, 0, 0) +
-             7 * near(0, 1, 0) - 8 * near(0, -1, 1) - 9 * near(0, 0, 1) + 2 * near(0, 1, 1);
+      return 2 * near(0, -1, -1) - 3 * near(0, 0, -1) + 4 * near(0, 1, -1) + 5 * near(0, -1, 0) +
+             6 * near(0, 0, 0) + 7 * near(0, 1, 0) - 8 * near(0, -1, 1) - 9 * near(0, 0, 1) +
+             2 * near(0, 1, 1);
     case conv3d:
       if (!inside(row) || !inside(column) || !inside(depth)) return 0;
       for (const int deep : {-1, 1})
@@ -269,7 +282,10 @@ int main(int argc, char** argv) {
   const auto n = static_cast<std::size_t>(size), all = n * n;
   const std::size_t inputs = all * (which == conv3d ? n : which == fdtd ? 3 : which == two_by_row ? 2 : 1);
   const std::vector<float> first = benchmark::small_integers(inputs, 4, 20);
-  const std::vector<float> second = benchmark::small_integers(which == product ? all : is_vector ? n : 1, 4, 21);
+  const std::vector<float> second = benchmark::small_integers(which == product ? all
+                                                              : is_vector      ? n
+                                                                               : 1,
+                                                              4, 21);
   const example::DeviceArray<float> device_first(first), device_second(second);
   example::DeviceArray<float> out(is_vector ? n : which == conv3d ? all * n : all);
   out.clear();

@@ -1,11 +1,12 @@
-// rates: the physical parameters of a machine file (models/machines) that no data sheet gives, measured on a GPU by
-// kernels that do one thing each:
+// rates: the physical parameters of a machine file (models/machines) that no data sheet gives, measured on a
+// GPU by kernels that do one thing each:
 //
 //   build/release/examples/cumapz/rates
 //
-// Prints, in cycles of a multiprocessor at `core_mhz`: bytes of the memory and sectors of the L2 per cycle of the
-// device, for loads, for stores of complete sectors, and for stores of one word of each sector; lines of the L1 per
-// cycle of a multiprocessor; and the latencies of the L1, the L2 and the memory by a chain of dependent loads.
+// Prints, in cycles of a multiprocessor at `core_mhz`: bytes of the memory and sectors of the L2 per cycle of
+// the device, for loads, for stores of complete sectors, and for stores of one word of each sector; lines of
+// the L1 per cycle of a multiprocessor; and the latencies of the L1, the L2 and the memory by a chain of
+// dependent loads.
 #include <algorithm>
 
 #include "examples/cumapz/benchmark.h"
@@ -20,7 +21,8 @@ __global__ void load(const float4* data, std::size_t elements, int rounds, float
   float sum = 0;
   for (int round = 0; round < rounds; ++round) {
     const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
-    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += unroll * step) {
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements;
+         i += unroll * step) {
 #pragma unroll
       for (int k = 0; k < unroll; ++k) {
         if (i + k * step < elements) sum += __ldcg(&data[i + k * step]).x;
@@ -62,7 +64,8 @@ __global__ void lines(const float* data, int rounds, float* out, long long* cycl
   if (sum == -1) *out = sum;
 }
 
-__global__ void chase(const unsigned* next, unsigned start, int steps, unsigned* out, long long* cycles, bool in_l1) {
+__global__ void chase(const unsigned* next, unsigned start, int steps, unsigned* out, long long* cycles,
+                      bool in_l1) {
   unsigned at = start;
   const long long begin = clock64();
   for (int i = 0; i < steps; ++i) at = in_l1 ? __ldca(&next[at]) : __ldcg(&next[at]);
@@ -70,7 +73,8 @@ __global__ void chase(const unsigned* next, unsigned start, int steps, unsigned*
   *out = at;
 }
 
-/// Returns the cycles of a load of a chain over `bytes`, 4 KB and a sector apart, after one pass that fills caches.
+/// Returns the cycles of a load of a chain over `bytes`, 4 KB and a sector apart, after one pass that fills
+/// caches.
 double latency(std::size_t bytes, int steps, bool in_l1, bool is_warm) {
   const std::size_t words = bytes / 4, stride = bytes < (1u << 20) ? 32 : 1056;
   std::vector<unsigned> next(words, 0);
@@ -107,9 +111,9 @@ int main() {
   CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
   CUDA_CHECK(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, 0));
   const int blocks = 2 * properties.multiProcessorCount;
-  std::printf("%s: %d multiprocessors, core_mhz %d, memory_mhz %d, bus %d bits, L2 %d bytes\n", properties.name,
-              properties.multiProcessorCount, khz / 1000, memory_khz / 1000, properties.memoryBusWidth,
-              properties.l2CacheSize);
+  std::printf("%s: %d multiprocessors, core_mhz %d, memory_mhz %d, bus %d bits, L2 %d bytes\n",
+              properties.name, properties.multiProcessorCount, khz / 1000, memory_khz / 1000,
+              properties.memoryBusWidth, properties.l2CacheSize);
   const std::size_t large = std::size_t{1} << 30, small = std::size_t{12} << 20;
   const example::DeviceArray<float> data(large / 4), out(1);
   CUDA_CHECK(cudaMemset(data.get(), 0, large));
@@ -135,10 +139,12 @@ int main() {
   constexpr int rounds = 1000;
   lines<<<properties.multiProcessorCount, threads>>>(data.get(), rounds, out.get(), cycles.get());
   CUDA_CHECK(cudaDeviceSynchronize());
-  std::printf("%-44s %9.3f\n", "L1, lines per cycle of a multiprocessor",
-              static_cast<double>(threads / 32) * rounds * unroll / static_cast<double>(cycles.download()[0]));
+  std::printf(
+      "%-44s %9.3f\n", "L1, lines per cycle of a multiprocessor",
+      static_cast<double>(threads / 32) * rounds * unroll / static_cast<double>(cycles.download()[0]));
   std::printf("%-44s %9.1f\n", "latency of the L1, cycles", latency(16 << 10, 4096, true, true));
   std::printf("%-44s %9.1f\n", "latency of the L2, cycles", latency(std::size_t{8} << 20, 2000, false, true));
-  std::printf("%-44s %9.1f\n", "latency of the memory, cycles", latency(std::size_t{512} << 20, 20000, false, false));
+  std::printf("%-44s %9.1f\n", "latency of the memory, cycles",
+              latency(std::size_t{512} << 20, 20000, false, false));
   return 0;
 }

@@ -20,11 +20,12 @@ bool is_load(const ReferenceTotals& reference) {
   return reference.kind == Statement::Kind::read || reference.kind == Statement::Kind::fetch;
 }
 
-/// Cycles until a load that missed the L1 has its value: the memory's latency for the first access to a sector, the
-/// L2's for all others.
+/// Cycles until a load that missed the L1 has its value: the memory's latency for the first access to a
+/// sector, the L2's for all others.
 double miss_latency(const Totals& totals, const Timing& timing) {
   double missed = 0;
-  for (const ReferenceTotals& each : totals.references) missed += is_load(each) ? number(each.global.sectors) : 0;
+  for (const ReferenceTotals& each : totals.references)
+    missed += is_load(each) ? number(each.global.sectors) : 0;
   if (missed == 0) return timing.memory.latency;
   const double first = std::min(1.0, bytes_of(totals.read, totals.part) * totals.part / (32 * missed));
   return timing.l2->latency + first * (number(timing.memory.latency) - number(timing.l2->latency));
@@ -36,7 +37,8 @@ double loop_waits(const Totals& totals, const Timing& timing, double miss) {
   double longest = 0;
   for (const ReferenceTotals& each : totals.references) {
     if (each.kind != Statement::Kind::read || each.global.transactions == 0) continue;
-    const double iterations = number(each.global.requests) / (number(totals.blocks * totals.warps) * totals.part);
+    const double iterations =
+        number(each.global.requests) / (number(totals.blocks * totals.warps) * totals.part);
     const double missed = number(each.global.sectors) / number(each.global.transactions);
     longest = std::max(longest, (iterations - 1) * (missed * miss + (1 - missed) * timing.l1->latency));
   }
@@ -86,7 +88,8 @@ Bounds bounds_of(const Totals& totals, const Machine& machine) {
   set(Resource::memory, memory_cycles * timing.core_mhz / timing.memory_mhz);
   set(Resource::l2, number(slices) / totals.part / channels);
   set(Resource::l1, number(turns) / totals.part / used);
-  set(Resource::issue, number(instructions) / totals.part * timing.arithmetic.issue / (timing.schedulers * used));
+  set(Resource::issue,
+      number(instructions) / totals.part * timing.arithmetic.issue / (timing.schedulers * used));
   set(Resource::latency,
       (number(totals.waits) / totals.part * miss + blocks * loop_waits(totals, timing, miss)) / resident);
   return bounds;

@@ -330,8 +330,8 @@ Result<ObservedTotals> totals_of(const Observation& observation, const Machine& 
   if (arithmetic.accesses != 0) {
     arithmetic.per_access =
         static_cast<double>(arithmetic.instructions) / static_cast<double>(arithmetic.accesses);
-    arithmetic.of_resident_warps = arithmetic.per_access * result.totals.occupancy.blocks *
-                                   static_cast<double>(result.totals.warps);
+    arithmetic.of_resident_warps =
+        arithmetic.per_access * result.totals.occupancy.blocks * static_cast<double>(result.totals.warps);
   }
   return result;
 }

@@ -69,7 +69,8 @@ TEST(Bounds, CountPartialSectorsAndConflicts) {
   const std::string columns = "grid (64); block (32); array a of 4; write a[threadIdx.x * 64 + blockIdx.x];";
   EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l2), 64 * 32 / 96.0);
   EXPECT_DOUBLE_EQ(bounds(columns, other).of(Resource::l2), 3 * 64 * 32 / 96.0);
-  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l1), 32) << "a line for each lane; 64 multiprocessors are used";
+  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l1), 32)
+      << "a line for each lane; 64 multiprocessors are used";
   const std::string rows = "grid (64); block (32); array a of 4; write a[blockIdx.x * 32 + threadIdx.x];";
   EXPECT_DOUBLE_EQ(bounds(rows, other).of(Resource::l2), bounds(rows).of(Resource::l2));
   const std::string banks = "block (32); shared s[1024] of 4; read s[threadIdx.x * 32];";
@@ -99,7 +100,8 @@ TEST(Bounds, LoopsWaitInEachIteration) {
   EXPECT_DOUBLE_EQ(bounds_of(totals, machine).of(Resource::latency), 480 + 9 * (0.25 * 480 + 0.75 * 33));
   totals.references[0].kind = Statement::Kind::write;
   EXPECT_DOUBLE_EQ(bounds_of(totals, machine).of(Resource::latency), 700) << "nothing waits for stores";
-  const std::string loop = "block (64); array a of 4; for (k = 0; k < 5; k += 1) read a[k * 64 + threadIdx.x];";
+  const std::string loop =
+      "block (64); array a of 4; for (k = 0; k < 5; k += 1) read a[k * 64 + threadIdx.x];";
   EXPECT_DOUBLE_EQ(bounds(loop).of(Resource::latency), 5 * 700);
 }
 

@@ -110,8 +110,9 @@ TEST(Trust, LineOfRecordsNamesEstimatedWordCountsAndAdvice) {
   EXPECT_THAT(exact, Not(HasSubstr("estimated")));
   const std::string scheme =
       line_of_records(names, Clock::device, {.has_sharing_advice = true, .has_inexact_words = true});
-  EXPECT_THAT(scheme, HasSubstr("counted: instruction_count (exact for PTX); estimated, by a scheme of counting "
-                                "words: shared_memory_profile (with plain"));
+  EXPECT_THAT(scheme,
+              HasSubstr("counted: instruction_count (exact for PTX); estimated, by a scheme of counting "
+                        "words: shared_memory_profile (with plain"));
   EXPECT_THAT(scheme, HasSubstr("advice on shared memory: estimated (speed-ups"));
 }
 

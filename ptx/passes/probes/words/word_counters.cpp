@@ -241,7 +241,8 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
       const auto found = groups_.find({probe, i});
       if (found == groups_.end() || found->second.empty()) continue;
       const WordAddress& word = found->second[0];
-      if (word.base && word.base->value != no_value && word.bytes >= word_bytes && !body_.instructions[i].guarded())
+      if (word.base && word.base->value != no_value && word.bytes >= word_bytes &&
+          !body_.instructions[i].guarded())
         alone.push_back(i);
     }
     join(probe, alone);
@@ -254,7 +255,9 @@ void WordCounters::join(std::size_t probe, const std::vector<std::uint32_t>& fir
     std::size_t accesses = groups_.at({probe, firsts[begin]}).size();
     for (end = begin + 1; end < firsts.size(); ++end) {
       accesses += groups_.at({probe, firsts[end]}).size();
-      const auto reaches = [&](std::uint32_t first) { return holds_until(groups_.at({probe, first}), firsts[end]); };
+      const auto reaches = [&](std::uint32_t first) {
+        return holds_until(groups_.at({probe, first}), firsts[end]);
+      };
       if (accesses > most_together ||
           !std::all_of(firsts.begin() + static_cast<std::ptrdiff_t>(begin),
                        firsts.begin() + static_cast<std::ptrdiff_t>(end), reaches))
@@ -270,7 +273,8 @@ void WordCounters::join(std::size_t probe, const std::vector<std::uint32_t>& fir
   }
 }
 
-/// True if the register of a group's addresses holds their value until `last`, an instruction of the same block.
+/// True if the register of a group's addresses holds their value until `last`, an instruction of the same
+/// block.
 bool WordCounters::holds_until(const Group& group, std::uint32_t last) const {
   const std::vector<Value>& values = analyses_.ssa().values();
   const RegisterId reg = values[group[0].base->value].reg;

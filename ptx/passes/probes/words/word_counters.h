@@ -8,10 +8,10 @@
 //   @p red.global.add.u32 [c + margin], 1;
 //   @p bra done;  …the routine…  done:
 //
-// Accesses of a block whose addresses are one register plus constants share the comparison: one of them counts
-// for all, because a thread that reaches the first also reaches the last. Their distances are at most the
-// margin. In device memory, accesses through other registers join them, if these still hold the addresses at
-// the last access: each comparison includes the ones before, so that one branch is enough.
+// Accesses of a block whose addresses are one register plus constants share the comparison: one of them
+// counts for all, because a thread that reaches the first also reaches the last. Their distances are at most
+// the margin. In device memory, accesses through other registers join them, if these still hold the addresses
+// at the last access: each comparison includes the ones before, so that one branch is enough.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class WordCounters {
   /// Accesses of a block that are counted together.
   using Group = std::vector<WordAddress>;
 
-  /// Returns the accesses that are counted at `access`; empty if another access counts it. Null: the routine is
-  /// used.
+  /// Returns the accesses that are counted at `access`; empty if another access counts it. Null: the routine
+  /// is used.
   const Group* counted_before(CountedAccess access) const;
 
   /// Counts a group. `address` (64 bits) is that of the first access, used if that has no base; `routines` is
