@@ -59,7 +59,7 @@ struct Shown {
 /// Prefixes of the notes of such schemes.
 inline constexpr std::string_view words_are_estimates = "word counts are estimates";
 inline constexpr std::string_view words_are_limited = "word counts stop at ";
-/// Returns the line for records of these specifications and what is shown beside them; empty if none of the
+/// Returns the line for records of these specifications and what is shown with them; empty if none of the
 /// specifications is ready-made and nothing is shown. The clock decides what measured times are called.
 std::string line_of_records(std::span<const std::string> specifications, Clock clock, Shown shown);
 
