@@ -41,29 +41,6 @@ __global__ void store(float* data, std::size_t words, std::size_t stride, int ro
   }
 }
 
-/// A load that the compiler keeps and that may hit the L1.
-__device__ float cached(const float* from) {
-  float value;
-  asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(value) : "l"(from));
-  return value;
-}
-
-/// Each warp reads its line again and again: hits in the L1.
-__global__ void lines(const float* data, int rounds, float* out, long long* cycles) {
-  const float* const mine = data + threadIdx.x;
-  float sum = 0;
-  for (int i = 0; i < 64; ++i) sum += cached(mine);
-  __syncthreads();
-  const long long begin = clock64();
-  for (int i = 0; i < rounds; ++i) {
-#pragma unroll
-    for (int k = 0; k < unroll; ++k) sum += cached(mine);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0 && blockIdx.x == 0) *cycles = clock64() - begin;
-  if (sum == -1) *out = sum;
-}
-
 __global__ void chase(const unsigned* next, unsigned start, int steps, unsigned* out, long long* cycles,
                       bool in_l1) {
   unsigned at = start;
@@ -117,7 +94,6 @@ int main() {
   const std::size_t large = std::size_t{1} << 30, small = std::size_t{12} << 20;
   const example::DeviceArray<float> data(large / 4), out(1);
   CUDA_CHECK(cudaMemset(data.get(), 0, large));
-  const example::DeviceArray<long long> cycles(1);
   const auto* const vectors = reinterpret_cast<const float4*>(data.get());
   const double hz = khz * 1e3;
   const auto per_cycle = [&](const char* name, double units, double time) {
@@ -136,12 +112,6 @@ int main() {
             seconds([&] { store<<<blocks, threads>>>(data.get(), small / 4, sector_words, 20); }));
   per_cycle("memory, partially stored sectors per cycle", static_cast<double>(large) / 32,
             seconds([&] { store<<<blocks, threads>>>(data.get(), large / 4, sector_words, 1); }));
-  constexpr int rounds = 1000;
-  lines<<<properties.multiProcessorCount, threads>>>(data.get(), rounds, out.get(), cycles.get());
-  CUDA_CHECK(cudaDeviceSynchronize());
-  std::printf(
-      "%-44s %9.3f\n", "L1, lines per cycle of a multiprocessor",
-      static_cast<double>(threads / 32) * rounds * unroll / static_cast<double>(cycles.download()[0]));
   std::printf("%-44s %9.1f\n", "latency of the L1, cycles", latency(16 << 10, 4096, true, true));
   std::printf("%-44s %9.1f\n", "latency of the L2, cycles", latency(std::size_t{8} << 20, 2000, false, true));
   std::printf("%-44s %9.1f\n", "latency of the memory, cycles",

@@ -94,7 +94,7 @@ TEST(Advise, ExploresAlternatives) {
   ASSERT_EQ(lines.size(), 9u) << outcome.out << "heading, two ways, the description as it is, and trust";
   EXPECT_THAT(lines[3], HasSubstr("layout(tile)=columns"));
   EXPECT_THAT(lines[4], HasSubstr("pad(tile)=1"));
-  EXPECT_THAT(lines[7], HasSubstr("Trust: modelled; mean correlation with measured times 0.544 (H100)"));
+  EXPECT_THAT(lines[7], HasSubstr("Trust: modelled; mean correlation of the estimate 0.655 (H200)"));
   const Outcome all = lynxpp({"advise", "--explore", "--by-estimate", "--json", "-D", "padding=0", path});
   const auto object = nlohmann::json::parse(split(all.out, '\n')[0]);
   EXPECT_EQ(object["changes"]["layout(tile)"], "columns");

@@ -67,7 +67,7 @@ TEST(Bounds, CountPartialSectorsAndConflicts) {
   Machine other = machine;
   other.timing->l2->partial = 3;
   const std::string columns = "grid (64); block (32); array a of 4; write a[threadIdx.x * 64 + blockIdx.x];";
-  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l2), 64 * 32 / 96.0);
+  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l2), 2 * 64 * 32 / 96.0);
   EXPECT_DOUBLE_EQ(bounds(columns, other).of(Resource::l2), 3 * 64 * 32 / 96.0);
   EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l1), 32)
       << "a line for each lane; 64 multiprocessors are used";
