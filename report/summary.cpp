@@ -20,7 +20,16 @@ std::string trust_line_of(const Summary& summary, bool has_findings) {
     names.push_back(totals.spec);
     if (clock == trust::Clock::device) clock = trust::clock_of(totals.device);
   }
-  return trust::line_of_records(names, clock, has_findings);
+  trust::Shown shown{.has_findings = has_findings, .has_sharing_advice = !summary.words.advice().empty()};
+  const auto is_inexact = [](const NoteTotals& note) {
+    return note.text.starts_with(trust::words_are_estimates) ||
+           note.text.starts_with(trust::words_are_limited);
+  };
+  for (const SpecificationTotals& totals : summary.specifications) {
+    for (const KernelTotals& kernel : totals.kernels)
+      shown.has_inexact_words |= std::ranges::any_of(kernel.notes, is_inexact);
+  }
+  return trust::line_of_records(names, clock, shown);
 }
 
 void SummarySink::sites(const SitesRecord& record) {

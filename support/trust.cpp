@@ -78,20 +78,25 @@ std::string line_of(Number measured, Clock clock) {
   return line_of({measured});
 }
 
-std::string line_of_records(std::span<const std::string> specifications, Clock clock, bool has_findings) {
+std::string line_of_records(std::span<const std::string> specifications, Clock clock, Shown shown) {
   std::string text, basis;
   for (const Row& row : rows()) {
     const std::string names = chosen(row, specifications);
     if (names.empty()) continue;
     text += text.empty() ? "" : "; ";
-    if (const std::string here = basis_of(row, clock); here != basis) text += (basis = here) + ": ";
+    const bool is_inexact = shown.has_inexact_words && &row == &row_of(Number::words);
+    const std::string here = is_inexact ? "estimated, by a scheme of counting words" : basis_of(row, clock);
+    if (here != basis) text += (basis = here) + ": ";
     text += names;
     const bool is_about_a_gpu = row.basis == Basis::measured && clock != Clock::device;
-    if (!row.line.empty() && !is_about_a_gpu) text += " (" + std::string(row.line) + ")";
+    const std::string_view line = is_inexact ? row_of(Number::schemes).line : row.line;
+    if (!line.empty() && !is_about_a_gpu) text += " (" + std::string(line) + ")";
   }
-  if (has_findings)
-    text += (text.empty() ? "" : "; ") + std::string("findings: estimated unless they say otherwise (") +
-            std::string(row_of(Number::findings).line) + ")";
+  const auto add = [&](const char* what, Number number) {
+    text += (text.empty() ? "" : "; ") + std::string(what) + " (" + std::string(row_of(number).line) + ")";
+  };
+  if (shown.has_sharing_advice) add("advice on shared memory: estimated", Number::sharing_advice);
+  if (shown.has_findings) add("findings: estimated unless they say otherwise", Number::findings);
   return text.empty() ? text : "Trust: " + text + std::string(page);
 }
 

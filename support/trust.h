@@ -50,9 +50,17 @@ enum class Clock {
 Clock clock_of(std::string_view device);
 /// Returns the line of a measured row for times of this clock.
 std::string line_of(Number measured, Clock clock);
-/// Returns the line for records of these specifications and, if wanted, for findings about them; empty if
-/// none of the specifications is ready-made and no findings are wanted. The clock decides what measured times
-/// are called.
-std::string line_of_records(std::span<const std::string> specifications, Clock clock, bool has_findings);
+/// Shown next to the results of specifications.
+struct Shown {
+  bool has_findings = false;
+  bool has_sharing_advice = false;  ///< advice on shared memory
+  bool has_inexact_words = false;   ///< a scheme of counting words estimates or limits their counts
+};
+/// Prefixes of the notes of such schemes.
+inline constexpr std::string_view words_are_estimates = "word counts are estimates";
+inline constexpr std::string_view words_are_limited = "word counts stop at ";
+/// Returns the line for records of these specifications and what is shown with them; empty if none of the
+/// specifications is ready-made and nothing is shown. The clock decides what measured times are called.
+std::string line_of_records(std::span<const std::string> specifications, Clock clock, Shown shown);
 
 }  // namespace lynxpp::trust

@@ -170,7 +170,8 @@ std::string advice_page(const std::string& machine, const std::vector<Json>& ent
                      ": times and terms are estimates, counts of accesses are those of the thread blocks " +
                      (is_observed ? "observed" : "described") + ".</p>\n";
   if (entries.empty()) return report::html_page("Memory advice", html + "<p>Nothing to show.</p>\n");
-  html += terms_table(entries);
+  html +=
+      "<p class=\"note\">" + escaped(entries.front().value("trust", "")) + "</p>\n" + terms_table(entries);
   for (const Json& entry : entries) {
     html += "<h2>" + escaped(name_of(entry)) + "</h2>\n";
     if (entry.contains("blocks_observed"))

@@ -180,7 +180,9 @@ void print_references(const Estimated& estimated, bool has_several_files) {
 std::string trust_of(const Machine& machine) {
   using trust::Number;
   if (!models::cumapz::has_bounds(machine)) return trust::line_of({Number::advised_estimate});
-  return trust::line_of({machine.name == "h100" ? Number::advised_time : Number::advised_program});
+  const bool was_compared = machine.name == "h100" || machine.name == "compute_9_0";
+  return trust::line_of(
+      {was_compared ? Number::advised_time : Number::advised_other, Number::advised_estimate});
 }
 
 /// Compares the variant with all others to find the term that lowers its estimate most.

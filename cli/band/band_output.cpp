@@ -59,8 +59,10 @@ const Point* point_of(const std::optional<Band>& band, std::uint32_t warps) {
 /// Returns how far to trust the band.
 std::string trust_of(const BandContext& context) {
   using trust::Number;
-  if (!context.calibration.is_modelled) return trust::line_of({Number::band});
-  return trust::line_of({hashes_addresses(context.calibration) ? Number::clock_9_0 : Number::clock_1_3});
+  const bool is_modelled = context.calibration.is_modelled;
+  if (hashes_addresses(context.calibration))
+    return trust::line_of({is_modelled ? Number::clock_9_0 : Number::band});
+  return trust::line_of({is_modelled ? Number::clock_1_3 : Number::band, Number::degree});
 }
 
 /// Returns the degree of camping if only one direction were camped, or why it has none; empty without such

@@ -98,7 +98,12 @@ std::string trust_of(const Inputs& inputs, const Weights& weights) {
                             : inputs.times == Times::measured
                                 ? "counted, measured (times) and modelled (LB, SO)"
                                 : "modelled";
-  return trust::line_of(basis, evidence_text(weights));
+  std::string text = evidence_text(weights);
+  for (const trust::Number number : {trust::Number::balance, trust::Number::criteria}) {
+    const bool is_measured = number == trust::Number::balance && inputs.clocks_warps;
+    if (!is_measured) text += "; " + std::string(trust::row_of(number).line);
+  }
+  return trust::line_of(basis, text);
 }
 
 std::string criteria_table(const Inputs& inputs, Subject::Kind kind, const Weights& weights) {

@@ -7,6 +7,7 @@
 #include "interposer/results/kept_words.h"
 #include "support/check.h"
 #include "support/text.h"
+#include "support/trust.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -281,14 +282,14 @@ void LaunchedWords::add_scheme_notes(const cod::Specification& specification,
                                      const cod::LaunchView& view, std::vector<std::string>& notes) const {
   const cod::WordScheme& scheme = counting_->scheme;
   if (scheme.sample > 1)
-    notes.push_back("word counts are estimates: 1 of " + std::to_string(scheme.sample) +
+    notes.push_back(std::string(trust::words_are_estimates) + ": 1 of " + std::to_string(scheme.sample) +
                     " accesses was counted, chosen at random (seed " + std::to_string(scheme.seed) + ")");
   if (scheme.is_plain)
-    notes.push_back(
-        "word counts are estimates: without atomic operations, concurrent increments may be lost");
+    notes.push_back(std::string(trust::words_are_estimates) +
+                    ": without atomic operations, concurrent increments may be lost");
   if (scheme.threshold == 0) return;
   const std::string threshold = std::to_string(scheme.threshold);
-  notes.push_back("word counts stop at " + threshold);
+  notes.push_back(std::string(trust::words_are_limited) + threshold);
   std::string reached;
   std::size_t arrays = 0;
   const auto add = [&](const cod::MemoryArray& each, bool is_shared) {

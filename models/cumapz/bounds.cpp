@@ -16,6 +16,35 @@ double bytes_of(const std::vector<Footprint>& footprints, double part) {
   return bytes;
 }
 
+bool is_load(const ReferenceTotals& reference) {
+  return reference.kind == Statement::Kind::read || reference.kind == Statement::Kind::fetch;
+}
+
+/// Cycles until a load that missed the L1 has its value: the memory's latency for the first access to a
+/// sector, the L2's for all others.
+double miss_latency(const Totals& totals, const Timing& timing) {
+  double missed = 0;
+  for (const ReferenceTotals& each : totals.references)
+    missed += is_load(each) ? number(each.global.sectors) : 0;
+  if (missed == 0) return timing.memory.latency;
+  const double first = std::min(1.0, bytes_of(totals.read, totals.part) * totals.part / (32 * missed));
+  return timing.l2->latency + first * (number(timing.memory.latency) - number(timing.l2->latency));
+}
+
+/// Cycles that the warps of a block wait in loops: a loop waits in each iteration for all of its loads, and
+/// Totals::waits counts only the first.
+double loop_waits(const Totals& totals, const Timing& timing, double miss) {
+  double longest = 0;
+  for (const ReferenceTotals& each : totals.references) {
+    if (each.kind != Statement::Kind::read || each.global.transactions == 0) continue;
+    const double iterations =
+        number(each.global.requests) / (number(totals.blocks * totals.warps) * totals.part);
+    const double missed = number(each.global.sectors) / number(each.global.transactions);
+    longest = std::max(longest, (iterations - 1) * (missed * miss + (1 - missed) * timing.l1->latency));
+  }
+  return longest;
+}
+
 }  // namespace
 
 std::string_view name_of(Resource resource) {
@@ -52,13 +81,17 @@ Bounds bounds_of(const Totals& totals, const Machine& machine) {
   };
   const double memory_cycles = (bytes_of(totals.read, totals.part) + bytes_of(totals.written, totals.part)) /
                                (channels * timing.memory.bytes_per_cycle);
-  const double side_by_side = std::max<double>(totals.occupancy.blocks, 1) * multiprocessors;
+  const double blocks = std::max(number(totals.blocks), 1.0);
+  const double resident = std::min(blocks, std::max<double>(totals.occupancy.blocks, 1) * multiprocessors);
+  const double used = std::min(blocks, multiprocessors);
+  const double miss = miss_latency(totals, timing);
   set(Resource::memory, memory_cycles * timing.core_mhz / timing.memory_mhz);
   set(Resource::l2, number(slices) / totals.part / channels);
-  set(Resource::l1, number(turns) / totals.part / multiprocessors);
+  set(Resource::l1, number(turns) / totals.part / used);
   set(Resource::issue,
-      number(instructions) / totals.part * timing.arithmetic.issue / (timing.schedulers * multiprocessors));
-  set(Resource::latency, number(totals.waits) / totals.part * timing.memory.latency / side_by_side);
+      number(instructions) / totals.part * timing.arithmetic.issue / (timing.schedulers * used));
+  set(Resource::latency,
+      (number(totals.waits) / totals.part * miss + blocks * loop_waits(totals, timing, miss)) / resident);
   return bounds;
 }
 

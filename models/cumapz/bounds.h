@@ -17,8 +17,10 @@
 //   l1       lines of 128 bytes for each access of a warp, and turns of shared memory: one each cycle,
 //            per multiprocessor, since both are one unit
 //   issue    warp instructions: one for each reference and each path of it, and `arithmetic`
-//   latency  waits of blocks for global memory, sequential for blocks that are not resident together
+//   latency  waits of blocks for global memory, sequential for blocks that are not resident together, and in
+//            each iteration of a loop; at the latency of the cache or memory that has the data
 //
+// In a grid with fewer blocks than multiprocessors the others are idle.
 // Modelled: the overlap between them is unknown. cycles() is the root of the sum of squares, between the
 // maximum and the sum; it is closest to the times of CuMAPz's eight benchmarks on an H100
 // (docs/measurements), and does not identify a cause if variants differ by a few percent.

@@ -72,6 +72,8 @@ class Execution {
           description_.block[0].position, "a block does not fit on a multiprocessor of " + machine_.name,
           std::to_string(variant_.threads()) + " threads, " + std::to_string(variant_.registers) +
               " registers each, " + std::to_string(variant_.bytes_of_shared()) + " bytes of shared memory"};
+    totals_.blocks = variant_.grid[0] * variant_.grid[1] * variant_.grid[2];
+    totals_.warps = (variant_.threads() + machine_.warp_size - 1) / machine_.warp_size;
     const std::int64_t lines =
         machine_.texture.bytes / machine_.texture.line / static_cast<std::int64_t>(totals_.occupancy.blocks);
     textures_ = LineCache(static_cast<std::size_t>(std::max<std::int64_t>(lines, 1)));

@@ -39,12 +39,14 @@ struct Totals {
   std::int64_t arithmetic = 0;           ///< warp instructions of `arithmetic`
   std::vector<Footprint> read, written;  ///< by array in global memory
   /// Waits of blocks for global memory: fetches with no read of shared memory between them are one wait, all
-  /// other reads of the block are one.
+  /// other reads of the block are one, except that the iterations of loops follow from references.
   std::int64_t waits = 0;
   std::int64_t blocks_checked = 0;      ///< equation 4
   std::int64_t blocks_run = 0;          ///< number of representatives; all others repeat one of these
   std::int64_t other_instructions = 0;  ///< warp instructions other than references and `arithmetic`
   double part = 1;                      ///< share of the grid's blocks that the counts cover
+  std::int64_t blocks = 0;              ///< of the grid
+  std::int64_t warps = 1;               ///< of each block
   Occupancy occupancy;
 };
 

@@ -136,6 +136,7 @@ class ObservedBlocks {
   void add_global(const WarpAccess& access) {
     ReferenceTotals& totals = totals_of(access.site);
     totals.accesses += access.lane_count();
+    ++totals.global.requests;
     ask_caches(access, totals.global);
     for_each_group(access, [&](const Lanes& lanes) {
       for (const Transaction& each : transactions(machine_.global, lanes, access.bytes)) {
@@ -321,14 +322,16 @@ Result<ObservedTotals> totals_of(const Observation& observation, const Machine& 
   result.totals.other_instructions = result.arithmetic.instructions;
   result.totals.part = static_cast<double>(std::max<std::size_t>(observation.blocks.size(), 1)) /
                        static_cast<double>(observation.grid_blocks());
+  result.totals.blocks = static_cast<std::int64_t>(observation.grid_blocks());
+  result.totals.warps = (observation.block_threads() + machine.warp_size - 1) / machine.warp_size;
   result.has_first_blocks = true;
   check_channels(observation, machine, result);
   ObservedArithmetic& arithmetic = result.arithmetic;
   if (arithmetic.accesses != 0) {
-    const std::uint32_t warps = (observation.block_threads() + machine.warp_size - 1) / machine.warp_size;
     arithmetic.per_access =
         static_cast<double>(arithmetic.instructions) / static_cast<double>(arithmetic.accesses);
-    arithmetic.of_resident_warps = arithmetic.per_access * result.totals.occupancy.blocks * warps;
+    arithmetic.of_resident_warps =
+        arithmetic.per_access * result.totals.occupancy.blocks * static_cast<double>(result.totals.warps);
   }
   return result;
 }

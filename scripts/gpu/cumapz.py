@@ -10,7 +10,8 @@ import statistics
 import subprocess
 import time
 
-from common import Findings, TestFailure
+import held_out
+from common import Findings, TestFailure, gpu
 
 # The constant that holds the size, and its value on the cpu device and on a GPU (where a launch takes a
 # hundred times its fixed cost and, except for matmul, its data does not fit in a 50 MB L2 cache; backprop's
@@ -22,20 +23,27 @@ PAPER_SIZES = {"laplace": 8192, "wavelet": 8388608, "matmul": 1024, "transpose":
                "backprop": 65536}
 PAPER_TERMS = ("data_reuse", "lat_hiding", "bw_util", "ch_skew", "branch_eff", "shm_eff")
 MACHINE = "compute_9_0"
-GPU_MACHINE = "h100"  # its time is modelled for comparison with measured times
+GPU_MACHINES = {"h200": "compute_9_0", "h100": "h100"}  # by a part of the GPU's name: times are modelled to compare them
 # All blocks of lud's grid, which grows with the square of N, are analysed, so a part of a large grid is used:
 # except for the skew, which is 0 here, terms hardly depend on the size.
 MOST_ESTIMATED = {"lud": 1024}
 REPEAT = 20           # successive measurements of each variant, each of at least a millisecond
-ROUNDS = 3            # all variants run in turn this often, so that clock changes affect all of them
-MOST_SECONDS = 95     # after which no further variant starts on a GPU
+ROUNDS = 2            # all variants run in turn this often, so that clock changes affect all of them
+MOST_SECONDS = 60     # after which no further variant starts on a GPU
+HELD_OUT_SECONDS = 90  # the same for held-out kernels
 GOAL = 0.96           # of the correlation, like the paper's mean
 NEAR = 1.05           # best by a model over best measured
-ALIKE = 1.10          # slowest over fastest: smaller differences have many causes outside a memory model
+ALIKE = 1.05          # slowest over fastest: smaller differences have many causes outside a memory model
 ESTIMATE, TIME = "estimate", "modelled time"
 # Larger is better; None: not defined for the machine.
 MERITS = {ESTIMATE: lambda variant: variant["modelled"]["estimate"],
           TIME: lambda variant: 1 / variant["bounds"]["microseconds"] if "bounds" in variant else None}
+
+
+def machine_of_gpu():
+    """Returns the machine that describes this GPU, or the one nearest to it."""
+    name = (gpu() or ("",))[0].lower()
+    return next((machine for part, machine in GPU_MACHINES.items() if part in name), MACHINE)
 
 
 def descriptions(build):
@@ -131,7 +139,7 @@ class Benchmarks:
         self.build = build
         self.device = device
         self.findings = findings
-        self.machine = machine or (GPU_MACHINE if device == "cuda" else MACHINE)
+        self.machine = machine or (machine_of_gpu() if device == "cuda" else MACHINE)
         self.run = run or build.run
         self.correlations = {ESTIMATE: [], TIME: []}
         self.ratios = []  # measured over modelled time, of every variant
@@ -197,8 +205,13 @@ class Benchmarks:
                 f"{found['load_sectors'] + found['store_sectors']:,}", f"{found['shared_load_wavefronts'] + found['shared_store_wavefronts']:,}",
                 f"{found['instructions']:,}"]
         self.findings.table(f"{name}, {size}", header, table)
-        self.findings.data[name] = [{**variant["modelled"], "choices": variant["choices"], "global_accesses": variant["global_accesses"],
+        self.findings.data[name] = [{**variant["modelled"], "bounds": variant.get("bounds"), "references": variant["references"], "choices": variant["choices"], "global_accesses": variant["global_accesses"],
                                      **(vars(found) if is_timed else found)} for variant, found in rows]
+        if is_timed:
+            lines = ["benchmark,size,variant,modelled_ms,busy_longest,measured_ms"] if "cumapz-variants.csv" not in self.findings.files else []
+            lines += [f"{name},{size},{title(variant)},{variant['bounds']['microseconds'] / 1000:.4f},{variant['bounds']['by']},{found.ms:.4f}"
+                      for variant, found in rows if "bounds" in variant]
+            self.findings.files["cumapz-variants.csv"] = self.findings.files.get("cumapz-variants.csv", "") + "".join(f"{line}\n" for line in lines)
         if is_timed and len(rows) > 1:
             self.compare(name, rows)
 
@@ -255,4 +268,5 @@ def cumapz(package, _, budget):
     for number, name in enumerate(SIZES, 1):
         benchmarks.benchmark(name, until=began + seconds, again_until=began + seconds * number / len(SIZES))
     benchmarks.summary(len(SIZES))
+    held_out.held_out(benchmarks, time.monotonic() + (HELD_OUT_SECONDS if package.device == "cuda" else math.inf), milliseconds, pearson, spearman)
     return findings

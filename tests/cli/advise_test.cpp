@@ -61,6 +61,7 @@ TEST(Advise, PageMarksTheWorstTerm) {
   std::string html;
   ASSERT_TRUE(read_file(page, html));
   EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, HasSubstr("Trust: modelled; "));
   EXPECT_THAT(html, HasSubstr("t&lt;le.access: padding=1"));
   EXPECT_LT(html.find("padding=1"), html.find("padding=0"));
   EXPECT_THAT(html, HasSubstr("<td class=\"note\"><strong>0.0312</strong></td>"));  // shm_eff, 1 / 32
@@ -93,7 +94,7 @@ TEST(Advise, ExploresAlternatives) {
   ASSERT_EQ(lines.size(), 9u) << outcome.out << "heading, two ways, the description as it is, and trust";
   EXPECT_THAT(lines[3], HasSubstr("layout(tile)=columns"));
   EXPECT_THAT(lines[4], HasSubstr("pad(tile)=1"));
-  EXPECT_THAT(lines[7], HasSubstr("Trust: modelled; mean correlation with measured times 0.544 (H100)"));
+  EXPECT_THAT(lines[7], HasSubstr("Trust: modelled; mean correlation of the estimate 0.655 (H200)"));
   const Outcome all = lynxpp({"advise", "--explore", "--by-estimate", "--json", "-D", "padding=0", path});
   const auto object = nlohmann::json::parse(split(all.out, '\n')[0]);
   EXPECT_EQ(object["changes"]["layout(tile)"], "columns");

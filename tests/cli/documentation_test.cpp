@@ -165,8 +165,7 @@ TEST(Trust, EveryReadyMadeSpecificationHasARow) {
   for (const instrumentors::ReadyMade& entry : instrumentors::ready_made()) {
     if (entry.name == "quality") continue;
     const std::vector<std::string> names{std::string(entry.name)};
-    EXPECT_THAT(trust::line_of_records(names, trust::Clock::device, false),
-                HasSubstr(std::string(entry.name)));
+    EXPECT_THAT(trust::line_of_records(names, trust::Clock::device, {}), HasSubstr(std::string(entry.name)));
   }
   for (const trust::Row& row : trust::rows()) {
     for (const std::string& name : split(std::string(row.specifications), ',')) {

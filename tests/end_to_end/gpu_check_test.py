@@ -127,11 +127,35 @@ class Parts(unittest.TestCase):
         self.assertEqual(len(findings.failures), 1)
         self.assertIn("16384 shared load wavefronts, described are 512", findings.failures[0])
 
+    def test_held_out_kernels_are_judged_where_their_variants_differ(self):
+        def run(program, *arguments, preload, environment=None):
+            outcome = type("Outcome", (), {})()
+            outcome.status, outcome.stdout, outcome.stderr = 0, b"", ""
+            values = dict(each.split("=") for each in map(str, arguments) if "=" in each)
+            number, variant = int(values["benchmark"]), int(values["variant"])
+            if environment:  # 2DCONV differs by 4 %, the others by a factor of 2 or 1.75
+                outcome.stderr = f"kernel_ms held_out {1 + variant / (100 if number == 0 else 4)} 1 2\n"
+            else:
+                bounds = {"microseconds": 1000 * (1 + variant / 4), "by": "l1", "busy": {}}
+                outcome.stdout = json.dumps({"bounds": bounds, "modelled": {"estimate": 1}, "references": [], "blocks_observed": 1, "grid": [1]}).encode() + b"\n"
+            return outcome
+
+        findings = cumapz.Findings("cumapz", "")
+        benchmarks = cumapz.Benchmarks(self.package.build, "cuda", findings, run=run)
+        cumapz.held_out.held_out(benchmarks, float("inf"), cumapz.milliseconds, cumapz.pearson, cumapz.spearman)
+        self.assertEqual(findings.failures, [])
+        self.assertEqual(findings.lines[0], "held out, 2DCONV: the variants differ by 4.0 % only")
+        self.assertIn("held out, time: mean correlation of 7 benchmarks 1.000", findings.lines)
+        self.assertEqual(len(findings.tables[0][2]), 39)
+        cumapz.held_out.held_out(benchmarks, 0, cumapz.milliseconds, cumapz.pearson, cumapz.spearman)
+        self.assertEqual(len(findings.failures), 39, "no time was left")
+
     def test_gmprof_times_every_scheme(self):
         text = self.good(lambda package, _, budget: gmprof.gmprof(package, ["spmv"], budget, rounds=1))
         for profile, schemes in gmprof.SCHEMES.items():
             self.assertIn(f"{profile}: native microseconds", text)
-            self.assertRegex(text, r"\| spmv \| spmv_[a-z_]+ \|" + r" [\d.]+ \|" * (1 + len(schemes)))
+            timed = [column for column in gmprof.TIMED if column in schemes]
+            self.assertRegex(text, r"\| spmv \| spmv_[a-z_]+ \|" + r" [\d.]+ \|" * (1 + len(timed)))
 
     def test_overheads_of_several_runs_make_one_table(self):
         entry = {"kernel": "k", "native_ms": 1, "resources": {}}

@@ -32,7 +32,7 @@ TEST(Bounds, AreExactForACopy) {
   EXPECT_DOUBLE_EQ(of.of(Resource::l2), 4096 * 2 * 2 * 4 / 96.0);
   EXPECT_DOUBLE_EQ(of.of(Resource::memory), 2 * 4096 * 256 / (96 * 16.0) * clocks);
   EXPECT_DOUBLE_EQ(of.of(Resource::issue), 4096 * 2 * 2 / (4 * 132.0));
-  EXPECT_DOUBLE_EQ(of.of(Resource::latency), 4096 * 700 / (32 * 132.0)) << "32 blocks are resident";
+  EXPECT_DOUBLE_EQ(of.of(Resource::latency), 700) << "all blocks are resident";
   EXPECT_EQ(of.slowest(), Resource::memory);
   double squares = 0;
   for (const double each : of.busy) squares += each * each;
@@ -67,13 +67,42 @@ TEST(Bounds, CountPartialSectorsAndConflicts) {
   Machine other = machine;
   other.timing->l2->partial = 3;
   const std::string columns = "grid (64); block (32); array a of 4; write a[threadIdx.x * 64 + blockIdx.x];";
-  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l2), 64 * 32 / 96.0);
+  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l2), 2 * 64 * 32 / 96.0);
   EXPECT_DOUBLE_EQ(bounds(columns, other).of(Resource::l2), 3 * 64 * 32 / 96.0);
-  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l1), 64 * 32 / 132.0) << "a line for each lane";
+  EXPECT_DOUBLE_EQ(bounds(columns).of(Resource::l1), 32)
+      << "a line for each lane; 64 multiprocessors are used";
   const std::string rows = "grid (64); block (32); array a of 4; write a[blockIdx.x * 32 + threadIdx.x];";
   EXPECT_DOUBLE_EQ(bounds(rows, other).of(Resource::l2), bounds(rows).of(Resource::l2));
   const std::string banks = "block (32); shared s[1024] of 4; read s[threadIdx.x * 32];";
-  EXPECT_DOUBLE_EQ(bounds(banks).of(Resource::l1), 32 / 132.0);
+  EXPECT_DOUBLE_EQ(bounds(banks).of(Resource::l1), 32);
+}
+
+TEST(Bounds, SmallGridsUseFewMultiprocessors) {
+  const std::string body = "block (128); array a of 4; read a[blockIdx.x * 128 + threadIdx.x];";
+  const Bounds few = bounds("grid (11);" + body), many = bounds("grid (13200);" + body);
+  EXPECT_DOUBLE_EQ(few.of(Resource::l1), 4);
+  EXPECT_DOUBLE_EQ(few.of(Resource::issue), 1);
+  EXPECT_DOUBLE_EQ(few.of(Resource::latency), 700) << "all blocks wait at the same time";
+  EXPECT_DOUBLE_EQ(many.of(Resource::l1), 100 * 4);
+}
+
+TEST(Bounds, LoopsWaitInEachIteration) {
+  // One load in 10 iterations of 4 warps; of its 160 lines of 4 sectors, a quarter misses the L1.
+  Totals totals;
+  totals.references.emplace_back();
+  totals.references[0].global = {.requests = 40, .transactions = 160, .sectors = 40};
+  totals.read.push_back({.sectors = 40, .least = 0, .end = 40 * 32});
+  totals.blocks = totals.waits = totals.occupancy.blocks = 1;
+  totals.warps = 4;
+  EXPECT_DOUBLE_EQ(bounds_of(totals, machine).of(Resource::latency), 700 + 9 * (0.25 * 700 + 0.75 * 33));
+  // Half of the misses find their data in the L2.
+  totals.read[0].end /= 2;
+  EXPECT_DOUBLE_EQ(bounds_of(totals, machine).of(Resource::latency), 480 + 9 * (0.25 * 480 + 0.75 * 33));
+  totals.references[0].kind = Statement::Kind::write;
+  EXPECT_DOUBLE_EQ(bounds_of(totals, machine).of(Resource::latency), 700) << "nothing waits for stores";
+  const std::string loop =
+      "block (64); array a of 4; for (k = 0; k < 5; k += 1) read a[k * 64 + threadIdx.x];";
+  EXPECT_DOUBLE_EQ(bounds(loop).of(Resource::latency), 5 * 700);
 }
 
 TEST(Bounds, TexturesTransferLines) {

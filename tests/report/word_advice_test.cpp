@@ -119,6 +119,21 @@ TEST(WordAdvice, NamesArraysWhoseCountsAreCapped) {
               HasSubstr("several at the limit: a: its counts stop at 255, as do those of 1 other array:"));
 }
 
+TEST(WordAdvice, TrustLineSaysWhatIsEstimated) {
+  LaunchRecord record = profile_of("shared_memory_profile", 0, {{"sums", 64, 8}});
+  const auto line = [&](const std::string& note) {
+    SummarySink sink;
+    record.notes = {note};
+    sink.launch(record);
+    return trust_line_of(sink.summary(), false);
+  };
+  EXPECT_THAT(line("word counts are estimates: 1 of 10 accesses was counted"),
+              HasSubstr("estimated, by a scheme"));
+  EXPECT_THAT(line("word counts stop at 255"), HasSubstr("estimated, by a scheme"));
+  EXPECT_THAT(line("another note"), HasSubstr("counted: shared_memory_profile (exact"));
+  EXPECT_THAT(line("another note"), HasSubstr("advice on shared memory: estimated"));
+}
+
 TEST(WordAdvice, IsSeparatePerDevice) {
   WordProfiles profiles;
   LaunchRecord record = profile_of("shared_memory_profile", 0, {{"tile", 64, 90}});

@@ -102,6 +102,31 @@ TEST_F(SessionTest, WordsThatAProbeCountsHaveDeviceMemory) {
   session_.reset();
 }
 
+TEST_F(SessionTest, AccessesThroughSeveralRegistersShareABranch) {
+  std::ofstream(spec_) << "global unsigned counts[DEVICE_WORDS];\n"
+                          "ON_INSTRUCTION: MEM_WRITE: GLOBAL: { countWords(counts); }\n"
+                          "ON_REPORT: { emitWords(\"arrays\", counts); }\n";
+  const auto joined = [&](const std::string& between) {
+    text_ =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+        ".reg .b32 %r<2>;\n.reg .b64 %rd<4>;\nmov.u64 %rd1, 1099511627776;\n"
+        "ld.global.u64 %rd2, [%rd1];\nld.global.u64 %rd3, [%rd1+8];\n"
+        "st.global.u32 [%rd2], %r1;\n" +
+        between + "st.global.u32 [%rd3], %r1;\nret;\n}\n";
+    start({});
+    MeasuringDevice device(1 << 20);
+    KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{text_}; }};
+    EXPECT_TRUE(session_->launch(device, request_of(1, 32), source, &found_));
+    session_->finish();
+    session_.reset();
+    EXPECT_EQ(device.loaded.size(), 1u);
+    return device.loaded.empty() ? "" : device.loaded[0];
+  };
+  EXPECT_THAT(joined(""), HasSubstr("setp.lt.and.u64")) << "one branch for both stores";
+  EXPECT_THAT(joined("mov.u64 %rd2, 0;\n"), Not(HasSubstr("setp.lt.and.u64")))
+      << "the first address is gone at the second store";
+}
+
 /// Keeps counters; each launch counts two accesses to the words of the first page.
 class KeepingDevice : public MeasuringDevice {
  public:

@@ -93,14 +93,27 @@ TEST(Trust, LineNamesBasisAndPage) {
 
 TEST(Trust, LineOfRecordsHasWhatWasRecorded) {
   const std::vector<std::string> names{"kernel_runtime", "opcode_mix", "my_own"};
-  const std::string on_gpu = line_of_records(names, Clock::device, true);
+  const std::string on_gpu = line_of_records(names, Clock::device, {.has_findings = true});
   EXPECT_THAT(on_gpu, HasSubstr("counted: opcode_mix (exact for PTX)"));
   EXPECT_THAT(on_gpu, HasSubstr("measured: kernel_runtime ("));
   EXPECT_THAT(on_gpu, HasSubstr("findings: estimated"));
   EXPECT_THAT(on_gpu, Not(HasSubstr("my_own")));
-  EXPECT_THAT(line_of_records(names, Clock::modelled, false), HasSubstr("modelled: kernel_runtime"));
-  EXPECT_THAT(line_of_records(names, Clock::host, false), HasSubstr("not a GPU's: kernel_runtime"));
-  EXPECT_EQ(line_of_records(std::vector<std::string>{"my_own"}, Clock::device, false), "");
+  EXPECT_THAT(line_of_records(names, Clock::modelled, {}), HasSubstr("modelled: kernel_runtime"));
+  EXPECT_THAT(line_of_records(names, Clock::host, {}), HasSubstr("not a GPU's: kernel_runtime"));
+  EXPECT_EQ(line_of_records(std::vector<std::string>{"my_own"}, Clock::device, {}), "");
+}
+
+TEST(Trust, LineOfRecordsNamesEstimatedWordCountsAndAdvice) {
+  const std::vector<std::string> names{"instruction_count", "shared_memory_profile"};
+  const std::string exact = line_of_records(names, Clock::device, {});
+  EXPECT_THAT(exact, HasSubstr("shared_memory_profile (exact"));
+  EXPECT_THAT(exact, Not(HasSubstr("estimated")));
+  const std::string scheme =
+      line_of_records(names, Clock::device, {.has_sharing_advice = true, .has_inexact_words = true});
+  EXPECT_THAT(scheme,
+              HasSubstr("counted: instruction_count (exact for PTX); estimated, by a scheme of counting "
+                        "words: shared_memory_profile (with plain"));
+  EXPECT_THAT(scheme, HasSubstr("advice on shared memory: estimated (speed-ups"));
 }
 
 TEST(Trust, ClockFollowsFromTheDevicesName) {

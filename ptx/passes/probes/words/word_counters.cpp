@@ -30,15 +30,24 @@ class WordCounters::Additions {
         code_(code) {}
 
   /// Counts the accesses if all their words have contiguous counts.
-  void add_in_device(std::vector<WordAddress> accesses, const CodeOperand& address, Label done) {
-    const VirtualRegister offset = code_.b64("sub.u64", {base_of(accesses[0], address), kept_.begin});
+  void add_in_device(const Group& accesses, const CodeOperand& address, Label done) {
+    std::vector<Group> by_base;
+    for (const WordAddress& each : accesses) {
+      if (by_base.empty() || by_base.back()[0].base->value != each.base->value) by_base.emplace_back();
+      by_base.back().push_back(each);
+    }
+    std::optional<VirtualRegister> holds;
     // Between allocations there may be memory that does not belong to the device.
-    const VirtualRegister holds =
-        accesses[0].is_generic
-            ? code_.pred("setp.lt.and.u64", {offset, kept_.bytes, code_.pred("isspacep.global", {address})})
-            : code_.pred("setp.lt.u64", {offset, kept_.bytes});
-    add_reductions(accesses, holds, counts_at(whole_word(offset, RegisterType::b64, accesses[0])));
-    code_.branch_if(holds, done);
+    if (accesses[0].is_generic) holds = code_.pred("isspacep.global", {address});
+    std::vector<VirtualRegister> offsets;
+    for (const Group& each : by_base) {
+      offsets.push_back(code_.b64("sub.u64", {base_of(each[0], address), kept_.begin}));
+      holds = holds ? code_.pred("setp.lt.and.u64", {offsets.back(), kept_.bytes, *holds})
+                    : code_.pred("setp.lt.u64", {offsets.back(), kept_.bytes});
+    }
+    for (std::size_t i = 0; i < by_base.size(); ++i)
+      add_reductions(by_base[i], *holds, counts_at(whole_word(offsets[i], RegisterType::b64, by_base[i][0])));
+    code_.branch_if(*holds, done);
   }
 
   /// Counts shared memory words in device memory.
@@ -226,6 +235,55 @@ void WordCounters::group(std::size_t probe, std::uint32_t block) {
     }
     groups_.at({probe, first}).push_back(*word);
   }
+  if (!unit_.words.counted.at(probe).is_shared) {
+    std::vector<std::uint32_t> alone;
+    for (std::uint32_t i = range.begin; i < range.end; ++i) {
+      const auto found = groups_.find({probe, i});
+      if (found == groups_.end() || found->second.empty()) continue;
+      const WordAddress& word = found->second[0];
+      if (word.base && word.base->value != no_value && word.bytes >= word_bytes &&
+          !body_.instructions[i].guarded())
+        alone.push_back(i);
+    }
+    join(probe, alone);
+  }
+}
+
+/// Joins groups of a block that begin at these instructions, in ascending order.
+void WordCounters::join(std::size_t probe, const std::vector<std::uint32_t>& firsts) {
+  for (std::size_t begin = 0, end; begin < firsts.size(); begin = end) {
+    std::size_t accesses = groups_.at({probe, firsts[begin]}).size();
+    for (end = begin + 1; end < firsts.size(); ++end) {
+      accesses += groups_.at({probe, firsts[end]}).size();
+      const auto reaches = [&](std::uint32_t first) {
+        return holds_until(groups_.at({probe, first}), firsts[end]);
+      };
+      if (accesses > most_together ||
+          !std::all_of(firsts.begin() + static_cast<std::ptrdiff_t>(begin),
+                       firsts.begin() + static_cast<std::ptrdiff_t>(end), reaches))
+        break;
+    }
+    Group joined;
+    for (std::size_t i = begin; i < end; ++i) {
+      Group& group = groups_.at({probe, firsts[i]});
+      joined.insert(joined.end(), group.begin(), group.end());
+      group.clear();
+    }
+    groups_.at({probe, firsts[end - 1]}) = std::move(joined);
+  }
+}
+
+/// True if the register of a group's addresses holds their value until `last`, an instruction of the same
+/// block.
+bool WordCounters::holds_until(const Group& group, std::uint32_t last) const {
+  const std::vector<Value>& values = analyses_.ssa().values();
+  const RegisterId reg = values[group[0].base->value].reg;
+  for (std::uint32_t i = group[0].instruction; i < last; ++i) {
+    for (const ValueId written : analyses_.ssa().writes(i)) {
+      if (values[written].reg == reg) return false;
+    }
+  }
+  return true;
 }
 
 const WordCounters::Group* WordCounters::counted_before(CountedAccess access) const {

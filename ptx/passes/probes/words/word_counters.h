@@ -8,9 +8,10 @@
 //   @p red.global.add.u32 [c + margin], 1;
 //   @p bra done;  …the routine…  done:
 //
-// Accesses of a block whose addresses are one register plus constants share the comparison: the first one
-// counts for all, because a thread that reaches it also reaches the last. Their distances are at most the
-// margin.
+// Accesses of a block whose addresses are one register plus constants share the comparison: one of them
+// counts for all, because a thread that reaches the first also reaches the last. Their distances are at most
+// the margin. In device memory, accesses through other registers join them, if these still hold the addresses
+// at the last access: each comparison includes the ones before, so that one branch is enough.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,8 @@ class WordCounters {
   /// Accesses of a block that are counted together.
   using Group = std::vector<WordAddress>;
 
-  /// Returns the accesses that are counted at `access`, which is the first of them; empty if an earlier
-  /// access counts it. Null: the routine is used.
+  /// Returns the accesses that are counted at `access`; empty if another access counts it. Null: the routine
+  /// is used.
   const Group* counted_before(CountedAccess access) const;
 
   /// Counts a group. `address` (64 bits) is that of the first access, used if that has no base; `routines` is
@@ -73,6 +74,8 @@ class WordCounters {
 
   std::optional<WordAddress> address_of(CountedAccess access) const;
   void group(std::size_t probe, std::uint32_t block);
+  void join(std::size_t probe, const std::vector<std::uint32_t>& firsts);
+  bool holds_until(const Group& group, std::uint32_t last) const;
   VirtualRegister load_slot(std::uint32_t index, CodeBuilder& code) const;
   Kept kept(std::size_t probe, CodeBuilder& code) const;
   Kept fill(const CountedWords& words, CodeBuilder& code) const;
@@ -81,7 +84,7 @@ class WordCounters {
   const FunctionUnit& function_;
   const Body& body_;
   FunctionAnalyses& analyses_;
-  std::map<CountedAccess, Group> groups_;  ///< by the first access; empty for the others
+  std::map<CountedAccess, Group> groups_;  ///< by the access that counts them; empty for the others
   std::map<std::size_t, Kept> kept_;       ///< by probe: set at the function's entry
   Code entry_;
 };
