@@ -105,8 +105,9 @@ struct Counts {
   double matrix = 0;              ///< matrix_products() of all lanes; not in the arithmetic instructions
 };
 
-/// Bytes that cross caches which hold what a launch accesses again: each of its `arrays` bytes at most once to
-/// read and once to write. If `arrays` is 0 (it finds them through memory), all requested bytes.
+/// Returns the bytes that cross caches which hold what a launch accesses again: each of the bytes of its
+/// `arrays` at most once to read and once to write. If `arrays` is 0 (it finds them through memory), all
+/// requested bytes.
 std::uint64_t bytes_past_caches(std::uint64_t read, std::uint64_t written, std::uint64_t arrays);
 
 struct KernelRun {

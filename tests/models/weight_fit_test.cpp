@@ -58,7 +58,7 @@ TEST(WeightFit, RecoversTheWeightsOfTheSpeeds) {
   EXPECT_NEAR(fit->r_squared, 1, 1e-9);
   EXPECT_NEAR(fit->validated_r_squared, 1, 1e-9);
   EXPECT_NEAR(fit->validated_rmse, 0, 1e-6);
-  // Of 30 pairs, those whose times differ by more than 5 %.
+  // The times of some of the 30 pairs differ by less than 5 %.
   EXPECT_GT(fit->fitted.pairs, 20u);
   EXPECT_LT(fit->fitted.pairs, 30u);
   EXPECT_EQ(fit->fitted.right, fit->fitted.pairs);
