@@ -115,7 +115,10 @@ std::string fit_text(const KeptFit& kept) {
          " for the speeds within primitives; " + figure_text("%.3f", fit.validated_r_squared) +
          " if each primitive is predicted from the others\npairs ordered as their times: " +
          share_text(fit.fitted) + " by these weights, " + share_text(fit.validated.order) +
-         " if each primitive is ordered by\nweights fitted to the others, " + share_text(fit.papers) +
+         " if each primitive is ordered by\nweights fitted to the others (rank correlation " +
+         figure_text("%.2f", fit.validated.order.rank_correlation()) + ", 95 % interval " +
+         figure_text("%.2f", fit.validated.low) + " to " + figure_text("%.2f", fit.validated.high) +
+         (fit.validated.is_chance() ? ": no better than chance" : "") + "), " + share_text(fit.papers) +
          " by the paper's\nstored in " + kept.file + "\n";
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 #include "cli/diagnostics.h"
@@ -25,6 +26,12 @@ using LaunchKey = std::pair<std::string, std::uint64_t>;
 
 /// The cost of each instruction, of one launch or several.
 using SiteCosts = std::map<std::pair<const SitesRecord*, std::uint32_t>, double>;
+
+/// Bytes of the sectors that warps request.
+struct Requested {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+};
 
 /// A launch with its counts.
 struct Counted {
@@ -60,8 +67,9 @@ bool has(const std::vector<std::string>& labels, const char* label) {
 // ---- counts ----------------------------------------------------------------------------------------------
 
 /// Counts instructions by kind and adds the cost of each.
-void count_instructions(const LaunchRecord& record, const SitesRecord& sites, Counted& counted) {
+Requested count_instructions(const LaunchRecord& record, const SitesRecord& sites, Counted& counted) {
   constexpr std::uint64_t sector_bytes = 32;
+  Requested requested;
   models::proplusplus::Counts& counts = counted.run.counts;
   const auto executions = counts_of(record, "executions");
   const auto accesses = counts_of(record, "accesses");
@@ -100,10 +108,11 @@ void count_instructions(const LaunchRecord& record, const SitesRecord& sites, Co
     }
     counts.shared += at(to_shared, i);
     counts.locals += at(to_local, i);
-    counts.moved_bytes += at(sectors, i) * sector_bytes;
+    (has(labels, "MEM_WRITE") ? requested.written : requested.read) += at(sectors, i) * sector_bytes;
     cost(Criterion::memory_coalescing, at(sectors, i));
     cost(Criterion::synchronization, at(waits, i));
   }
+  return requested;
 }
 
 /// Counts the instructions of lanes and of warps from the basic blocks.
@@ -160,7 +169,10 @@ Counted count(const ActivityRecord& activity, const LaunchRecord& record, const 
   counted.activity = &activity;
   counted.run.configuration = configuration_of(record, *activity.launch);
   counted.limits = occupancy_limits(counted.run.configuration, hardware);
-  count_instructions(record, sites, counted);
+  const Requested requested = count_instructions(record, sites, counted);
+  const std::vector<std::uint64_t>& arrays = activity.launch->array_bytes;
+  counted.run.counts.moved_bytes = models::proplusplus::bytes_past_caches(
+      requested.read, requested.written, std::accumulate(arrays.begin(), arrays.end(), std::uint64_t{0}));
   count_blocks(record, sites, counted);
   schedule_blocks(record, hardware, counted);
   return counted;

@@ -181,7 +181,7 @@ std::vector<RawInput> raw_inputs(const Subject& subject, const Inputs& inputs) {
       {"texture_accesses", count(counts.textures), "counted"},
       {"global_accesses", count(counts.globals), "counted"},
       {"DRAM bytes", count(counts.moved_bytes),
-       is_measured ? "counted sectors of 32 bytes that warps request: an upper bound, caches serve some"
+       is_measured ? "modelled: counted sectors of 32 bytes, at most the arrays once: caches serve the rest"
                    : "modelled, past the caches of " + inputs.device},
       {"Available_mem_throughput", fixed(inputs.hardware.memory_rate / 1e9, 1) + " GB/s", driver},
       {"kernel_time", fixed(totals.seconds * 1e6, 3) + " us", timer},

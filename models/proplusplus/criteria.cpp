@@ -121,6 +121,10 @@ OccupancyLimits occupancy_limits(const Configuration& configuration, const Hardw
   return limits;
 }
 
+std::uint64_t bytes_past_caches(std::uint64_t read, std::uint64_t written, std::uint64_t arrays) {
+  return arrays == 0 ? read + written : std::min(read, arrays) + std::min(written, arrays);
+}
+
 std::optional<double> printed_data_transfer(const Primitive& primitive) {
   double copied = 0;
   double overlapped = 0;

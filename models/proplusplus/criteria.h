@@ -101,9 +101,14 @@ struct Counts {
   std::uint64_t locals = 0;
   std::uint64_t shared = 0;
   std::uint64_t globals = 0;
-  std::uint64_t moved_bytes = 0;  ///< bytes of DRAM_transactions; an upper bound if caches are unknown
+  std::uint64_t moved_bytes = 0;  ///< bytes of DRAM_transactions
   double matrix = 0;              ///< matrix_products() of all lanes; not in the arithmetic instructions
 };
+
+/// Returns the bytes that cross caches which hold what a launch accesses again: each of the bytes of its
+/// `arrays` at most once to read and once to write. If `arrays` is 0 (it finds them through memory), all
+/// requested bytes.
+std::uint64_t bytes_past_caches(std::uint64_t read, std::uint64_t written, std::uint64_t arrays);
 
 struct KernelRun {
   Configuration configuration;

@@ -15,7 +15,7 @@ namespace lynxpp::models::proplusplus {
 
 /// How well weights predict which of two implementations of a primitive is faster.
 struct Ordering {
-  std::size_t pairs = 0;  ///< pairs with different times
+  std::size_t pairs = 0;  ///< pairs whose times differ by more than 5 %
   std::size_t right = 0;
   bool operator==(const Ordering&) const = default;
   /// Kendall's rank correlation, -1 to 1; 0 without pairs.

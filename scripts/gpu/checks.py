@@ -220,7 +220,43 @@ def attach(package, apps, budget):
         findings.say(f"started with {start or 'nothing'} attached, then {', '.join(steps)}: records of {', '.join(specs)}")
     reset(package, findings)
     local_memory(package, findings)
+    block_times(package, apps, findings)
     return findings
+
+
+def block_times(package, apps, findings):
+    """Every block and warp is timed once and ends after it starts, on an existing multiprocessor, within the launch; the blocks of
+    a multiprocessor do not take longer together than its slots allow."""
+    checked = 0
+    for app in apps:
+        run, records = package.measure(package.program(app), spec="kernel_runtime,block_runtime,warp_timeline")
+        clock = next((record["clock_khz"] for record in records.all if record["record"] == "device"), 0)
+        launches, wrong = {}, []
+        for record in records.launches:
+            launches.setdefault((record["kernel"], record["launch"]), {})[record["spec"]] = record
+        for specs in launches.values():
+            wrong += wrong_block_times(specs, clock)
+        if run.status != 0 or not launches or wrong:
+            findings.fail(f"{app}: times of blocks: {wrong or run}")
+        checked += len(launches)
+    findings.say(f"{checked} launches of {len(apps)} programs: blocks and warps timed once, in order, within the launch")
+
+
+def wrong_block_times(specs, clock_khz):
+    """Returns which times contradict others of the same launch."""
+    blocks, threads = (math.prod(specs["block_runtime"][name]) for name in ("grid", "block"))
+    cycles, sms = (specs["block_runtime"]["results"][name]["values"] for name in ("cycles", "sm"))
+    load, distribution = (specs["kernel_runtime"]["results"][name]["values"] for name in ("load", "distribution"))
+    table = specs["warp_timeline"]["results"]
+    warp, begins, ends, where = (table[f"warps.{name}"]["values"] for name in ("warp", "begin", "end", "sm"))
+    resident, tick = 32, 2000  # most blocks of a multiprocessor; nanoseconds between two values of the global timer, at most
+    most = (max(ends) - min(begins) + tick) * clock_khz / 1e6
+    rules = {"blocks": len(cycles) == len(sms) == sum(distribution) == blocks,
+             "order": all(each > 0 for each in cycles) and all(begin <= end for begin, end in zip(begins, ends)),
+             "warps": sorted(warp) == list(range(blocks * -(-threads // 32))),
+             "multiprocessors": {*sms, *where} <= set(range(len(load))),
+             "time": not clock_khz or (max(cycles) <= most and max(load) <= resident * most)}
+    return [f"{name} of {specs['block_runtime']['demangled']}" for name, holds in rules.items() if not holds]
 
 
 def local_memory(package, findings):

@@ -86,7 +86,26 @@ class Parts(unittest.TestCase):
         self.assertIn("80 random functions computed what C computes", self.good(checks.conformance))
 
     def test_attach(self):
-        self.assertIn("then instruction_count, kernel_runtime", self.good(checks.attach))
+        text = self.good(checks.attach)
+        self.assertIn("then instruction_count, kernel_runtime", text)
+        self.assertRegex(text, "[1-9] launches of 1 programs: blocks and warps timed once")
+
+    def test_block_times_that_contradict_each_other(self):
+        def wrong(cycles=(900, 800), sms=(0, 1), load=(900, 800), begins=(0, 100), ends=(1000, 900), warps=(0, 1)):
+            results = {"block_runtime": {"cycles": {"values": cycles}, "sm": {"values": sms}},
+                       "kernel_runtime": {"load": {"values": load}, "distribution": {"values": [0] * 9 + [2]}},
+                       "warp_timeline": {"warps.warp": {"values": warps}, "warps.sm": {"values": sms},
+                                         "warps.begin": {"values": begins}, "warps.end": {"values": ends}}}
+            specs = {spec: {"results": each, "grid": [2, 1, 1], "block": [32, 1, 1], "demangled": "k"} for spec, each in results.items()}
+            return checks.wrong_block_times(specs, 1_000_000)
+        self.assertEqual(wrong(), [])
+        self.assertEqual(wrong(cycles=(900,)), ["blocks of k"])
+        self.assertEqual(wrong(cycles=(900, 0)), ["order of k"])
+        self.assertEqual(wrong(begins=(0, 901)), ["order of k"])
+        self.assertEqual(wrong(warps=(1, 1)), ["warps of k"])
+        self.assertEqual(wrong(sms=(0, 2)), ["multiprocessors of k"])
+        self.assertEqual(wrong(cycles=(900, 3001)), ["time of k"])
+        self.assertEqual(wrong(load=(96001, 800)), ["time of k"])
 
     def test_overhead(self):
         text = self.good(lambda *arguments: overhead.overhead(*arguments, rounds=1))

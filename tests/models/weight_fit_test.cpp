@@ -58,10 +58,13 @@ TEST(WeightFit, RecoversTheWeightsOfTheSpeeds) {
   EXPECT_NEAR(fit->r_squared, 1, 1e-9);
   EXPECT_NEAR(fit->validated_r_squared, 1, 1e-9);
   EXPECT_NEAR(fit->validated_rmse, 0, 1e-6);
-  EXPECT_EQ(fit->fitted, (Ordering{30, 30}));
-  EXPECT_EQ(fit->validated.order, (Ordering{30, 30}));
+  // The times of some of the 30 pairs differ by less than 5 %.
+  EXPECT_GT(fit->fitted.pairs, 20u);
+  EXPECT_LT(fit->fitted.pairs, 30u);
+  EXPECT_EQ(fit->fitted.right, fit->fitted.pairs);
+  EXPECT_EQ(fit->validated.order, fit->fitted);
   EXPECT_FALSE(fit->validated.is_chance());
-  EXPECT_LT(fit->papers.right, 30u);
+  EXPECT_LT(fit->papers.right, fit->papers.pairs);
 }
 
 TEST(WeightFit, NoiseReducesValidatedAccuracyMore) {
