@@ -50,10 +50,25 @@ TEST(Uniformity, ClassifiesLoads) {
 TEST(Uniformity, ClassifiesExchanges) {
   EXPECT_EQ(of("vote.sync.ballot.b32 %r1, %p1, -1;", "%r1"), varies_in_block | varies_over_blocks);
   EXPECT_EQ(of("vote.sync.ballot.b32 %r1, %p1, %r2;", "%r1"), varies) << "some lanes";
-  EXPECT_EQ(of("mov.u32 %r2, 1;\nshfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", "%r1"), varies);
+  EXPECT_EQ(of("mov.u32 %r2, -1;\nvote.sync.ballot.b32 %r1, %p1, %r2;", "%r1"),
+            varies_in_block | varies_over_blocks);
   EXPECT_EQ(of("bar.red.popc.u32 %r1, 0, %p1;", "%r1"), varies_over_blocks);
   EXPECT_EQ(of("mov.u32 %r9, 64;\ngetctarank.shared::cluster.u32 %r1, %r9;", "%r1"), varies_over_blocks);
   EXPECT_EQ(of("mov.u32 %r9, 64;\nmapa.shared::cluster.u32 %r1, %r9, 0;", "%r1"), varies_over_blocks);
+}
+
+TEST(Uniformity, BroadcastsAreUniformInAWarp) {
+  const std::string lane = "mov.u32 %r9, %tid.x;\n";
+  constexpr Variance by_warp = varies_in_block | varies_over_blocks;
+  EXPECT_EQ(of(lane + "shfl.sync.idx.b32 %r1, %r9, 0, 31, -1;", "%r1"), by_warp);
+  EXPECT_EQ(of(lane + "mov.b32 %r2, 0;\nmov.b32 %r3, 31;\nmov.b32 %r4, -1;\n"
+                      "shfl.sync.idx.b32 %r1|%p1, %r9, %r2, %r3, %r4;",
+               "%r1"),
+            by_warp);
+  EXPECT_EQ(of(lane + "shfl.sync.idx.b32 %r1, %r9, 0, 0x1c1f, -1;", "%r1"), varies) << "segments";
+  EXPECT_EQ(of(lane + "shfl.sync.idx.b32 %r1, %r9, 0, 31, 0xffff;", "%r1"), varies) << "some lanes";
+  EXPECT_EQ(of(lane + "shfl.sync.idx.b32 %r1, %r9, %r9, 31, -1;", "%r1"), varies) << "several sources";
+  EXPECT_EQ(of(lane + "shfl.sync.up.b32 %r1, %r9, 0, 0, -1;", "%r1"), varies);
 }
 
 const std::string diamond_by =
@@ -78,6 +93,35 @@ TEST(Uniformity, GuardedWritesVaryWithTheirGuard) {
       << "the old value remains if the guard is false";
   EXPECT_EQ(of(uniform_guard + "mov.u32 %r1, %ctaid.x;\n@!%p1 mov.u32 %r1, 2;", "%r1"), varies_over_blocks);
   EXPECT_EQ(of(uniform_guard + "mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;", "%r1"), uniform);
+}
+
+/// A loop with `inside` whose trip count nothing is known of, and a branch around `side` before it.
+std::string loop_with(const std::string& inside, const std::string& side) {
+  return "ld.global.u32 %r9, [%rd1];\nsetp.lt.u32 %p3, %r9, 5;\n@%p3 bra END;\n" + side +
+         "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\n" + inside +
+         "setp.lt.u32 %p1, %r1, %r9;\n@%p1 bra L;\nEND: ret;";
+}
+
+TEST(Uniformity, LanesAgreeBeforeInstructionsOfWarpgroups) {
+  const auto diverges = [](const std::string& body, const std::string& label) {
+    Analysed analysed(body);
+    return (analysed->uniformity().of_branch(analysed.block(label)) & varies_in_warp) != 0;
+  };
+  const std::string together = "wgmma.fence.sync.aligned;\n";
+  EXPECT_TRUE(diverges(loop_with("", ""), "L"));
+  EXPECT_FALSE(diverges(loop_with(together, ""), "L")) << "lanes that remain could not execute it";
+  const auto of_first = [](const std::string& body) {
+    Analysed analysed(body);
+    return analysed->uniformity().of_branch(0) & varies_in_warp;
+  };
+  EXPECT_NE(of_first(loop_with("", "")), 0);
+  EXPECT_EQ(of_first(loop_with(together, "")), 0);
+  EXPECT_EQ(of_first(loop_with("", together)), 0);
+  EXPECT_NE(of_first(loop_with("@%p1 bra SKIP;\n" + together + "SKIP:\n", "")), 0) << "not on all paths";
+  EXPECT_NE(of_first("ld.global.u32 %r9, [%rd1];\nsetp.lt.u32 %p3, %r9, 5;\n@%p3 bra END;\nmov.u32 %r1, 0;\n"
+                     "END: wgmma.fence.sync.aligned;\nret;"),
+            0)
+      << "lanes converge before it";
 }
 
 TEST(Uniformity, IrreducibleCyclesShareNoIterations) {

@@ -111,8 +111,10 @@ std::string assembled(const std::string& module, int sm, std::string& machine_co
   const TemporaryFolder folder;
   const std::string base = folder.file("module");
   write_file(base + ".ptx", module);
-  const std::string command = ptxas_path() + " -arch=sm_" + std::to_string(sm) + " -o " + base + ".cubin " +
-                              base + ".ptx > " + base + ".log 2>&1";
+  std::string target = "sm_" + std::to_string(sm);
+  if (module.find(".target " + target + "a") != std::string::npos) target += "a";
+  const std::string command =
+      ptxas_path() + " -arch=" + target + " -o " + base + ".cubin " + base + ".ptx > " + base + ".log 2>&1";
   const bool accepted = std::system(command.c_str()) == 0;
   std::string log;
   read_file(base + ".log", log);

@@ -8,14 +8,22 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ptx/analysis/flow/walk.h"
+
 namespace lynxpp::ptx {
 namespace {
 
-bool is_all_lanes(const Operand& operand) {
-  return operand.kind == OperandKind::integer && (operand.integer == -1 || operand.integer == 0xffffffffLL);
-}
+bool is_all_lanes(std::optional<std::int64_t> mask) { return mask && (*mask == -1 || *mask == 0xffffffffLL); }
 
 }  // namespace
+
+bool executes_together(const Instruction& instruction) {
+  switch (instruction.op()) {
+    case Op::wgmma:
+    case Op::setmaxnreg: return !instruction.guarded();
+    default: return false;
+  }
+}
 
 Variance variance_of_special_register(std::string_view name, const LaunchShape& launch) {
   const std::string_view root = name.substr(0, name.find('.'));
@@ -55,6 +63,7 @@ Uniformity::Uniformity(const Function& function, const ControlFlowGraph& graph,
   for (ValueId id = 0; id < values_.size(); ++id) {
     if (ssa.values()[id].kind == ValueKind::entry) values_[id] = varies;
   }
+  find_joint_blocks();
   if (launch.has_whole_rows) {
     rows_.assign(values_.size(), RowValue::undecided);
     for (ValueId id = 0; id < values_.size(); ++id) {
@@ -123,10 +132,58 @@ bool Uniformity::update_branch(std::uint32_t block) {
   const std::uint32_t last = node.end - 1;
   Variance variance = uniform;
   for (const RegisterId reg : usage_.reads(last)) variance |= of_register_read(last, reg);
+  if ((variance & varies_in_warp) != 0 && must_agree(block))
+    variance &= static_cast<Variance>(~varies_in_warp);
   if ((variance | branches_[block]) == branches_[block]) return false;
   branches_[block] |= variance;
   raise_joins(block, variance);
   return true;
+}
+
+/// A block that executes as often as one with such an instruction does not need one of its own.
+void Uniformity::find_joint_blocks() {
+  const auto& instructions = function_.body->instructions;
+  joint_.resize(graph_.blocks.size());
+  const auto spread = [&](std::uint32_t block, std::uint32_t from) {
+    joint_[block] = joint_[block] || (joint_[from] && loops_.loop_of(block) == loops_.loop_of(from) &&
+                                      !loops_.is_irreducible(block));
+  };
+  for (std::uint32_t block = 0; block < joint_.size(); ++block) {
+    const BasicBlock& range = graph_.blocks[block];
+    joint_[block] =
+        std::any_of(instructions.begin() + range.begin, instructions.begin() + range.end, executes_together);
+  }
+  const auto& order = dominators_.reverse_post_order();
+  const auto follow = [&](std::uint32_t block) {
+    const std::uint32_t before = dominators_.immediate(block);
+    if (before == no_block || post_dominators_[before] != block) return;
+    spread(block, before);
+    spread(before, block);
+  };
+  std::ranges::for_each(order, follow);
+  std::for_each(order.rbegin(), order.rend(), follow);
+}
+
+/// True if the lanes that execute the branch of `block` together take the same edge, because those on one
+/// edge must execute an instruction with all lanes of the warp before the paths join.
+bool Uniformity::must_agree(std::uint32_t block) {
+  const std::uint32_t meeting = post_dominators_[block];
+  const auto is_joint = [&](std::uint32_t at) {
+    while (at != no_block && at != meeting && at != block && !joint_[at]) at = post_dominators_[at];
+    return at != no_block && at != meeting && joint_[at];
+  };
+  const auto misses = [&](std::uint32_t successor) {
+    return walk_blocks(graph_, {successor}, meeting, [&](std::uint32_t at) {
+      if (budget_ == 0) return false;
+      --budget_;
+      return !joint_[at];
+    });
+  };
+  const std::vector<std::uint32_t>& successors = graph_.blocks[block].successors;
+  const auto joint = std::ranges::count_if(successors, is_joint);
+  if (joint == 0 || meeting == no_block) return false;
+  return joint == 1 &&
+         std::ranges::count_if(successors, misses) + joint == static_cast<std::ptrdiff_t>(successors.size());
 }
 
 void Uniformity::raise_joins(std::uint32_t block, Variance variance) {
@@ -323,7 +380,7 @@ Variance Uniformity::evaluate(std::uint32_t at) const {
   }
   if ((variance & varies_in_warp) != 0 && hides_lanes(at)) variance &= static_cast<Variance>(~varies_in_warp);
   if (instruction.traits.is_memory_access()) return evaluate_load(instruction, variance);
-  return evaluate_exchange(instruction, variance);
+  return evaluate_exchange(at, variance);
 }
 
 Variance Uniformity::evaluate_load(const Instruction& instruction, Variance address) const {
@@ -347,12 +404,40 @@ Variance Uniformity::evaluate_load(const Instruction& instruction, Variance addr
   }
 }
 
+/// Returns the value of an integer, or of a register that is set to one.
+std::optional<std::int64_t> Uniformity::constant_of(std::uint32_t at, const Operand& operand) const {
+  if (operand.kind == OperandKind::integer) return operand.integer;
+  const bool is_register =
+      operand.kind == OperandKind::identifier && operand.elements.empty() && operand.offset == 0;
+  const RegisterId reg = is_register ? usage_.find(operand.name, at) : no_register;
+  const ValueId id = reg == no_register ? no_value : ssa_.read_of(at, reg);
+  if (id == no_value || ssa_.values()[id].kind != ValueKind::write || ssa_.values()[id].previous != no_value)
+    return std::nullopt;
+  const Instruction& writer = function_.body->instructions[ssa_.values()[id].instruction];
+  if (writer.op() != Op::mov || writer.operands.size() != 2 ||
+      writer.operands[1].kind != OperandKind::integer)
+    return std::nullopt;
+  return writer.operands[1].integer;
+}
+
+/// True for a shuffle by which all lanes of the warp read the value of the same lane.
+bool Uniformity::is_broadcast(std::uint32_t at) const {
+  const Instruction& instruction = function_.body->instructions[at];
+  constexpr std::int64_t whole_warp = 31;
+  if (!instruction.opcode.starts_with("shfl.sync.idx.") || instruction.operands.size() != 5) return false;
+  return (of_operand(at, instruction.operands[2]) & varies_in_warp) == 0 &&
+         constant_of(at, instruction.operands[3]) == whole_warp &&
+         is_all_lanes(constant_of(at, instruction.operands[4]));
+}
+
 /// Handles instructions that exchange values between threads or query the machine.
-Variance Uniformity::evaluate_exchange(const Instruction& instruction, Variance operands) const {
+Variance Uniformity::evaluate_exchange(std::uint32_t at, Variance operands) const {
+  const Instruction& instruction = function_.body->instructions[at];
+  if (is_broadcast(at)) return varies_in_block | varies_over_blocks;
   if (instruction.op() == Op::vote || instruction.op() == Op::redux) {
     // If all lanes take part, the result is uniform within the warp, but differs between warps.
     const bool one_answer = instruction.has(Modifier::sync) && !instruction.operands.empty() &&
-                            is_all_lanes(instruction.operands.back());
+                            is_all_lanes(constant_of(at, instruction.operands.back()));
     return one_answer ? varies_in_block | varies_over_blocks : varies;
   }
   if (instruction.traits.kind == OpcodeClass::barrier)

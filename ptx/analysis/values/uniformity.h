@@ -9,11 +9,15 @@
 // If threads take different paths, values merged at the join vary even if each is uniform; a value defined in
 // a loop that threads leave in different iterations varies after the loop, although it may be uniform inside.
 //
+// A warp executes instructions of warpgroups together, as PTX requires. Lanes therefore agree at a branch if
+// one of its targets always reaches such an instruction before the paths join again.
+//
 // In launches with whole rows (LaunchShape) warps are rows: %tid.y does not vary in them, nor do values
 // independent of the lane bits of %tid.x (lane_rows.h).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ptx/analysis/flow/loops.h"
@@ -34,6 +38,9 @@ inline constexpr Variance varies = varies_in_warp | varies_in_block | varies_ove
 /// Variance of a special register, by name with its component ("%tid.x").
 Variance variance_of_special_register(std::string_view name, const LaunchShape& launch = {});
 
+/// True if all lanes of a warp execute the instruction together, or none does: an instruction of a warpgroup.
+bool executes_together(const Instruction& instruction);
+
 class Uniformity {
  public:
   Uniformity(const Function& function, const ControlFlowGraph& graph, const DominatorTree& dominators,
@@ -52,6 +59,9 @@ class Uniformity {
   /// Variance of the threads that converge at the block's entry: nonzero if they may arrive on different
   /// paths.
   Variance of_join(std::uint32_t block) const { return joins_[block] | everywhere_; }
+  /// True if all lanes of a warp execute the block equally often, because it has an instruction that they
+  /// execute together.
+  bool is_joint(std::uint32_t block) const { return joint_[block]; }
   /// Nonzero if threads may leave the loop in different iterations.
   Variance of_loop_exit(std::uint32_t loop) const { return loop_exits_[loop]; }
 
@@ -76,10 +86,14 @@ class Uniformity {
   bool hides_lanes(std::uint32_t instruction) const;
   void raise_joins(std::uint32_t block, Variance variance);
   Variance evaluate(std::uint32_t instruction) const;
-  Variance evaluate_exchange(const Instruction& instruction, Variance operands) const;
+  Variance evaluate_exchange(std::uint32_t at, Variance operands) const;
+  bool is_broadcast(std::uint32_t at) const;
+  std::optional<std::int64_t> constant_of(std::uint32_t instruction, const Operand& operand) const;
+  bool must_agree(std::uint32_t block);
   Variance evaluate_load(const Instruction& instruction, Variance address) const;
   const Influence& influence_of(std::uint32_t block);
   Influence find_influence(std::uint32_t block);
+  void find_joint_blocks();
 
   const Function& function_;
   const ControlFlowGraph& graph_;
@@ -92,6 +106,7 @@ class Uniformity {
   std::vector<RowValue> rows_;  ///< per value; empty: the shape of warps is unknown
   std::vector<Variance> values_, branches_, joins_, loop_exits_;
   std::vector<Influence> influences_;
+  std::vector<bool> joint_;        ///< per block: see is_joint()
   Variance everywhere_ = uniform;  ///< from branches whose influence was not computed
   /// Remaining steps for finding influences, so that functions with thousands of nested regions take linear
   /// time.

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "ptx/analysis/flow/walk.h"
 #include "ptx/passes/cost_model.h"
 #include "ptx/passes/counting/refine/complements.h"
 
@@ -93,8 +94,10 @@ class WarpFlowBuilder {
       // A loop also covers a divergence at its header.
       const auto loop = loop_of_header_.find(begin);
       const bool is_loop = loop != loop_of_header_.end() && loops()[loop->second].end == end;
-      std::optional<std::vector<std::uint32_t>> region =
-          is_loop ? loops()[loop->second].blocks : regions_.region_of(begin, end);
+      std::optional<std::vector<std::uint32_t>> region = is_loop ? loops()[loop->second].blocks
+                                                         : execute_equally(begin, end)
+                                                             ? blocks_between(begin, end)
+                                                             : regions_.region_of(begin, end);
       if (!region) {
         blocks_[end].is_source = true;
         return;
@@ -104,6 +107,23 @@ class WarpFlowBuilder {
     }
     for (std::uint32_t* const each : ends) *each = end;
     awaited_[end] = std::move(inside);
+  }
+
+  /// True if all lanes of a warp execute a block and its post-dominator equally often. Lanes that wait
+  /// between them wait for other warps.
+  bool execute_equally(std::uint32_t block, std::uint32_t post_dominator) const {
+    const Uniformity& uniformity = function_.analyses->uniformity();
+    return uniformity.is_joint(block) && uniformity.is_joint(post_dominator) &&
+           nest().loop_of(block) == nest().loop_of(post_dominator);
+  }
+
+  std::vector<std::uint32_t> blocks_between(std::uint32_t begin, std::uint32_t end) const {
+    std::vector<std::uint32_t> blocks;
+    walk_blocks(graph(), graph().blocks[begin].successors, end, [&](std::uint32_t block) {
+      blocks.push_back(block);
+      return true;
+    });
+    return blocks;
   }
 
   void find_sources() {
@@ -148,8 +168,9 @@ class WarpFlowBuilder {
 
   void find_partial() {
     std::vector<std::uint32_t> pending;
+    const Uniformity& uniformity = function_.analyses->uniformity();
     const auto mark = [&](std::uint32_t block) {
-      if (blocks_[block].is_partial) return;
+      if (blocks_[block].is_partial || uniformity.is_joint(block)) return;
       blocks_[block].is_partial = true;
       pending.push_back(block);
     };
@@ -199,8 +220,8 @@ class WarpFlowBuilder {
     }
     for (std::uint32_t block = 0; block < outside_; ++block) {
       if (!sites_.is_reachable(block)) continue;
-      if (blocks_[block].is_source) add(outside_, block, sites_.block_start(block), false);
       const bool is_converged = !blocks_[block].is_partial;
+      if (blocks_[block].is_source) add(outside_, block, sites_.block_start(block), is_converged);
       const std::uint32_t end = blocks_[block].end_of;
       if (blocks_[block].loop_left != no_loop) {
         leave_loop(block);
