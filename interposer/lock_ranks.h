@@ -9,11 +9,13 @@ namespace lynxpp::interposer {
 enum class LockRank : std::uint8_t {
   closing,   ///< CounterSharing::closing_: reading back shared counters
   taking,    ///< ResultsPipeline::taking_: the order of results
-  records,   ///< Session::records_: the sink and the reports' variables
-  state,     ///< Session::state_: what is known of kernels, and graphs
+  records,   ///< Recorder::mutex_: the sink and the reports' variables
+  state,     ///< KnownKernels::mutex_: what is attached, and the state of kernels
+  graphs,    ///< GraphLauncher::mutex_: the program's graphs
   variants,  ///< VariantCache::mutex_
   sharing,   ///< CounterSharing::mutex_: counters that are open
   results,   ///< ResultsPipeline::mutex_: the queue of outstanding launches
+  leaf,      ///< every mutex whose owner waits for no other
 };
 
 /// The ranked locks that a thread holds.

@@ -23,7 +23,7 @@ struct HookName {
 };
 
 constexpr HookName function_names[slot_count] = {
-#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, family, wrapper) \
   {#exported, #asked, per_thread_stream != 0, since},
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK

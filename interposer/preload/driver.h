@@ -10,7 +10,7 @@ namespace lynxpp::preload {
 
 /// One per line of driver_api.def.
 enum class Slot : unsigned {
-#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) exported,
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, family, wrapper) exported,
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
   count

@@ -1,17 +1,13 @@
 #include "interposer/results/results_worker.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "support/background_thread.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -68,18 +64,12 @@ void ResultsWorker::wake() {
   const std::lock_guard lock(shared_->mutex);
   shared_->wanted.notify_all();
   if (std::exchange(shared_->is_started, true)) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([shared = shared_] { shared->run(); }).detach();
-  } catch (const std::system_error& error) {
-    // Launching threads collect results if too many are outstanding, and finish() collects the rest.
-    log().warn("cannot start the thread that collects results: {}", error.what());
-    shared_->is_through = true;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const Status started = start_background_thread([shared = shared_] { shared->run(); });
+  if (started) return;
+  // Launching threads collect results if too many are outstanding, and finish() collects the rest.
+  log().warn("cannot start the thread that collects results: {}",
+             started.error().diagnostics.front().message);
+  shared_->is_through = true;
 }
 
 }  // namespace lynxpp::interposer

@@ -1,18 +1,15 @@
 #include "interposer/results/trace_streams.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 
+#include "support/background_thread.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -221,17 +218,7 @@ bool TraceStreams::start() {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->is_through) return false;
   if (std::exchange(shared_->is_started, true)) return true;
-  // The program's threads handle the program's signals.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([shared = shared_] { shared->run_safely(); }).detach();
-  } catch (const std::system_error&) {
-    shared_->is_started = false;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  shared_->is_started = start_background_thread([shared = shared_] { shared->run_safely(); }).ok();
   return shared_->is_started;
 }
 

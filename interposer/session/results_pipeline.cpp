@@ -1,16 +1,12 @@
 #include "interposer/session/results_pipeline.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <condition_variable>
-#include <csignal>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "support/background_thread.h"
 #include "support/check.h"
 #include "support/log.h"
 
@@ -26,13 +22,6 @@ constexpr std::chrono::milliseconds look_again(1);
 constexpr std::chrono::milliseconds patience_with_first(20);
 /// Limit on waiting for another thread that collects results when a context ends.
 constexpr std::chrono::milliseconds patience_with_collector(1000);
-
-/// State shared by a thread that may never end and the one that waits for it.
-struct Ended {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_over = false;
-};
 
 }  // namespace
 
@@ -260,40 +249,19 @@ bool ResultsPipeline::settle_ending(std::span<const device::Device* const> endin
   return false;
 }
 
-bool ResultsPipeline::ends(std::function<void()> work, std::chrono::milliseconds patience) {
-  auto ended = std::make_shared<Ended>();
-  const auto body = [this, ended, work = std::move(work)] {
+bool ResultsPipeline::ends(const std::function<void()>& work, std::chrono::milliseconds patience) {
+  const auto body = [this, work] {
     try {
       work();
     } catch (const std::exception& error) {
       log().error("internal failure while results were collected: {}", error.what());
     }
-    {
-      const std::lock_guard lock(ended->mutex);
-      ended->is_over = true;
-    }
-    ended->changed.notify_all();
     --helpers_;
+    return true;
   };
   ++helpers_;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool is_started = true;
-  try {
-    std::thread(body).detach();
-  } catch (const std::system_error&) {
-    is_started = false;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!is_started) body();
-  std::unique_lock lock(ended->mutex);
-  std::uint64_t settled = settled_;
-  while (!ended->changed.wait_for(lock, patience, [&] { return ended->is_over; })) {
-    if (std::exchange(settled, settled_.load()) == settled_) return false;
-  }
-  return true;
+  const std::optional<bool> has_ended = ends_within(patience, body, [this] { return settled_.load(); });
+  return has_ended ? *has_ended : body();
 }
 
 }  // namespace lynxpp::interposer

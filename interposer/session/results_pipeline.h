@@ -94,7 +94,7 @@ class ResultsPipeline {
 
   /// Runs `work` on a separate thread. Returns false if it has not finished and no result was collected for
   /// `patience`.
-  bool ends(std::function<void()> work, std::chrono::milliseconds patience);
+  bool ends(const std::function<void()>& work, std::chrono::milliseconds patience);
 
   /// From now on, only collect(Which::all) and collect_completed() settle launches.
   void begin_end() { is_ending_ = true; }

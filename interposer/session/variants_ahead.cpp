@@ -1,19 +1,16 @@
 #include "interposer/session/variants_ahead.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <exception>
 #include <list>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "support/background_thread.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -116,21 +113,16 @@ void VariantsAhead::add(const Key& key, Job job, bool is_urgent) {
   shared_->changed.notify_all();
   const bool has_idle_threads = shared_->threads - shared_->running >= shared_->waiting;
   if (has_idle_threads || shared_->threads >= shared_->most_threads) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([shared = shared_] { shared->run(); }).detach();
+  if (const Status started = start_background_thread([shared = shared_] { shared->run(); }); started) {
     ++shared_->threads;
-  } catch (const std::system_error& error) {
-    log().debug("cannot start a thread that compiles variants: {}", error.what());
+  } else {
+    log().debug("cannot start a thread that compiles variants: {}",
+                started.error().diagnostics.front().message);
     if (shared_->threads == 0) {
       added->state = State::done;
       --shared_->waiting;
     }
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 VariantsAhead::State VariantsAhead::state_of(const Key& key) const {

@@ -1,13 +1,14 @@
-// Wrappers of the functions that create and launch graphs, and of launches that are only counted; part of
-// preload/hooks.cpp, whose helpers they use.
-#pragma once
+#include "interposer/preload/hooks/graph_hooks.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
 
-#include "interposer/preload/graphs.h"
+#include "interposer/preload/driver.h"
+#include "interposer/preload/engine_client.h"
+#include "interposer/preload/hooks/module_hooks.h"
+#include "interposer/preload/quietly.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -288,7 +289,8 @@ void note_variants(ExecutableGraph& graph, bool has_run_them) {
   graph.has_run_variants = has_run_them;
 }
 
-/// Precondition: Passthrough is active, and the graph's context is alive.
+}  // namespace
+
 void forget_graph(ExecutableGraph& graph) {
   const std::lock_guard lock(graph.mutex);
   note_variants(graph, false);
@@ -296,13 +298,14 @@ void forget_graph(ExecutableGraph& graph) {
   if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph.id);
 }
 
-/// Precondition: the graph's context is gone.
 void abandon_graph(ExecutableGraph& graph) {
   const std::lock_guard lock(graph.mutex);
   note_variants(graph, false);
   if (graph.clone != nullptr) graph.clone->abandon();
   graph.clone.reset();
 }
+
+namespace {
 
 template <Slot slot, Binding binding>
 CUresult graph_destroy(void* executable) {
@@ -341,7 +344,7 @@ class GraphRequest {
     request.id = graph.id;
     request.version = graph.version;
     request.flags = graph.flags;
-    request.attribute_changes = attribute_changes().load();
+    request.attribute_changes = attribute_changes.load();
     if (graph.clone == nullptr) return;
     for (const GraphKernel& each : graph.kernels) {
       const ImagePtr& image = each.kernel->image;
@@ -481,3 +484,6 @@ CUresult launch_multi_device(const DeviceLaunch* launches, unsigned count, unsig
 
 }  // namespace
 }  // namespace lynxpp::preload
+
+#define LYNXPP_FAMILY_graphs LYNXPP_DEFINE_HOOK
+#include "interposer/preload/hooks/define_hooks.h"
