@@ -7,15 +7,21 @@
 namespace lynxpp::interposer {
 
 enum class LockRank : std::uint8_t {
-  closing,   ///< CounterSharing::closing_: reading back shared counters
-  taking,    ///< ResultsPipeline::taking_: the order of results
-  records,   ///< Recorder::mutex_: the sink and the reports' variables
-  state,     ///< KnownKernels::mutex_: what is attached, and the state of kernels
-  graphs,    ///< GraphLauncher::mutex_: the program's graphs
-  variants,  ///< VariantCache::mutex_
-  sharing,   ///< CounterSharing::mutex_: counters that are open
-  results,   ///< ResultsPipeline::mutex_: the queue of outstanding launches
-  leaf,      ///< every mutex whose owner waits for no other
+  engine,         ///< the creation of the process's engine
+  closing,        ///< CounterSharing::closing_: reading back shared counters
+  taking,         ///< ResultsPipeline::taking_: the order of results
+  records,        ///< Recorder::mutex_: the sink and the reports' variables
+  state,          ///< KnownKernels::mutex_: what is attached, and the state of kernels
+  graphs,         ///< GraphLauncher::mutex_: the program's graphs
+  variants,       ///< VariantCache::mutex_
+  sharing,        ///< CounterSharing::mutex_: counters that are open
+  results,        ///< ResultsPipeline::mutex_: the queue of outstanding launches
+  readback,       ///< SharedReadback: the results of a graph's launch
+  traces,         ///< LaunchStreams::Core: the rings of a launch
+  trials,         ///< Trials::mutex_
+  trial_variant,  ///< TrialVariants::Entry: held while the variant is made
+  contexts,       ///< DeviceContexts::mutex_: held while a device is made
+  leaf,           ///< every mutex whose owner waits for no other
 };
 
 /// The ranked locks that a thread holds.

@@ -149,9 +149,9 @@ CUcontext active_primary_context(CUdevice device) {
   using Retain = CUresult (*)(CUcontext*, CUdevice);
   using Release = CUresult (*)(CUdevice);
   if (allocations().empty()) return nullptr;
-  const auto get_state = reinterpret_cast<GetState>(lookup_driver("cuDevicePrimaryCtxGetState"));
-  const auto retain = reinterpret_cast<Retain>(lookup_driver("cuDevicePrimaryCtxRetain"));
-  const auto release = reinterpret_cast<Release>(lookup_driver("cuDevicePrimaryCtxRelease_v2"));
+  const auto get_state = driver_function<GetState>("cuDevicePrimaryCtxGetState");
+  const auto retain = driver_function<Retain>("cuDevicePrimaryCtxRetain");
+  const auto release = driver_function<Release>("cuDevicePrimaryCtxRelease_v2");
   unsigned flags = 0;
   int is_active = 0;
   CUcontext context = nullptr;

@@ -188,7 +188,7 @@ CUcontext current_context() {
   static std::atomic<GetCurrent> known = nullptr;
   GetCurrent get_current = known.load(std::memory_order_relaxed);
   if (get_current == nullptr) {
-    get_current = reinterpret_cast<GetCurrent>(lookup_driver("cuCtxGetCurrent"));
+    get_current = driver_function<GetCurrent>("cuCtxGetCurrent");
     known.store(get_current, std::memory_order_relaxed);
   }
   CUcontext context = nullptr;

@@ -16,7 +16,8 @@ using State = KnownKernels::State;
 struct SharedReadback {
   explicit SharedReadback(std::unique_ptr<device::Readback> copy) : readback(std::move(copy)) {}
 
-  std::mutex mutex;  // several threads may collect results of one launch when the program ends
+  /// Several threads may collect results of one launch when the program ends.
+  OwnedMutex<std::mutex> mutex{LockRank::readback};
   std::unique_ptr<device::Readback> readback;
 };
 
@@ -27,11 +28,12 @@ class PartOfReadback final : public device::Readback {
 
   std::unique_ptr<device::CallGroup> call_group() override { return all_->readback->call_group(); }
   bool ready() override {
-    const std::unique_lock lock(all_->mutex, std::try_to_lock);
-    return lock && all_->readback->ready();
+    if (!all_->mutex.try_lock()) return false;
+    const Lock lock(all_->mutex, std::adopt_lock);
+    return all_->readback->ready();
   }
   Result<std::span<std::byte>> wait() override {
-    const std::lock_guard lock(all_->mutex);
+    const Lock lock(all_->mutex);
     Result<std::span<std::byte>> all = all_->readback->wait();
     if (!all) return all.error();
     return all->subspan(first_, bytes_);

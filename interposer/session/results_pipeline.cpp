@@ -33,17 +33,17 @@ struct ResultsPipeline::Together {
 
 /// Outstanding launches of contexts that end, shared with the thread that waits for them.
 struct ResultsPipeline::Ending {
-  std::mutex mutex;
-  std::deque<PendingPtr> waiting;
+  OwnedMutex<std::mutex> mutex{LockRank::leaf};
+  std::deque<PendingPtr> waiting LYNXPP_GUARDED_BY(mutex);
 
   void add(std::deque<PendingPtr> more) {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     std::ranges::move(more, std::back_inserter(waiting));
   }
 
   /// Returns null if none is left.
   PendingPtr next() {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     if (waiting.empty()) return nullptr;
     PendingPtr first = std::move(waiting.front());
     waiting.pop_front();
@@ -54,6 +54,7 @@ struct ResultsPipeline::Ending {
 ResultsPipeline::~ResultsPipeline() {
   while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   worker_.reset();
+  const Lock lock(mutex_);
   admit();
 }
 
@@ -84,7 +85,7 @@ void ResultsPipeline::admit() {
 }
 
 PendingPtr ResultsPipeline::pop() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   admit();
   if (queue_.empty() || is_over_) return nullptr;
   PendingPtr first = std::move(queue_.front());
@@ -117,7 +118,7 @@ PendingPtr ResultsPipeline::take(Which which, Together& together) {
     passed.push_back(std::move(first));
   }
   if (passed.empty()) return taken;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (; !passed.empty(); passed.pop_back()) queue_.push_front(std::move(passed.back()));
   return taken;
 }
@@ -129,7 +130,6 @@ void ResultsPipeline::settle(PendingPtr pending) {
 }
 
 void ResultsPipeline::drain(Which which) {
-  LYNXPP_CHECK(taking_.is_held_by_caller(), "taking_ is not held");
   Together together;
   while (which == Which::all || !is_ending_) {
     PendingPtr taken = take(which, together);
@@ -139,12 +139,12 @@ void ResultsPipeline::drain(Which which) {
 }
 
 bool ResultsPipeline::collect(Which which, std::optional<std::chrono::milliseconds> patience) {
-  std::unique_lock taking(taking_, std::defer_lock);
   if (!patience) {
-    taking.lock();
-  } else if (!taking.try_lock_for(*patience)) {
+    taking_.lock();
+  } else if (!taking_.try_lock_for(*patience)) {
     return false;
   }
+  const Lock taking(taking_, std::adopt_lock);
   drain(which);
   return true;
 }
@@ -155,7 +155,8 @@ bool ResultsPipeline::collect_until(const std::function<bool()>& is_enough) {
   while (!is_over_ && !is_ending_) {
     const std::uint64_t before = settled_;
     const auto now = std::chrono::steady_clock::now();
-    if (std::unique_lock taking(taking_, look_again); taking) {
+    if (taking_.try_lock_for(look_again)) {
+      Lock taking(taking_, std::adopt_lock);
       looks_past_first_ = before == waited_till_ || now - last > patience_with_first;
       drain(Which::arrived);
       looks_past_first_ = false;
@@ -178,8 +179,9 @@ bool ResultsPipeline::collect_until(const std::function<bool()>& is_enough) {
 }
 
 void ResultsPipeline::collect_completed(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_, patience);
-  if (!lock || is_over_) return;
+  if (!mutex_.try_lock_for(patience)) return;
+  Lock lock(mutex_, std::adopt_lock);
+  if (is_over_) return;
   admit();
   std::deque<PendingPtr> all = std::exchange(queue_, {});
   std::deque<PendingPtr> rest;  // destroying one means waiting for it
@@ -197,11 +199,11 @@ void ResultsPipeline::collect_completed(std::chrono::milliseconds patience) {
 }
 
 bool ResultsPipeline::visit(std::chrono::milliseconds patience, const std::function<void(Pending&)>& visit) {
-  const std::unique_lock taking(taking_, patience);
-  if (!taking) return false;
+  if (!taking_.try_lock_for(patience)) return false;
+  const Lock taking(taking_, std::adopt_lock);
   std::vector<Pending*> outstanding;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     admit();
     for (const PendingPtr& each : queue_) outstanding.push_back(each.get());
   }
@@ -210,8 +212,9 @@ bool ResultsPipeline::visit(std::chrono::milliseconds patience, const std::funct
 }
 
 std::deque<PendingPtr> ResultsPipeline::take_all_of(std::span<const device::Device* const> ending) {
-  const std::unique_lock taking(taking_, patience_with_collector);
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock taking(taking_,
+                                patience_with_collector);  // the results may be anywhere in the queue
+  const Lock lock(mutex_);
   admit();
   std::deque<PendingPtr> taken;
   std::deque<PendingPtr> others;
@@ -227,7 +230,7 @@ std::deque<PendingPtr> ResultsPipeline::take_all_of(std::span<const device::Devi
 bool ResultsPipeline::settle_ending(std::span<const device::Device* const> ending,
                                     const std::function<void()>& close) {
   const auto last = std::make_shared<Ending>();
-  last->waiting = take_all_of(ending);
+  last->add(take_all_of(ending));
   const auto settle_all = [this, last] {
     while (PendingPtr next = last->next()) settle(std::move(next));
   };
@@ -243,7 +246,7 @@ bool ResultsPipeline::settle_ending(std::span<const device::Device* const> endin
   if (is_over) return true;
   while (PendingPtr next = last->next()) {
     lose(*next, "the context ended before the launch finished");
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     given_up_.push_back(std::move(next));  // destroying one means waiting for it
   }
   return false;

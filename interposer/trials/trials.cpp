@@ -604,8 +604,8 @@ void Trials::add(const Run& run, device::Readback* readback) {
 std::vector<report::TrialRecord> Trials::records() {
   constexpr std::chrono::seconds patience_at_end(1);
   std::vector<report::TrialRecord> records;
-  const Lock lock(mutex_, patience_at_end);
-  if (!lock) return records;
+  if (!mutex_.try_lock_for(patience_at_end)) return records;
+  const Lock lock(mutex_, std::adopt_lock);
   const auto add_record = [&](const Subject& subject, const Variant& variant,
                               std::vector<std::string> notes) {
     report::TrialRecord record;

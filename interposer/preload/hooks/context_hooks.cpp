@@ -60,7 +60,7 @@ std::atomic<CUcontext>* primary_handle_of(CUdevice device) {
 
 bool is_primary_active(CUdevice device) {
   using GetState = CUresult (*)(CUdevice, unsigned*, int*);
-  const auto get_state = reinterpret_cast<GetState>(lookup_driver("cuDevicePrimaryCtxGetState"));
+  const auto get_state = driver_function<GetState>("cuDevicePrimaryCtxGetState");
   unsigned flags = 0;
   int is_active = 0;
   return get_state != nullptr && get_state(device, &flags, &is_active) == cuda_success && is_active != 0;

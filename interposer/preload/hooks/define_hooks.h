@@ -5,12 +5,11 @@
 //   #include "interposer/preload/hooks/define_hooks.h"
 #include "interposer/preload/driver.h"
 
-#define LYNXPP_DEFINE_HOOK(exported, wrapper)                                                         \
-  extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_linked_##exported =                     \
-      reinterpret_cast<void*>(                                                                        \
-          &lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Binding::linked>); \
-  extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_looked_up_##exported =                  \
-      reinterpret_cast<void*>(                                                                        \
+#define LYNXPP_DEFINE_HOOK(exported, wrapper)                                                              \
+  extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_linked_##exported = reinterpret_cast<void*>( \
+      &lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Binding::linked>);       \
+  extern "C" [[gnu::visibility("hidden")]] void* const lynxpp_looked_up_##exported =                       \
+      reinterpret_cast<void*>(                                                                             \
           &lynxpp::preload::wrapper<lynxpp::preload::Slot::exported, lynxpp::preload::Binding::looked_up>);
 
 #ifndef LYNXPP_FAMILY_lookups

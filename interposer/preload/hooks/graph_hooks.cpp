@@ -73,11 +73,6 @@ KernelPtr nameless(const char* name) {
   return std::make_shared<const Kernel>(Kernel{name, nullptr, nullptr, -1});
 }
 
-template <typename Function>
-Function driver_function(const char* name) {
-  return reinterpret_cast<Function>(lookup_driver(name));
-}
-
 /// True if a kernel that holds the node's handle may change the node.
 bool is_device_updatable(void* node) {
   std::uint64_t value[8] = {};  // CUlaunchAttributeValue

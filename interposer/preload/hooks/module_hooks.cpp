@@ -31,7 +31,7 @@ using GetOwner = CUresult (*)(void**, void*);
 
 /// A graph node refers to the CUfunction of a kernel that the program knows only by its CUkernel.
 KernelPtr ask_for_kernel_of(void* function, const char* name) {
-  const auto function_of = reinterpret_cast<KernelGetFunction>(lookup_driver("cuKernelGetFunction"));
+  const auto function_of = driver_function<KernelGetFunction>("cuKernelGetFunction");
   if (function_of == nullptr) return nullptr;
   for (void* const handle : registry().kernels_named(name)) {
     CUfunction found = nullptr;
@@ -55,12 +55,12 @@ void forget_in_engine(const Registry::Removed& removed) {
 
 KernelPtr ask_driver(void* function) {
   const auto ask = [function](const char* get_name, const char* get_owner, CUcontext context) -> KernelPtr {
-    const auto name_of = reinterpret_cast<GetName>(lookup_driver(get_name));
+    const auto name_of = driver_function<GetName>(get_name);
     const char* name = nullptr;
     if (name_of == nullptr || name_of(&name, function) != cuda_success || name == nullptr) return nullptr;
     if (KernelPtr kernel = ask_for_kernel_of(function, name)) return kernel;
     void* owner = nullptr;
-    const auto owner_of = reinterpret_cast<GetOwner>(lookup_driver(get_owner));
+    const auto owner_of = driver_function<GetOwner>(get_owner);
     if (owner_of == nullptr || owner_of(&owner, function) != cuda_success) owner = nullptr;
     return registry().add_late_function(function, owner, name, context);
   };
