@@ -1,12 +1,15 @@
-// The order of the session's locks. A thread that holds a lock waits only for locks further down this table;
-// builds with checks (support/check.h) fail otherwise.
+// The order of the interposer's locks. A thread that holds a lock waits only for locks further down this table;
+// builds with checks (support/check.h) fail otherwise. liblynxpp.so and the engine each check their own locks.
 #pragma once
 
 #include <cstdint>
 
-namespace lynxpp::interposer {
+namespace lynxpp {
 
 enum class LockRank : std::uint8_t {
+  graph,          ///< preload::ExecutableGraph::mutex: held during the graph's launches
+  opening,        ///< the start of the engine by liblynxpp.so
+  attaching,      ///< a change of what is attached, in liblynxpp.so
   engine,         ///< the creation of the process's engine
   closing,        ///< CounterSharing::closing_: reading back shared counters
   taking,         ///< ResultsPipeline::taking_: the order of results
@@ -43,4 +46,4 @@ class HeldLocks {
   std::uint32_t held_ = 0;  ///< a bit per rank
 };
 
-}  // namespace lynxpp::interposer
+}  // namespace lynxpp

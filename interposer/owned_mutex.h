@@ -1,29 +1,28 @@
 // A mutex that knows whether the calling thread holds it, and a lock of it that Clang's analysis follows.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <thread>
 
 #include "interposer/lock_ranks.h"
 #include "support/check.h"
 #include "support/thread_safety.h"
 
-namespace lynxpp::interposer {
+namespace lynxpp {
 
-/// `Mutex` is one of the standard library's; try_lock_for() needs a timed one.
+/// `Mutex` is one of the standard library's; try_lock_for() needs a timed one, lock_shared() a shared one.
 template <typename Mutex>
 class LYNXPP_CAPABILITY("mutex") OwnedMutex {
  public:
-  explicit OwnedMutex(LockRank rank) : rank_(rank) {}
+  constexpr explicit OwnedMutex(LockRank rank) : rank_(rank) {}
 
   /// Builds with checks (support/check.h) fail if the thread holds a lock of this rank or a later one. Trying
   /// never fails that way, because it does not wait forever.
   void lock() LYNXPP_ACQUIRE() {
-    if constexpr (checks_are_on)
-      LYNXPP_CHECK(is_held_by_caller() || HeldLocks::of_thread().may_wait_for(rank_),
-                   "locks are out of order");
+    check_order();
     mutex_.lock();
     entered();
   }
@@ -33,30 +32,43 @@ class LYNXPP_CAPABILITY("mutex") OwnedMutex {
   }
   void unlock() LYNXPP_RELEASE() {
     if (--depth_ == 0) {
-      owner_.store(std::thread::id(), std::memory_order_relaxed);
+      owner_.store(nobody, std::memory_order_relaxed);
       if constexpr (checks_are_on) HeldLocks::of_thread().released(rank_);
     }
     mutex_.unlock();
   }
-  bool is_held_by_caller() const {
-    return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  /// A thread that reads may not lock again, and does not count as the holder.
+  void lock_shared() LYNXPP_ACQUIRE_SHARED() {
+    check_order();
+    mutex_.lock_shared();
+    if constexpr (checks_are_on) HeldLocks::of_thread().acquired(rank_);
   }
-  /// For code that the analysis does not connect with the lock, such as lambdas.
-  void check_held() const LYNXPP_ASSERTS() { LYNXPP_CHECK(is_held_by_caller(), "a lock is not held"); }
+  void unlock_shared() LYNXPP_RELEASE_SHARED() {
+    if constexpr (checks_are_on) HeldLocks::of_thread().released(rank_);
+    mutex_.unlock_shared();
+  }
+  bool is_held_by_caller() const { return owner_.load(std::memory_order_relaxed) == pthread_self(); }
 
  private:
+  void check_order() const {
+    if constexpr (checks_are_on)
+      LYNXPP_CHECK(is_held_by_caller() || HeldLocks::of_thread().may_wait_for(rank_),
+                   "locks are out of order");
+  }
   bool entered() {
     if (++depth_ == 1) {
-      owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+      owner_.store(pthread_self(), std::memory_order_relaxed);
       if constexpr (checks_are_on) HeldLocks::of_thread().acquired(rank_);
     }
     return true;
   }
 
+  static constexpr pthread_t nobody = 0;
+
   Mutex mutex_;
   const LockRank rank_;
   /// A thread finds its own id here exactly while it holds the mutex, whatever it sees of others' ids.
-  std::atomic<std::thread::id> owner_;
+  std::atomic<pthread_t> owner_ = nobody;
   int depth_ = 0;  ///< locks by the owner, which alone changes it
 };
 
@@ -87,4 +99,17 @@ class LYNXPP_SCOPED_CAPABILITY Lock {
   bool is_held_ = true;
 };
 
-}  // namespace lynxpp::interposer
+/// Holds a mutex for reading until its end.
+template <typename Mutex>
+class LYNXPP_SCOPED_CAPABILITY SharedLock {
+ public:
+  explicit SharedLock(Mutex& mutex) LYNXPP_ACQUIRE_SHARED(mutex) : mutex_(mutex) { mutex_.lock_shared(); }
+  ~SharedLock() LYNXPP_RELEASE() { mutex_.unlock_shared(); }
+  SharedLock(const SharedLock&) = delete;
+  SharedLock& operator=(const SharedLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+}  // namespace lynxpp

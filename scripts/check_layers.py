@@ -44,7 +44,7 @@ TABLE = {
     "instrumentors": ["support", "cod/word_scheme.h"],
     "interposer": ["interposer/control", "support", "image", "models/limits/schedule.h", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/passes", "ptx/perturb", "engine", "cod", "instrumentors", "report", "device", "device/cpu", "device/cpu/driver", "device/cpu/runtime",
                    "device/cuda"],
-    "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "device/cpu/driver/api.def",
+    "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "interposer/owned_mutex.h", "device/cpu/driver/api.def",
                            "device/cpu/driver/unsupported.def", "support/call_stack.h", "support/check.h",
                            "support/control_socket.h", "support/printable.h", "support/run_mark.h", "support/system_call_filter.h", "support/tensor_boxes.h", "support/write_signals.h"],
     "interposer/control": ["support", "interposer/session/session.h"],

@@ -49,7 +49,8 @@ TEST_F(LaunchPathTest, HoldsNoLockDuringADevicesLaunch) {
   bool held_none = false, is_in_progress = false;
   device_.during_launch = [&] {
     held_none = holds_no_lock();
-    is_in_progress = Launches::is_in_this_thread() && !launches_.are_made_within(std::chrono::milliseconds(0));
+    is_in_progress =
+        Launches::is_in_this_thread() && !launches_.are_made_within(std::chrono::milliseconds(0));
   };
   EXPECT_TRUE(launch());
   EXPECT_TRUE(held_none);
@@ -135,7 +136,9 @@ TEST_F(PartsTest, AKernelKeepsItsNameWhenCoverageBeginsAgain) {
   kernels_.launched_natively("k", 1, "by graphs");
   Seen& kernel = seen("k");
   BusyDevice device;
-  device.during_query = [&] { attach("global unsigned others;\nON_KERNEL_EXIT: { atomicAdd(&others, 1); }\n"); };
+  device.during_query = [&] {
+    attach("global unsigned others;\nON_KERNEL_EXIT: { atomicAdd(&others, 1); }\n");
+  };
   InstrumentedKernel made;
   made.lacks_ptx = true;
   // The first coverage has the shape; the second must not receive its registers.

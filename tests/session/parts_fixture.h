@@ -41,8 +41,8 @@ class PartsTest : public ::testing::Test {
   }
   /// True if the calling thread holds none of the session's locks that launches use.
   bool holds_no_lock() {
-    return !kernels_.is_held_by_caller() && !recorder_.is_held_by_caller() && !variants_.is_held_by_caller() &&
-           !sharing_.is_held_by_caller();
+    return !kernels_.is_held_by_caller() && !recorder_.is_held_by_caller() &&
+           !variants_.is_held_by_caller() && !sharing_.is_held_by_caller();
   }
   LaunchParts parts() {
     return {configuration_, launches_, kernels_, planner_, room_, sharing_, streams_, timeline_, recorder_};
@@ -61,13 +61,12 @@ class PartsTest : public ::testing::Test {
   VariantMaker maker_{configuration_, false, variants_, [](const std::string&) { return true; }};
   Timeline timeline_{false};
   LaunchPlanner planner_{configuration_, kernels_, variants_, maker_};
-  ResultsPipeline results_{{.settle = [this](Pending& pending, const Result<std::span<std::byte>>& bytes) {
-                              recorder_.settle(pending, bytes);
-                            },
-                            .lose = [this](const Pending& pending, const std::string& reason) {
-                              recorder_.lose(pending, reason);
-                            }},
-                           std::chrono::milliseconds(30)};
+  ResultsPipeline results_{
+      {.settle = [this](Pending& pending,
+                        const Result<std::span<std::byte>>& bytes) { recorder_.settle(pending, bytes); },
+       .lose = [this](const Pending& pending,
+                      const std::string& reason) { recorder_.lose(pending, reason); }},
+      std::chrono::milliseconds(30)};
   CounterSharing sharing_{results_, 1, true};
   LaunchRoom room_{configuration_, kernels_, streams_, sharing_, results_};
 };

@@ -132,7 +132,7 @@ CUresult graph_instantiate(void** executable, void* graph, std::uintptr_t a, std
   quietly([&] {
     const Passthrough passthrough;
     const ExecutableGraphPtr made = graphs().add(*executable);
-    const std::lock_guard lock(made->mutex);
+    const Lock lock(made->mutex);
     made->context = current_context();
     made->flags = instantiation_flags(slot, a);
     if (attached()) made->told_since = attachments();
@@ -150,7 +150,7 @@ void changed(void* executable, Change change) {
     const Passthrough passthrough;
     const ExecutableGraphPtr graph = graphs().find(executable);
     if (graph == nullptr) return;
-    const std::lock_guard lock(graph->mutex);
+    const Lock lock(graph->mutex);
     ++graph->version;
     change(*graph);
   });
@@ -287,14 +287,14 @@ void note_variants(ExecutableGraph& graph, bool has_run_them) {
 }  // namespace
 
 void forget_graph(ExecutableGraph& graph) {
-  const std::lock_guard lock(graph.mutex);
+  const Lock lock(graph.mutex);
   note_variants(graph, false);
   graph.clone.reset();
   if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph.id);
 }
 
 void abandon_graph(ExecutableGraph& graph) {
-  const std::lock_guard lock(graph.mutex);
+  const Lock lock(graph.mutex);
   note_variants(graph, false);
   if (graph.clone != nullptr) graph.clone->abandon();
   graph.clone.reset();
@@ -364,14 +364,12 @@ class GraphRequest {
   std::vector<void*> disabled_;
 };
 
-/// Returns true if the engine made the launch. Precondition: the graph's mutex is held.
-bool graph_launched_by_engine(ExecutableGraph& graph, lynxpp_graph_launch& request, CUresult* result) {
-  // If nothing is attached, it only makes the stream wait for variants.
-  const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
-  if (engine == nullptr) return false;
+/// Returns true if the engine made the launch.
+bool graph_launched_by_engine(const lynxpp_engine& engine, ExecutableGraph& graph,
+                              lynxpp_graph_launch& request, CUresult* result) LYNXPP_REQUIRES(graph.mutex) {
   const std::uint64_t attachment = attachments();
   request.may_be_running = graph.told_since != attachment ? 1 : 0;
-  const int how = engine->launch_graph(&request, lookup_driver, result);
+  const int how = engine.launch_graph(&request, lookup_driver, result);
   graph.told_since = how != 0 && *result == cuda_success ? attachment : ExecutableGraph::never;
   note_variants(graph, how == 2);
   return how != 0;
@@ -398,8 +396,11 @@ template <Slot slot, Binding binding>
     if (is_captured(stream, per_thread)) return;
     has_run = true;
     if (graph == nullptr) return;
-    const std::lock_guard lock(graph->mutex);
-    if (graph->clone == nullptr && !graph->has_run_variants) return;
+    // If nothing is attached, the engine only makes the stream wait for variants. Opening it needs the dynamic
+    // linker's lock, whose holder may be launching the same graph.
+    const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
+    const Lock lock(graph->mutex);
+    if (engine == nullptr || (graph->clone == nullptr && !graph->has_run_variants)) return;
     GraphRequest told(*graph);
     lynxpp_graph_launch& request = told.request;
     request.stream = stream;
@@ -407,7 +408,7 @@ template <Slot slot, Binding binding>
     request.executable = executable;
     request.launch_original = launch;
     request.number = number;
-    is_made = graph_launched_by_engine(*graph, request, &result);
+    is_made = graph_launched_by_engine(*engine, *graph, request, &result);
   });
   if (is_made) return result;
   {
@@ -418,7 +419,7 @@ template <Slot slot, Binding binding>
   quietly([&] {
     if (graph == nullptr)
       return count_launches("(graphs that were not seen being instantiated, by replay)", 1, "by graphs");
-    const std::lock_guard lock(graph->mutex);
+    const Lock lock(graph->mutex);
     count_graph(*graph);
   });
   return result;
