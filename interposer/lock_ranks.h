@@ -24,6 +24,7 @@ enum class LockRank : std::uint8_t {
   trials,         ///< Trials::mutex_
   trial_variant,  ///< TrialVariants::Entry: held while the variant is made
   contexts,       ///< DeviceContexts::mutex_: held while a device is made
+  binding,        ///< changes of the imports of loaded objects, in liblynxpp.so
   leaf,           ///< every mutex whose owner waits for no other
 };
 

@@ -27,7 +27,7 @@ namespace {
 constexpr int current_version = 13;
 
 /// Serializes binding; never held while waiting for the dynamic linker's lock.
-constinit OwnedMutex<std::mutex> binding{LockRank::leaf};
+constinit OwnedMutex<std::mutex> binding{LockRank::binding};
 // Set before bound_functions is not 0:
 const lynxpp_engine* bound_engine = nullptr;
 int looked_up_version = current_version;  // for names without an object: the latest loaded version

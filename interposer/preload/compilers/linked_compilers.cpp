@@ -79,7 +79,7 @@ void bind() {
 }  // namespace
 
 void bind_linked_compilers() {
-  static constinit OwnedMutex<std::mutex> binding{LockRank::leaf};
+  static constinit OwnedMutex<std::mutex> binding{LockRank::binding};
   static constinit std::atomic<unsigned long long> bound_at = 0;
   const unsigned long long loaded = loaded_so_far();
   if (bound_at.exchange(loaded) == loaded) return;
