@@ -53,8 +53,8 @@ class Recorder {
   static cod::LaunchView view_of(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
                                  const cod::LaunchView& launched);
 
-  /// Writes the last records, once: `stop` ends everything else. Waits for the thread that is writing records,
-  /// or with `patience` at most so long.
+  /// Writes the last records, once; `stop` ends everything else. Waits for the thread that is writing
+  /// records, the second at most `patience`.
   void finish(const std::function<void()>& stop);
   void finish_within(std::chrono::milliseconds patience, const std::function<void()>& stop);
   bool is_held_by_caller() const { return mutex_.is_held_by_caller(); }

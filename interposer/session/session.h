@@ -1,7 +1,7 @@
 // The launch session: handles each kernel launch while specifications are attached. Composed of
 //
-//   LaunchPath, GraphLauncher   make launches: with the variant and plan of LaunchPlanner, which gets variants
-//                               from VariantCache and VariantMaker, and in the room that LaunchRoom makes
+//   LaunchPath, GraphLauncher   make launches: with the variant and plan of LaunchPlanner, which gets
+//                               variants from VariantCache and VariantMaker, in the room of LaunchRoom
 //   CounterSharing              counters that several launches add to
 //   ResultsPipeline             results of launches ▶ Recorder ▶ records
 //   KnownKernels                what is attached, and the state of each kernel

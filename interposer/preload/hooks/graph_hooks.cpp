@@ -396,8 +396,8 @@ template <Slot slot, Binding binding>
     if (is_captured(stream, per_thread)) return;
     has_run = true;
     if (graph == nullptr) return;
-    // If nothing is attached, the engine only makes the stream wait for variants. Opening it needs the dynamic
-    // linker's lock, whose holder may be launching the same graph.
+    // If nothing is attached, the engine only makes the stream wait for variants. Opening it needs the
+    // dynamic linker's lock, whose holder may be launching the same graph.
     const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
     const Lock lock(graph->mutex);
     if (engine == nullptr || (graph->clone == nullptr && !graph->has_run_variants)) return;
