@@ -1,6 +1,6 @@
 // The order of the interposer's locks. A thread that holds a lock waits only for locks further down this
-// table; builds with checks (support/check.h) fail otherwise. liblynxpp.so and the engine each check their own
-// locks.
+// table; builds with checks (support/check.h) fail otherwise. liblynxpp.so and the engine each check their
+// own locks.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Annotations for Clang's thread-safety analysis, which scripts/check_locks runs. Other compilers ignore them.
+// Annotations for Clang's thread-safety analysis (scripts/check_locks); other compilers ignore them.
 //
 //   class LYNXPP_CAPABILITY("mutex") Mutex { void lock() LYNXPP_ACQUIRE(); … };
 //   int count_ LYNXPP_GUARDED_BY(mutex_) = 0;        accessed only while mutex_ is held

@@ -1,4 +1,4 @@
-// What is attached, and what is known of the kernels that the program has launched.
+// The attached specifications, and the state of the kernels that the program has launched.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Defines the addresses of one family's wrappers (driver_api.def), which entry_points.S and hooks.cpp refer to
-// by name. The source with the wrappers includes it at its end:
+// Defines the addresses of one family's wrappers (driver_api.def), which entry_points.S and hooks.cpp refer
+// to by name. The source with the wrappers includes it at its end:
 //
 //   #define LYNXPP_FAMILY_memory LYNXPP_DEFINE_HOOK
 //   #include "interposer/preload/hooks/define_hooks.h"

@@ -1,4 +1,4 @@
-// What the wrappers of modules and functions keep for the other families of hooks.
+// State of modules and functions that the other families of hooks use.
 #pragma once
 
 #include <atomic>
