@@ -43,7 +43,7 @@ TEST(LockRanks, SeveralThreadsMayReadAndNoneIsTheHolder) {
   OwnedMutex<std::shared_mutex> registry(LockRank::leaf);
   const SharedLock reading(registry);
   EXPECT_FALSE(registry.is_held_by_caller());
-  if (checks_are_on) EXPECT_FALSE(HeldLocks::of_thread().may_wait_for(LockRank::leaf));
+  EXPECT_EQ(HeldLocks::of_thread().may_wait_for(LockRank::leaf), !checks_are_on);
   std::thread([&] { const SharedLock also_reading(registry); }).join();
 }
 
