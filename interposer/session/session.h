@@ -196,7 +196,7 @@ class Session {
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
                        device::Device& device, const device::Launch& launch, const KernelSource& source);
   /// True if the kernel gets no variant yet: it has hardly been launched, and others have taken
-  /// Configuration::compile_budget. Precondition: `state_` is held.
+  /// Configuration::compile_budget, or a fifth of it if several modules have a kernel of its name. Precondition: `state_` is held.
   bool is_deferred(const Seen& seen, const device::Device& device) const;
   /// Returns a kernel that is not instrumented for this reason.
   static KernelPtr deferred();
@@ -294,6 +294,9 @@ class Session {
   GraphLaunched order_after_variants(const device::Device& device, const GraphLaunch& launch);
   /// Returns null if the graph is unknown.
   std::shared_ptr<Graph> take_graph(std::uint64_t id);
+  std::string take_apart(Graph& graph, const GraphLaunch& launch);
+  GraphLaunched launch_apart(Graph& graph, device::Device& device, const GraphLaunch& launch);
+  Status launch_kernel(std::size_t index, Graph& graph, device::Device& device, const GraphLaunch& launch);
   GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& reason);
   /// Returns LaunchPlace::module of each of its kernels. Releases `state` if one is new.
   std::vector<std::string> modules_of(State& state, const GraphLaunch& launch);
@@ -363,6 +366,7 @@ class Session {
   bool ever_attached_ = false;
   std::unordered_map<KernelKey, std::unique_ptr<Seen>, KernelKey::Hash, KernelKey::Equal> seen_;
   std::unordered_map<std::string_view, Seen*> first_of_name_;         // in `seen_`
+  std::unordered_map<std::string_view, std::size_t> modules_of_name_;  // entries of `seen_`
   std::unordered_map<std::uint64_t, std::string> modules_;            // by image
   std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by id of the executable graph
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;

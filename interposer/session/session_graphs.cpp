@@ -50,24 +50,25 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   const std::shared_ptr<Graph> graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
-  const char* const way = !launch.outside.empty() ? launch.outside.c_str()
-                          : launch.may_be_running ? "by graphs that had been launched before attaching"
-                          : configuration_.timing == Timing::originals || trials_ != nullptr
-                              ? "by graphs, whose kernels are not timed"
-                          : !makes_room() ? "made while results of too many others were outstanding"
-                                          : nullptr;
+  const bool is_timed = configuration_.timing == Timing::originals || trials_ != nullptr;
+  const std::string way = !launch.outside.empty() ? launch.outside
+                    : launch.may_be_running ? "by graphs that had been launched before attaching"
+                    : is_timed              ? take_apart(*graph, launch)
+                    : !makes_room()         ? "made while results of too many others were outstanding"
+                                            : "";
+  if (is_timed && way.empty() && attached()) return launch_apart(*graph, device, launch);
   State state(state_);
   const std::vector<std::string> modules = modules_of(state, launch);
   const std::shared_ptr<const Attached> attached = finished_ ? nullptr : attached_;
   std::vector<GraphNode> nodes;
-  if (attached != nullptr && way == nullptr) nodes = nodes_of(launch, modules, device.info().ordinal);
+  if (attached != nullptr && way.empty()) nodes = nodes_of(launch, modules, device.info().ordinal);
   state.unlock();
   if (attached == nullptr) {
     graph->runs->order(launch.in);
     return GraphLaunched::no;
   }
   has_seen_launches_ = true;
-  if (way != nullptr) return launch_original(*graph, launch, way);
+  if (!way.empty()) return launch_original(*graph, launch, way);
   for (GraphNode& node : nodes)
     node.activity = timeline_.launch(launch.in, node.seen->coverage.kernel, node.number);
   Status made = failure("");
@@ -102,6 +103,47 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   if (!launch.launch_original()) return GraphLaunched::original;
   graph->runs->launched(launch.in);
   return GraphLaunched::original;
+}
+
+/// Returns why the kernels cannot be launched one by one; empty: they can.
+std::string Session::take_apart(Graph& graph, const GraphLaunch& launch) {
+  const auto version = std::pair(launch.version, launch.in.attribute_changes);
+  if (!graph.parts || graph.version_of_parts != version) {
+    graph.parts = graph.runs->take_apart(*launch.copy);
+    graph.version_of_parts = version;
+  }
+  return *graph.parts ? "" : "by graphs, whose kernels are not timed: " + first_message(graph.parts->error());
+}
+
+/// Launches the graph's nodes one after another, so that each kernel can be timed.
+GraphLaunched Session::launch_apart(Graph& graph, device::Device& device, const GraphLaunch& launch) {
+  const std::span<const device::ProgramGraph::Part> parts = **graph.parts;
+  graph.runs->order(launch.in);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Status launched = parts[i].kernel ? launch_kernel(*parts[i].kernel, graph, device, launch)
+                                            : graph.runs->launch_others(i, launch.in);
+    if (launched) continue;
+    if (i == 0) return GraphLaunched::no;
+    log().error("a graph was launched in parts, and part {} of {} failed: {}", i + 1, parts.size(),
+                first_message(launched.error()));
+    break;
+  }
+  graph.runs->launched(launch.in);
+  return GraphLaunched::variants;
+}
+
+Status Session::launch_kernel(std::size_t index, Graph& graph, device::Device& device,
+                              const GraphLaunch& launch) {
+  Result<device::Launch> found = graph.runs->launch_of(*launch.copy, index);
+  if (!found) return found.error();
+  found->stream = launch.in.stream;
+  found->per_thread_stream = launch.in.per_thread_stream;
+  found->attribute_changes = launch.in.attribute_changes;
+  found->correlation = launch.in.correlation;
+  found->cache_config = launch.kernels[index].cache_config;
+  if (this->launch(device, *found, launch.kernels[index].source)) return success();
+  const Result<std::unique_ptr<device::Readback>> launched = device.launch_original(*found);
+  return launched ? success() : Status(launched.error());
 }
 
 /// No variants exist until the graph becomes another one: releases their resources.

@@ -219,15 +219,21 @@ Seen& Session::seen(std::string_view kernel, const std::string& module) {
   made->wanted = selects(name);
   Seen& added = *seen_.emplace(KernelKey{name, module}, std::move(made)).first->second;
   first_of_name_.try_emplace(added.coverage.kernel, &added);
+  ++modules_of_name_[added.coverage.kernel];
   return added;
 }
 
 bool Session::is_deferred(const Seen& seen, const device::Device& device) const {
   LYNXPP_CHECK(state_.is_held_by_caller(), "state_ is not held");
-  // Autotuners launch each of many candidates once or twice.
+  // Autotuners launch each of many candidates, which have the same name, once or twice.
   constexpr std::uint64_t hardly_launched = 2;
+  constexpr std::size_t few_of_a_name = 3;
+  constexpr double share_of_candidates = 0.2;
+  const auto of_name = modules_of_name_.find(seen.coverage.kernel);
+  const bool may_be_candidate = of_name != modules_of_name_.end() && of_name->second > few_of_a_name;
   const bool is_exhausted =
-      configuration_.compile_budget && variants_.making() >= *configuration_.compile_budget;
+      configuration_.compile_budget &&
+      variants_.making() >= *configuration_.compile_budget * (may_be_candidate ? share_of_candidates : 1.0);
   // Runs on the cpu device repeat exactly: what they measure must not depend on time.
   return is_exhausted && seen.coverage.launches <= hardly_launched && device.info().name != "cpu";
 }

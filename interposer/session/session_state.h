@@ -47,6 +47,9 @@ struct Session::Graph {
   std::vector<Made> made;                      ///< guarded by Session::state_
   std::unique_ptr<device::ProgramGraph> runs;  // destroyed before the objects that it uses
   std::string problem;                         ///< why the graph runs without variants
+  /// What runs of the graph if its kernels are timed; a failure: why they are not. nullopt: not known yet.
+  std::optional<Result<std::span<const device::ProgramGraph::Part>>> parts;
+  std::pair<std::uint64_t, std::uint64_t> version_of_parts;
   /// A refused graph may succeed when the driver has memory again: retries after 1, 2, 4, … launches.
   std::uint64_t launches_between = 1;
   std::uint64_t launches_since = 0;
