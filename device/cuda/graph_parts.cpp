@@ -57,9 +57,8 @@ Result<std::vector<CUgraphNode>> GraphParts::ordered(const std::vector<CUgraphNo
   std::vector<CUgraphNode> order;
   while (!rest.empty()) {
     const auto next = std::ranges::find_if(rest, [&](const auto& each) {
-      return std::ranges::all_of(each.second, [&](CUgraphNode before) {
-        return std::ranges::count(order, before) != 0;
-      });
+      return std::ranges::all_of(each.second,
+                                 [&](CUgraphNode before) { return std::ranges::count(order, before) != 0; });
     });
     if (next == rest.end()) return failure(not_known);
     order.push_back(next->first);

@@ -294,6 +294,7 @@ class Session {
   GraphLaunched order_after_variants(const device::Device& device, const GraphLaunch& launch);
   /// Returns null if the graph is unknown.
   std::shared_ptr<Graph> take_graph(std::uint64_t id);
+  bool shows_running_launches();
   std::string take_apart(Graph& graph, const GraphLaunch& launch);
   GraphLaunched launch_apart(Graph& graph, device::Device& device, const GraphLaunch& launch);
   Status launch_kernel(std::size_t index, Graph& graph, device::Device& device, const GraphLaunch& launch);
@@ -365,10 +366,10 @@ class Session {
   std::vector<std::shared_ptr<const Attached>> ever_;  // those with an ON_END
   bool ever_attached_ = false;
   std::unordered_map<KernelKey, std::unique_ptr<Seen>, KernelKey::Hash, KernelKey::Equal> seen_;
-  std::unordered_map<std::string_view, Seen*> first_of_name_;         // in `seen_`
+  std::unordered_map<std::string_view, Seen*> first_of_name_;          // in `seen_`
   std::unordered_map<std::string_view, std::size_t> modules_of_name_;  // entries of `seen_`
-  std::unordered_map<std::uint64_t, std::string> modules_;            // by image
-  std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;  // by id of the executable graph
+  std::unordered_map<std::uint64_t, std::string> modules_;             // by image
+  std::unordered_map<std::uint64_t, std::shared_ptr<Graph>> graphs_;   // by id of the executable graph
   std::shared_ptr<const device::LiveAllocations> logged_allocations_;
   VariantCache variants_;
   VariantMaker maker_;

@@ -51,12 +51,16 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   if (graph == nullptr) return GraphLaunched::no;
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
   const bool is_timed = configuration_.timing == Timing::originals || trials_ != nullptr;
+  const std::optional<std::string> obstacle_to_parts = is_timed || shows_running_launches()
+                                                           ? std::optional(take_apart(*graph, launch))
+                                                           : std::nullopt;
   const std::string way = !launch.outside.empty() ? launch.outside
-                    : launch.may_be_running ? "by graphs that had been launched before attaching"
-                    : is_timed              ? take_apart(*graph, launch)
-                    : !makes_room()         ? "made while results of too many others were outstanding"
-                                            : "";
-  if (is_timed && way.empty() && attached()) return launch_apart(*graph, device, launch);
+                          : launch.may_be_running ? "by graphs that had been launched before attaching"
+                          : is_timed              ? *obstacle_to_parts
+                          : !makes_room() ? "made while results of too many others were outstanding"
+                                          : "";
+  if (obstacle_to_parts && obstacle_to_parts->empty() && way.empty() && attached())
+    return launch_apart(*graph, device, launch);
   State state(state_);
   const std::vector<std::string> modules = modules_of(state, launch);
   const std::shared_ptr<const Attached> attached = finished_ ? nullptr : attached_;
@@ -105,6 +109,14 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   return GraphLaunched::original;
 }
 
+/// True if `lynxpp why` describes running launches: those of graphs share one copy of their results.
+bool Session::shows_running_launches() {
+  const State state(state_);
+  return attached_ != nullptr && std::ranges::any_of(attached_->specifications, [](const auto& each) {
+           return each->asks_if_running();
+         });
+}
+
 /// Returns why the kernels cannot be launched one by one; empty: they can.
 std::string Session::take_apart(Graph& graph, const GraphLaunch& launch) {
   const auto version = std::pair(launch.version, launch.in.attribute_changes);
@@ -115,7 +127,7 @@ std::string Session::take_apart(Graph& graph, const GraphLaunch& launch) {
   return *graph.parts ? "" : "by graphs, whose kernels are not timed: " + first_message(graph.parts->error());
 }
 
-/// Launches the graph's nodes one after another, so that each kernel can be timed.
+/// Launches the graph's nodes one after another, so that each kernel can be timed and has its own results.
 GraphLaunched Session::launch_apart(Graph& graph, device::Device& device, const GraphLaunch& launch) {
   const std::span<const device::ProgramGraph::Part> parts = **graph.parts;
   graph.runs->order(launch.in);

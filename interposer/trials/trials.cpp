@@ -144,7 +144,7 @@ struct Trials::Subject {
   std::uint64_t launches_with_other_shapes = 0;
   bool is_taken = false;  ///< a thread is making its trials: other threads' launches run untimed
   bool is_prepared = false;
-  bool is_done = false;  ///< nothing is left to try
+  bool is_done = false;      ///< nothing is left to try
   unsigned schedule = 0;     ///< number of earlier schedules
   double repeated_ms = 0;    ///< of the launch whose repetitions ended the schedule; 0: none did
   std::size_t compared = 0;  ///< launches that were compared with it
@@ -517,16 +517,23 @@ Result<std::unique_ptr<SavedMemory>> Trials::saved_for(Subject& subject, const C
 bool Trials::is_much_longer(Subject& subject, const Call& call) {
   ++subject.compared;
   Repeatability found;
-  const Result<std::unique_ptr<SavedMemory>> saved = saved_for(subject, call, found);
+  Result<std::unique_ptr<SavedMemory>> saved = saved_for(subject, call, found);
   if (!saved) return false;
   const Result<std::unique_ptr<device::Readback>> launched = call.device.launch_original(call.launch);
-  if (!launched) return false;
-  if (*saved != nullptr && !(*saved)->restore(call.device, call.launch)) {
+  bool is_over = launched && is_over_by(**launched, Clock::now() + most_repetition_time);
+  if (launched && *saved != nullptr && !(*saved)->restore(call.device, call.launch)) {
     log().error("{}: memory could not be restored", demangle(subject.kernel));
-    return false;
+    is_over = false;
   }
-  if (!is_over_by(**launched, Clock::now() + most_repetition_time) || !(*launched)->wait()) return false;
-  return (*launched)->kernel_milliseconds().value_or(0) > much_longer * subject.repeated_ms;
+  free_when_idle(std::move(*saved), call);
+  return is_over && (*launched)->kernel_milliseconds().value_or(0) > much_longer * subject.repeated_ms;
+}
+
+bool Trials::free_when_idle(std::unique_ptr<SavedMemory> saved, const Call& call) {
+  if (saved == nullptr || call.device.is_idle_within(patience, call.launch)) return true;
+  const Lock lock(mutex_);
+  abandoned_.push_back(std::move(saved));
+  return false;
 }
 
 void Trials::repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding) {
@@ -551,15 +558,12 @@ void Trials::repeat(Subject& subject, const Call& call, std::vector<Made>& outst
       if (made->readback != nullptr) outstanding.push_back(std::move(*made));
     }
   }
-  if (saved != nullptr && !call.device.is_idle_within(patience, call.launch)) {
-    const Lock lock(mutex_);
-    abandoned_.push_back(std::move(saved));
-    return;
-  }
+  if (!free_when_idle(std::move(saved), call)) return;
   if (goes_on && subject.is_done) {
     const Lock lock(mutex_);
-    const std::vector<double>& times = subject.original().ms;
-    if (!times.empty()) subject.repeated_ms = *std::ranges::max_element(times);
+    std::vector<double> times = subject.original().ms;
+    std::ranges::sort(times);
+    if (!times.empty()) subject.repeated_ms = times[times.size() / 2];
   }
   if (goes_on && subject.is_done && choices_.tries_remedies) compare_remedies(subject, call, found);
 }
@@ -605,9 +609,7 @@ void Trials::compare_remedies(Subject& subject, const Call& call, const Repeatab
   }
   const bool is_restored = (*saved)->restore(call.device, call.launch).ok();
   if (!is_restored) log().error("{}: memory could not be restored", demangle(subject.kernel));
-  if (call.device.is_idle_within(patience, call.launch)) return;
-  const Lock lock(mutex_);
-  abandoned_.push_back(std::move(*saved));
+  free_when_idle(std::move(*saved), call);
 }
 
 void Trials::measure_moving(Subject& subject, const Call& call) {

@@ -99,6 +99,8 @@ class Trials {
   /// Returns a copy of the memory to restore after each repetition, null if there is none; fails if the launch
   /// cannot be repeated now.
   Result<std::unique_ptr<SavedMemory>> saved_for(Subject& subject, const Call& call, Repeatability& found);
+  /// Keeps the memory forever if the device may still read it: then returns false.
+  bool free_when_idle(std::unique_ptr<SavedMemory> saved, const Call& call);
   /// Returns why the launch cannot be repeated now; nullopt: it can, as `found` says.
   std::optional<std::string> obstacle_to_repetition(Subject& subject, const Call& call, Repeatability& found);
   /// Compares the results of the remedies that were tried with the original's.
