@@ -33,7 +33,8 @@ inline std::vector<int> in_visiting_order(const Graph& graph) {
     const std::size_t end = graph.first[std::min(slice + 32, rows)];
     for (int k = 0; columns.size() < end; ++k) {
       for (int row = slice; row < std::min(slice + 32, rows); ++row) {
-        if (graph.first[row] + k < graph.first[row + 1]) columns.push_back(graph.column[graph.first[row] + k]);
+        if (graph.first[row] + k < graph.first[row + 1])
+          columns.push_back(graph.column[graph.first[row] + k]);
       }
     }
   }

@@ -51,14 +51,13 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   if (graph == nullptr) return GraphLaunched::no;
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
   const bool is_timed = configuration_.timing == Timing::originals || trials_ != nullptr;
-  const std::optional<std::string> obstacle_to_parts = is_timed || shows_running_launches()
-                                                           ? std::optional(take_apart(*graph, launch))
-                                                           : std::nullopt;
+  const std::optional<std::string> obstacle_to_parts =
+      is_timed || shows_running_launches() ? std::optional(take_apart(*graph, launch)) : std::nullopt;
   const std::string way = !launch.outside.empty() ? launch.outside
                           : launch.may_be_running ? "by graphs that had been launched before attaching"
                           : is_timed              ? *obstacle_to_parts
-                          : !makes_room() ? "made while results of too many others were outstanding"
-                                          : "";
+                          : !makes_room()         ? "made while results of too many others were outstanding"
+                                                  : "";
   if (obstacle_to_parts && obstacle_to_parts->empty() && way.empty() && attached())
     return launch_apart(*graph, device, launch);
   State state(state_);
