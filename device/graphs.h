@@ -75,8 +75,8 @@ class ProgramGraph {
   struct Part {
     std::optional<std::size_t> kernel = {};  ///< index in GraphCopy::kernels; nullopt: other nodes
   };
-  /// Takes the graph apart, for launches of its enabled nodes one after another. The parts are valid until the
-  /// next call. Fails if the graph can only be launched as it is.
+  /// Takes the graph apart, for launches of its enabled nodes one after another. The parts are valid until
+  /// the next call. Fails if the graph can only be launched as it is.
   virtual Result<std::span<const Part>> take_apart(const GraphCopy& copy);
   /// Launches the other nodes of a part. If it fails, nothing was launched.
   virtual Status launch_others(std::size_t part, const Launch& in);

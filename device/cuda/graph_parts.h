@@ -16,8 +16,8 @@ namespace lynxpp::device::cuda {
 /// Owns the executable graphs, which may still run when it is destroyed.
 class GraphParts {
  public:
-  /// Fails if the driver does not report the nodes, or if a kernel needs an attribute that only a graph's node
-  /// can have.
+  /// Fails if the driver does not report the nodes, or if a kernel needs an attribute that only a graph's
+  /// node can have.
   static Result<std::unique_ptr<GraphParts>> of(const Driver& driver, const GraphCopy& copy);
   ~GraphParts();
   GraphParts(const GraphParts&) = delete;

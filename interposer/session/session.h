@@ -196,7 +196,8 @@ class Session {
   KernelPtr kernel_for(State& state, Seen& seen, const std::shared_ptr<const Attached>& attached,
                        device::Device& device, const device::Launch& launch, const KernelSource& source);
   /// True if the kernel gets no variant yet: it has hardly been launched, and others have taken
-  /// Configuration::compile_budget, or a fifth of it if several modules have a kernel of its name. Precondition: `state_` is held.
+  /// Configuration::compile_budget, or a fifth of it if several modules have a kernel of its
+  /// name. Precondition: `state_` is held.
   bool is_deferred(const Seen& seen, const device::Device& device) const;
   /// Returns a kernel that is not instrumented for this reason.
   static KernelPtr deferred();

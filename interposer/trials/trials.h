@@ -96,8 +96,8 @@ class Trials {
   bool is_much_longer(Subject& subject, const Call& call);
   /// Repeats the launch until nothing is left to try, or a repetition takes too long.
   void repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding);
-  /// Returns a copy of the memory to restore after each repetition, null if there is none; fails if the launch
-  /// cannot be repeated now.
+  /// Returns a copy of the memory to restore after each repetition, null if nothing is to be restored; fails
+  /// if the launch cannot be repeated now.
   Result<std::unique_ptr<SavedMemory>> saved_for(Subject& subject, const Call& call, Repeatability& found);
   /// Keeps the memory forever if the device may still read it: then returns false.
   bool free_when_idle(std::unique_ptr<SavedMemory> saved, const Call& call);

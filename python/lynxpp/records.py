@@ -383,7 +383,7 @@ class Records:
         return pandas.DataFrame([tuple(row.values()) for row in self.rows()], columns=columns)
 
     def _repr_html_(self):
-        """What Jupyter shows: the first metrics as a table."""
+        """Returns the first metrics as a table, for Jupyter."""
         shown = ["demangled", "launch", "spec", "name", "value", "unit"]
         rows = list(itertools.islice(self.rows(), _MOST_SHOWN + 1))
         lines = ["<tr>" + "".join(f"<td>{html.escape(str(row[name]))}</td>" for name in shown) + "</tr>" for row in rows[:_MOST_SHOWN]]

@@ -143,7 +143,7 @@ class Candidates : public Unmeasured {
   }
 };
 
-TEST_F(Candidates, OfOneNameTakeAFifthOfTheCompileBudget) {
+TEST_F(Candidates, TakeAFifthOfTheCompileBudgetIfTheyShareAName) {
   EXPECT_LE(instrumented(std::chrono::milliseconds(400)), 3) << "three take 90 ms or more";
 }
 
