@@ -1,6 +1,7 @@
 #include "device/cuda/graph_parts.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace lynxpp::device::cuda {
@@ -42,7 +43,9 @@ Result<std::vector<CUgraphNode>> GraphParts::nodes_of(CUgraph graph) const {
 }
 
 Result<std::vector<CUgraphNode>> GraphParts::ordered(const std::vector<CUgraphNode>& nodes) const {
-  std::vector<std::pair<CUgraphNode, std::vector<CUgraphNode>>> rest;
+  std::map<CUgraphNode, std::size_t> awaited;
+  std::map<CUgraphNode, std::vector<CUgraphNode>> dependents;
+  std::vector<CUgraphNode> order;
   for (const CUgraphNode node : nodes) {
     std::size_t count = 0;
     if (driver_.cuGraphNodeGetDependencies(node, nullptr, nullptr, &count) != CUDA_SUCCESS)
@@ -52,18 +55,15 @@ Result<std::vector<CUgraphNode>> GraphParts::ordered(const std::vector<CUgraphNo
     if (count != 0 &&
         driver_.cuGraphNodeGetDependencies(node, before.data(), edges.data(), &count) != CUDA_SUCCESS)
       return failure(not_known);
-    rest.emplace_back(node, std::move(before));
+    for (const CUgraphNode each : before) dependents[each].push_back(node);
+    awaited[node] = count;
+    if (count == 0) order.push_back(node);
   }
-  std::vector<CUgraphNode> order;
-  while (!rest.empty()) {
-    const auto next = std::ranges::find_if(rest, [&](const auto& each) {
-      return std::ranges::all_of(each.second,
-                                 [&](CUgraphNode before) { return std::ranges::count(order, before) != 0; });
-    });
-    if (next == rest.end()) return failure(not_known);
-    order.push_back(next->first);
-    rest.erase(next);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const CUgraphNode node : dependents[order[i]])
+      if (--awaited[node] == 0) order.push_back(node);
   }
+  if (order.size() != nodes.size()) return failure(not_known);
   return order;
 }
 

@@ -21,6 +21,9 @@ struct Answers {
   int launched = 0;
   std::vector<std::byte> bytes;
   bool ready = true;
+  std::vector<device::ProgramGraph::Part> parts;  ///< empty: the graph cannot be taken apart
+  int taken_apart = 0;
+  std::vector<std::size_t> others;  ///< parts that were launched
 };
 
 class FakeGraph : public device::ProgramGraph {
@@ -49,6 +52,15 @@ class FakeGraph : public device::ProgramGraph {
   Result<std::unique_ptr<device::Readback>> read_back(const device::Launch&) override {
     return std::unique_ptr<device::Readback>(
         std::make_unique<FakeReadback>(answers_.bytes, answers_.ready, answers_.ready, false, std::nullopt));
+  }
+  Result<std::span<const Part>> take_apart(const device::GraphCopy& copy) override {
+    if (answers_.parts.empty()) return ProgramGraph::take_apart(copy);
+    ++answers_.taken_apart;
+    return std::span<const Part>(answers_.parts);
+  }
+  Status launch_others(std::size_t part, const device::Launch&) override {
+    answers_.others.push_back(part);
+    return success();
   }
   void order(const device::Launch&) override {}
   void launched(const device::Launch&) override {}
@@ -92,6 +104,31 @@ TEST_F(GraphLaunches, UseOneInstanceOfTheVariants) {
   EXPECT_EQ(graphs_.answers.instantiated, 1);
   EXPECT_THAT(finish().notes, IsEmpty());
   EXPECT_THAT(records_.launches, SizeIs(3));
+}
+
+TEST_F(GraphLaunches, AreTakenApartIfTheirKernelsAreTimed) {
+  Configuration configuration;
+  configuration.timing = Timing::originals;
+  start(configuration);
+  graphs_.answers.parts = {{}, {0}, {}};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(launch_graph(), GraphLaunched::variants);
+  EXPECT_EQ(graphs_.answers.taken_apart, 1) << "until the program changes the graph";
+  EXPECT_THAT(graphs_.answers.others, ElementsAre(0u, 2u, 0u, 2u));
+  EXPECT_EQ(graphs_.originals, 2);
+  EXPECT_EQ(originals_, 0);
+  EXPECT_EQ(finish().launches, 2u);
+}
+
+TEST_F(GraphLaunches, RunUnchangedIfTheyCannotBeTakenApart) {
+  Configuration configuration;
+  configuration.timing = Timing::originals;
+  start(configuration);
+  EXPECT_EQ(launch_graph(), GraphLaunched::original);
+  EXPECT_EQ(originals_, 1);
+  EXPECT_THAT(
+      finish().notes,
+      Contains("1 launches by graphs, whose kernels are not timed: graphs are not taken apart on this "
+               "device were not counted"));
 }
 
 TEST_F(GraphLaunches, ResumeVariantsWhenMemoryIsAvailable) {
