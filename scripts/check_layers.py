@@ -46,7 +46,7 @@ TABLE = {
                    "device/cuda"],
     "interposer/preload": ["image", "interposer/engine_api.h", "interposer/lynxpp.h", "interposer/driver_api.def", "interposer/owned_mutex.h", "device/cpu/driver/api.def",
                            "device/cpu/driver/unsupported.def", "support/call_stack.h", "support/check.h",
-                           "support/control_socket.h", "support/printable.h", "support/run_mark.h", "support/system_call_filter.h", "support/tensor_boxes.h", "support/write_signals.h"],
+                           "support/control_socket.h", "support/own_program.h", "support/printable.h", "support/run_mark.h", "support/system_call_filter.h", "support/tensor_boxes.h", "support/write_signals.h"],
     "interposer/control": ["support", "interposer/session/session.h"],
     "cli": ["support", "image", "ptx/ir", "ptx/parser", "ptx/analysis", "ptx/emitter", "ptx/passes", "ptx/perturb", "cod", "engine", "instrumentors", "report", "device", "models", "observe"],
     "calibrate": [],

@@ -80,6 +80,9 @@ struct GraphLauncher::Graph {
   std::vector<Made> made;                      ///< guarded by GraphLauncher::mutex_
   std::unique_ptr<device::ProgramGraph> runs;  // destroyed before the objects that it uses
   std::string problem;                         ///< why the graph runs without variants
+  /// What runs of the graph if its kernels are timed; a failure: why they are not. nullopt: not known yet.
+  std::optional<Result<std::span<const device::ProgramGraph::Part>>> parts;
+  std::pair<std::uint64_t, std::uint64_t> version_of_parts;
   /// A refused graph may succeed when the driver has memory again: retries after 1, 2, 4, … launches.
   std::uint64_t launches_between = 1;
   std::uint64_t launches_since = 0;
@@ -94,6 +97,51 @@ struct GraphLauncher::Graph {
 };
 
 // ---- graphs
+
+bool GraphLauncher::shows_running_launches() {
+  const std::shared_ptr<const Attached> attached = parts_.kernels.attached();
+  return attached != nullptr && std::ranges::any_of(attached->specifications,
+                                                    [](const auto& each) { return each->asks_if_running(); });
+}
+
+std::string GraphLauncher::take_apart(Graph& graph, const GraphLaunch& launch) {
+  const auto version = std::pair(launch.version, launch.in.attribute_changes);
+  if (!graph.parts || graph.version_of_parts != version) {
+    graph.parts = graph.runs->take_apart(*launch.copy);
+    graph.version_of_parts = version;
+  }
+  return *graph.parts ? "" : "by graphs, whose kernels are not timed: " + first_message(graph.parts->error());
+}
+
+GraphLaunched GraphLauncher::launch_apart(Graph& graph, device::Device& device, const GraphLaunch& launch) {
+  const std::span<const device::ProgramGraph::Part> parts = **graph.parts;
+  graph.runs->order(launch.in);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Status launched = parts[i].kernel ? launch_kernel(*parts[i].kernel, graph, device, launch)
+                                            : graph.runs->launch_others(i, launch.in);
+    if (launched) continue;
+    if (i == 0) return GraphLaunched::no;
+    log().error("a graph was launched in parts, and part {} of {} failed: {}", i + 1, parts.size(),
+                first_message(launched.error()));
+    break;
+  }
+  graph.runs->launched(launch.in);
+  return GraphLaunched::variants;
+}
+
+Status GraphLauncher::launch_kernel(std::size_t index, Graph& graph, device::Device& device,
+                                    const GraphLaunch& launch) {
+  Result<device::Launch> found = graph.runs->launch_of(*launch.copy, index);
+  if (!found) return found.error();
+  found->stream = launch.in.stream;
+  found->per_thread_stream = launch.in.per_thread_stream;
+  found->attribute_changes = launch.in.attribute_changes;
+  found->correlation = launch.in.correlation;
+  found->cache_config = launch.kernels[index].cache_config;
+  if (path_.launch(device, *found, launch.kernels[index].source, nullptr)) return success();
+  const Result<std::unique_ptr<device::Readback>> launched = device.launch_original(*found);
+  return launched ? success() : Status(launched.error());
+}
 
 /// No variants exist until the graph becomes another one: releases their resources.
 GraphLaunched GraphLauncher::order_after_variants(const device::Device& device, const GraphLaunch& launch) {
@@ -170,27 +218,31 @@ GraphLaunched GraphLauncher::launch(device::Device& device, const GraphLaunch& l
   const GraphPtr graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
-  const char* const way = !launch.outside.empty() ? launch.outside.c_str()
+  const bool is_timed = parts_.configuration.timing == Timing::originals || parts_.trials != nullptr;
+  const std::optional<std::string> obstacle_to_parts =
+      is_timed || shows_running_launches() ? std::optional(take_apart(*graph, launch)) : std::nullopt;
+  const std::string way = !launch.outside.empty() ? launch.outside
                           : launch.may_be_running ? "by graphs that had been launched before attaching"
-                          : parts_.configuration.timing == Timing::originals || parts_.trials != nullptr
-                              ? "by graphs, whose kernels are not timed"
+                          : is_timed              ? *obstacle_to_parts
                           : !parts_.room.makes_room()
                               ? "made while results of too many others were outstanding"
-                              : nullptr;
+                              : "";
+  if (obstacle_to_parts && obstacle_to_parts->empty() && way.empty() && parts_.kernels.attached() != nullptr)
+    return launch_apart(*graph, device, launch);
   const std::vector<std::string> modules = modules_of(launch);
   State state(parts_.kernels);
   const std::shared_ptr<const Attached> attached =
       parts_.kernels.is_over() || modules.size() < launch.kernels.size() ? nullptr
                                                                          : parts_.kernels.attached_now();
   std::vector<Node> nodes;
-  if (attached != nullptr && way == nullptr) nodes = nodes_of(launch, modules, device.info().ordinal);
+  if (attached != nullptr && way.empty()) nodes = nodes_of(launch, modules, device.info().ordinal);
   state.unlock();
   if (attached == nullptr) {
     graph->runs->order(launch.in);
     return GraphLaunched::no;
   }
   parts_.kernels.launches_seen();
-  if (way != nullptr) return launch_original(*graph, launch, way);
+  if (!way.empty()) return launch_original(*graph, launch, way);
   for (Node& node : nodes) node.activity = parts_.timeline.launch(launch.in, node.seen->name, node.number);
   const bool is_wanted = std::ranges::any_of(nodes, &Node::is_wanted);
   if (is_wanted && launch_variants(nodes, *graph, attached, device, launch)) return GraphLaunched::variants;

@@ -15,6 +15,7 @@
 #include "interposer/graph_launch.h"
 #include "interposer/owned_mutex.h"
 #include "interposer/session/launch_parts.h"
+#include "interposer/session/launch_path.h"
 
 namespace lynxpp::interposer {
 
@@ -22,8 +23,8 @@ namespace lynxpp::interposer {
 /// ones launch variants, whose buffers are adjacent parts of one buffer.
 class GraphLauncher {
  public:
-  /// The parts must outlive the object.
-  explicit GraphLauncher(const LaunchParts& parts) : parts_(parts) {}
+  /// `path` makes the launches of graphs that are taken apart. It and the parts must outlive the object.
+  GraphLauncher(const LaunchParts& parts, LaunchPath& path) : parts_(parts), path_(path) {}
 
   /// See Session::launch().
   GraphLaunched launch(device::Device& device, const GraphLaunch& launch);
@@ -49,6 +50,13 @@ class GraphLauncher {
   GraphLaunched order_after_variants(const device::Device& device, const GraphLaunch& launch);
   /// Counts its kernels as launched in this way.
   GraphLaunched launch_original(Graph& graph, const GraphLaunch& launch, const std::string& way);
+  /// True if `lynxpp why` describes running launches: those of graphs share one copy of their results.
+  bool shows_running_launches();
+  /// Returns why the kernels cannot be launched one by one; empty: they can.
+  static std::string take_apart(Graph& graph, const GraphLaunch& launch);
+  /// Launches the graph's nodes one after another, so that each kernel can be timed and has its own results.
+  GraphLaunched launch_apart(Graph& graph, device::Device& device, const GraphLaunch& launch);
+  Status launch_kernel(std::size_t index, Graph& graph, device::Device& device, const GraphLaunch& launch);
   /// Returns true if the launch was made.
   bool launch_variants(std::vector<Node>& nodes, Graph& graph,
                        const std::shared_ptr<const Attached>& attached, device::Device& device,
@@ -70,6 +78,7 @@ class GraphLauncher {
   void begin_collecting(std::vector<Node>& nodes, Graph& graph, const GraphLaunch& launch);
 
   const LaunchParts parts_;
+  LaunchPath& path_;
   // Recursive, because a signal handler may end the program while its thread holds it.
   OwnedMutex<std::recursive_timed_mutex> mutex_{LockRank::graphs};
   /// By id of the executable graph. The mutex also guards Graph::made.

@@ -136,6 +136,7 @@ Seen& KnownKernels::seen(std::string_view kernel, const std::string& module) {
   KernelKey key{made->name, module};
   Seen& added = *seen_.emplace(std::move(key), std::move(made)).first->second;
   first_of_name_.try_emplace(added.name, &added);
+  ++modules_of_name_[added.name];
   return added;
 }
 

@@ -96,6 +96,11 @@ class KnownKernels {
   Seen& seen(std::string_view kernel, const std::string& module) LYNXPP_REQUIRES(kernels_state);
   /// Returns the first kernel of this name, in whichever module.
   Seen& first_of_name(std::string_view kernel) LYNXPP_REQUIRES(kernels_state);
+  /// Returns the number of modules with a kernel of this name.
+  std::size_t modules_of_name(std::string_view kernel) const LYNXPP_REQUIRES(kernels_state) {
+    const auto found = modules_of_name_.find(kernel);
+    return found != modules_of_name_.end() ? found->second : 0;
+  }
   /// Returns all kernels, in no order.
   std::vector<Seen*> all() LYNXPP_REQUIRES(kernels_state);
   void forget_image(std::uint64_t image);
@@ -147,6 +152,8 @@ class KnownKernels {
       LYNXPP_GUARDED_BY(kernels_state);
   /// Kernels in `seen_`, by name.
   std::unordered_map<std::string_view, Seen*> first_of_name_ LYNXPP_GUARDED_BY(kernels_state);
+  /// Entries of `seen_`, by name.
+  std::unordered_map<std::string_view, std::size_t> modules_of_name_ LYNXPP_GUARDED_BY(kernels_state);
   /// By image.
   std::unordered_map<std::uint64_t, std::string> modules_ LYNXPP_GUARDED_BY(kernels_state);
 };

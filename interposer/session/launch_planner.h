@@ -51,7 +51,7 @@ class LaunchPlanner {
   /// other amounts share no counters.
   bool fits(const LaunchPlan& plan, const device::Launch& launch) const;
   /// True if the kernel gets no variant yet: it has hardly been launched, and others have taken
-  /// Configuration::compile_budget.
+  /// Configuration::compile_budget, or a fifth of it if several modules have a kernel of its name.
   bool is_deferred(const Seen& seen, const device::Device& device) const LYNXPP_REQUIRES(kernels_state);
   /// Records a newly created variant, or the attempt, in coverage.
   void note_made(Seen& seen, InstrumentedKernel& kernel, const Learned& learned);

@@ -39,7 +39,7 @@ Session::Session(Configuration configuration, std::unique_ptr<report::Sink> sink
       sharing_(results_, configuration_.own_records, configuration_.may_share()),
       room_(configuration_, kernels_, streams_, sharing_, results_),
       path_(parts()),
-      graphs_(parts()),
+      graphs_(parts(), path_),
       results_(
           {.settle = [this](Pending& pending,
                             const Result<std::span<std::byte>>& bytes) { recorder_.settle(pending, bytes); },

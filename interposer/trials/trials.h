@@ -43,6 +43,7 @@ class Trials {
     Subject* subject = nullptr;
     TrialId id = models::limits::native_trial;
     bool is_repetition = false;
+    unsigned schedule = 0;  ///< Subject::schedule; times of an earlier schedule are dropped
   };
 
   /// A launch that was made.
@@ -88,8 +89,18 @@ class Trials {
   /// Finds the classes of operations and the effects of the kernel. Precondition of this and repeat(): the
   /// subject is taken by the calling thread.
   void prepare(Subject& subject, const Call& call);
+  /// Starts the subject's schedule, without times.
+  void start(Subject& subject, const Call& call);
+  /// If other launches of the subject were repeated, times this one; true if it takes much longer, so that
+  /// it is repeated instead.
+  bool is_much_longer(Subject& subject, const Call& call);
   /// Repeats the launch until nothing is left to try, or a repetition takes too long.
   void repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding);
+  /// Returns a copy of the memory to restore after each repetition, null if nothing is to be restored; fails
+  /// if the launch cannot be repeated now.
+  Result<std::unique_ptr<SavedMemory>> saved_for(Subject& subject, const Call& call, Repeatability& found);
+  /// Keeps the memory forever if the device may still read it: then returns false.
+  bool free_when_idle(std::unique_ptr<SavedMemory> saved, const Call& call);
   /// Returns why the launch cannot be repeated now; nullopt: it can, as `found` says.
   std::optional<std::string> obstacle_to_repetition(Subject& subject, const Call& call, Repeatability& found);
   /// Compares the results of the remedies that were tried with the original's.

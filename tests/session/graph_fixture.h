@@ -20,6 +20,9 @@ struct Answers {
   int launched = 0;
   std::vector<std::byte> bytes;
   bool ready = true;
+  std::vector<device::ProgramGraph::Part> parts;  ///< empty: the graph cannot be taken apart
+  int taken_apart = 0;
+  std::vector<std::size_t> others;  ///< parts that were launched
   std::function<void()> during_launch;
 };
 
@@ -50,6 +53,15 @@ class FakeGraph : public device::ProgramGraph {
   Result<std::unique_ptr<device::Readback>> read_back(const device::Launch&) override {
     return std::unique_ptr<device::Readback>(
         std::make_unique<FakeReadback>(answers_.bytes, answers_.ready, answers_.ready, false, std::nullopt));
+  }
+  Result<std::span<const Part>> take_apart(const device::GraphCopy& copy) override {
+    if (answers_.parts.empty()) return ProgramGraph::take_apart(copy);
+    ++answers_.taken_apart;
+    return std::span<const Part>(answers_.parts);
+  }
+  Status launch_others(std::size_t part, const device::Launch&) override {
+    answers_.others.push_back(part);
+    return success();
   }
   void order(const device::Launch&) override {}
   void launched(const device::Launch&) override {}

@@ -43,6 +43,31 @@ TEST_F(GraphLaunches, UseOneInstanceOfTheVariants) {
   EXPECT_THAT(records_.launches, SizeIs(3));
 }
 
+TEST_F(GraphLaunches, AreTakenApartIfTheirKernelsAreTimed) {
+  Configuration configuration;
+  configuration.timing = Timing::originals;
+  start(configuration);
+  graphs_.answers.parts = {{}, {0}, {}};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(launch_graph(), GraphLaunched::variants);
+  EXPECT_EQ(graphs_.answers.taken_apart, 1) << "until the program changes the graph";
+  EXPECT_THAT(graphs_.answers.others, ElementsAre(0u, 2u, 0u, 2u));
+  EXPECT_EQ(graphs_.originals, 2);
+  EXPECT_EQ(originals_, 0);
+  EXPECT_EQ(finish().launches, 2u);
+}
+
+TEST_F(GraphLaunches, RunUnchangedIfTheyCannotBeTakenApart) {
+  Configuration configuration;
+  configuration.timing = Timing::originals;
+  start(configuration);
+  EXPECT_EQ(launch_graph(), GraphLaunched::original);
+  EXPECT_EQ(originals_, 1);
+  EXPECT_THAT(
+      finish().notes,
+      Contains("1 launches by graphs, whose kernels are not timed: graphs are not taken apart on this "
+               "device were not counted"));
+}
+
 TEST_F(GraphLaunches, ResumeVariantsWhenMemoryIsAvailable) {
   graphs_.answers.has_buffers = false;
   EXPECT_EQ(launch_graph(), GraphLaunched::original);

@@ -24,7 +24,8 @@ class GraphLauncherTest : public PartsTest {
   }
 
   std::unique_ptr<GraphDevice> graphs_ = std::make_unique<GraphDevice>();
-  GraphLauncher launcher_{parts()};
+  LaunchPath path_{parts()};
+  GraphLauncher launcher_{parts(), path_};
   int originals_ = 0;
 };
 
