@@ -64,8 +64,8 @@ TEST_F(GraphLaunches, RunUnchangedIfTheyCannotBeTakenApart) {
   EXPECT_EQ(originals_, 1);
   EXPECT_THAT(
       finish().notes,
-      Contains("1 launches by graphs, whose kernels are not timed: graphs are not taken apart on this "
-               "device were not counted"));
+      Contains("1 launch by graphs, whose kernels are not timed: graphs are not taken apart on this device "
+               "was not counted"));
 }
 
 TEST_F(GraphLaunches, ResumeVariantsWhenMemoryIsAvailable) {
