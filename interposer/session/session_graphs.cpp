@@ -50,7 +50,7 @@ GraphLaunched Session::launch(device::Device& device, const GraphLaunch& launch)
   const std::shared_ptr<Graph> graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
-  const bool is_timed = configuration_.timing == Timing::originals || trials_ != nullptr;
+  const bool is_timed = configuration_.times_only();
   const std::optional<std::string> obstacle_to_parts =
       is_timed || shows_running_launches() ? std::optional(take_apart(*graph, launch)) : std::nullopt;
   const std::string way = !launch.outside.empty() ? launch.outside
