@@ -218,7 +218,7 @@ GraphLaunched GraphLauncher::launch(device::Device& device, const GraphLaunch& l
   const GraphPtr graph = graph_of(device, launch);
   if (graph == nullptr) return GraphLaunched::no;
   // CUDA orders the launches of an executable graph: when this one has ended, earlier ones have too.
-  const bool is_timed = parts_.configuration.timing == Timing::originals || parts_.trials != nullptr;
+  const bool is_timed = parts_.configuration.times_only();
   const std::optional<std::string> obstacle_to_parts =
       is_timed || shows_running_launches() ? std::optional(take_apart(*graph, launch)) : std::nullopt;
   const std::string way = !launch.outside.empty() ? launch.outside

@@ -62,10 +62,9 @@ TEST_F(GraphLaunches, RunUnchangedIfTheyCannotBeTakenApart) {
   start(configuration);
   EXPECT_EQ(launch_graph(), GraphLaunched::original);
   EXPECT_EQ(originals_, 1);
-  EXPECT_THAT(
-      finish().notes,
-      Contains("1 launch by graphs, whose kernels are not timed: graphs are not taken apart on this device "
-               "was not counted"));
+  EXPECT_THAT(finish().notes,
+              Contains("1 launch by graphs, whose kernels are not timed: graphs are not taken apart on this "
+                       "device was not counted"));
 }
 
 TEST_F(GraphLaunches, ResumeVariantsWhenMemoryIsAvailable) {

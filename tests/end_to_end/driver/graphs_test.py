@@ -32,6 +32,9 @@ def main():
         # The device itself must have run all of them.
         demand_equal("launches on the device", len(read_json_lines(counters)), 1 + BY_GRAPHS)
         check_trials(build, program, pathlib.Path(folder, "trials.jsonl"))
+    bench = build.run(build.command, "bench", "-d", "cpu", "-r", "1", "-s", "instruction_count", "--", *program, preload=False)
+    row, = [line.split() for line in bench.stdout.decode().splitlines() if line.startswith("vecadd ")]
+    demand_equal("launches that bench times", row[1], str(1 + BY_GRAPHS))
     print(f"{BY_GRAPHS} launches by graphs counted")
 
 
