@@ -10,7 +10,7 @@ SKIPPED = 77
 PROGRAM = """
 #include <mutex>
 #include "interposer/owned_mutex.h"
-using namespace lynxpp::interposer;
+using namespace lynxpp;
 class Counter {
  public:
   void add() {
