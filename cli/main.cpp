@@ -1,6 +1,5 @@
 // The program `lynxpp`: opens the engine library of its installation, which contains the command.
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <array>
 #include <climits>
@@ -9,21 +8,22 @@
 
 #include "cli/entry.h"
 #include "cli/exit_code.h"
+#include "support/own_program.h"
 
 namespace {
 
 constexpr char engine[] = "lib/liblynxpp-engine.so";
 using Path = std::array<char, PATH_MAX + sizeof(engine)>;
 
-/// Writes the engine's path in the folder above this program's; "" without /proc.
+/// Writes the engine's path in the folder above this program's; "" if the program's file is unknown.
 void find_engine(Path& path) {
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), PATH_MAX);
-  path[length > 0 ? static_cast<std::size_t>(length) : 0] = '\0';
+  char program[PATH_MAX];
+  lynxpp::find_own_program(program);
+  path[0] = '\0';
+  if (program[0] == '\0') return;
   for (int folders = 0; folders < 2; ++folders)
-    if (char* const name = std::strrchr(path.data(), '/')) *name = '\0';
-  if (length <= 0) return;
-  std::strcat(path.data(), "/");
-  std::strcat(path.data(), engine);
+    if (char* const name = std::strrchr(program, '/')) *name = '\0';
+  std::snprintf(path.data(), path.size(), "%s/%s", program, engine);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "support/own_program.h"
 #include "support/text.h"
 
 namespace lynxpp::cli {
@@ -90,8 +91,9 @@ bool uses_program_api(const std::string& path) {
 }
 
 std::string executable_folder() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+  char path[PATH_MAX];
+  find_own_program(path);
+  return std::filesystem::path(path).parent_path().string();
 }
 
 std::string absolute_path(const std::string& path) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -69,6 +70,16 @@ class ProgramGraph {
   virtual Status launch(std::span<const BufferWrite> writes, const Launch& in) = 0;
   /// Copies the buffers to the host after that launch.
   virtual Result<std::unique_ptr<Readback>> read_back(const Launch& in) = 0;
+
+  /// A kernel of the graph, or other nodes.
+  struct Part {
+    std::optional<std::size_t> kernel = {};  ///< index in GraphCopy::kernels; nullopt: other nodes
+  };
+  /// Takes the graph apart, for launches of its enabled nodes one after another. The parts are valid until
+  /// the next call. Fails if the graph can only be launched as it is.
+  virtual Result<std::span<const Part>> take_apart(const GraphCopy& copy);
+  /// Launches the other nodes of a part. If it fails, nothing was launched.
+  virtual Status launch_others(std::size_t part, const Launch& in);
 
   /// Makes the stream wait for earlier launches. Call it before launching the program's own executable graph.
   virtual void order(const Launch& in) = 0;

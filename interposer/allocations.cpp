@@ -22,7 +22,7 @@ device::LiveAllocation live(const lynxpp_allocation& seen) {
 }  // namespace
 
 std::shared_ptr<const device::LiveAllocations> AllocationReader::read() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const bool is_current = last_ != nullptr && (source_ == nullptr || source_->version() == last_->version);
   if (is_current) return last_;
   auto read = std::make_shared<device::LiveAllocations>();

@@ -8,6 +8,7 @@
 
 #include "device/allocations.h"
 #include "interposer/engine_api.h"
+#include "interposer/owned_mutex.h"
 
 namespace lynxpp::interposer {
 
@@ -22,8 +23,8 @@ class AllocationReader {
 
  private:
   const lynxpp_allocation_source* const source_;
-  std::mutex mutex_;
-  std::shared_ptr<const device::LiveAllocations> last_;
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  std::shared_ptr<const device::LiveAllocations> last_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 /// Returns one line per allocation for the log: "allocation 3: 4096 bytes at 0x7f…, device, main+0x4f". Each

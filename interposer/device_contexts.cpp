@@ -35,7 +35,7 @@ device::Device* DeviceContexts::current_device(lynxpp_driver_lookup lookup, cons
 
 /// Also returns the context's number.
 device::Device* DeviceContexts::find(lynxpp_driver_lookup lookup, const Make& make, unsigned long long& id) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (loaded_ == nullptr) {
     Result<device::cuda::Driver> loaded = device::cuda::Driver::load(lookup);
     if (!loaded) {
@@ -59,7 +59,7 @@ device::Device* DeviceContexts::find(lynxpp_driver_lookup lookup, const Make& ma
 }
 
 DeviceContexts::Retired DeviceContexts::retire(CUcontext context, int ordinal) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<OfContext*> retired;
   retirements_.fetch_add(1, std::memory_order_release);
   for (auto entry = contexts_.begin(); entry != contexts_.end();) {

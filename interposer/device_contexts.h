@@ -12,6 +12,7 @@
 #include "device/cuda/driver.h"
 #include "device/device.h"
 #include "interposer/engine_api.h"
+#include "interposer/owned_mutex.h"
 
 namespace lynxpp::interposer {
 
@@ -55,10 +56,12 @@ class DeviceContexts {
 
   std::atomic<std::uint64_t> retirements_ = 0;
   std::atomic<const device::cuda::Driver*> driver_ = nullptr;
-  std::mutex mutex_;  // guards the members below
+  OwnedMutex<std::mutex> mutex_{LockRank::contexts};
   std::unique_ptr<const device::cuda::Driver> loaded_;
-  std::map<unsigned long long, std::unique_ptr<OfContext>> contexts_;  // by the driver's number
-  std::vector<std::unique_ptr<OfContext>> ended_;  // another thread may be launching on one of them
+  /// By the driver's number.
+  std::map<unsigned long long, std::unique_ptr<OfContext>> contexts_ LYNXPP_GUARDED_BY(mutex_);
+  /// Another thread may be launching on one of them.
+  std::vector<std::unique_ptr<OfContext>> ended_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 }  // namespace lynxpp::interposer

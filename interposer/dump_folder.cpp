@@ -36,7 +36,7 @@ std::size_t DumpFolder::number_of(const std::string& name, const std::string& te
 
 void DumpFolder::original(const std::string& kernel, const std::string& text, Files& files) {
   if (path_.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::string name = kernel.substr(0, longest_name);
   files = {name + numbered(number_of(name, text)), 0};
   write(files.stem + ".ptx", text);
@@ -44,7 +44,7 @@ void DumpFolder::original(const std::string& kernel, const std::string& text, Fi
 
 void DumpFolder::instrumented(const std::string& text, Files& files) {
   if (path_.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const std::string name = files.stem + ".instrumented";
   files.number = number_of(name, text, files.number);
   write(name + numbered(files.number) + ".ptx", text);

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "interposer/owned_mutex.h"
+
 namespace lynxpp::interposer {
 
 /// Thread safe. Failures to write are logged.
@@ -37,8 +39,9 @@ class DumpFolder {
   void write(const std::string& name, const std::string& text) const;
 
   const std::string path_;
-  std::mutex mutex_;
-  std::map<std::string, std::vector<std::size_t>> texts_;  // hashes, by name
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  /// Hashes, by name.
+  std::map<std::string, std::vector<std::size_t>> texts_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 }  // namespace lynxpp::interposer

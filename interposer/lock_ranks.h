@@ -1,19 +1,32 @@
-// The order of the session's locks. A thread that holds a lock waits only for locks further down this table;
-// builds with checks (support/check.h) fail otherwise.
+// The order of the interposer's locks. A thread that holds a lock waits only for locks further down this
+// table; builds with checks (support/check.h) fail otherwise. liblynxpp.so and the engine each check their
+// own locks.
 #pragma once
 
 #include <cstdint>
 
-namespace lynxpp::interposer {
+namespace lynxpp {
 
 enum class LockRank : std::uint8_t {
-  closing,   ///< CounterSharing::closing_: reading back shared counters
-  taking,    ///< ResultsPipeline::taking_: the order of results
-  records,   ///< Session::records_: the sink and the reports' variables
-  state,     ///< Session::state_: what is known of kernels, and graphs
-  variants,  ///< VariantCache::mutex_
-  sharing,   ///< CounterSharing::mutex_: counters that are open
-  results,   ///< ResultsPipeline::mutex_: the queue of outstanding launches
+  graph,          ///< preload::ExecutableGraph::mutex: held during the graph's launches
+  opening,        ///< the start of the engine by liblynxpp.so
+  attaching,      ///< a change of what is attached, in liblynxpp.so
+  engine,         ///< the creation of the process's engine
+  closing,        ///< CounterSharing::closing_: reading back shared counters
+  taking,         ///< ResultsPipeline::taking_: the order of results
+  records,        ///< Recorder::mutex_: the sink and the reports' variables
+  state,          ///< KnownKernels::mutex_: what is attached, and the state of kernels
+  graphs,         ///< GraphLauncher::mutex_: the program's graphs
+  variants,       ///< VariantCache::mutex_
+  sharing,        ///< CounterSharing::mutex_: counters that are open
+  results,        ///< ResultsPipeline::mutex_: the queue of outstanding launches
+  readback,       ///< SharedReadback: the results of a graph's launch
+  traces,         ///< LaunchStreams::Core: the rings of a launch
+  trials,         ///< Trials::mutex_
+  trial_variant,  ///< TrialVariants::Entry: held while the variant is made
+  contexts,       ///< DeviceContexts::mutex_: held while a device is made
+  binding,        ///< changes of the imports of loaded objects, in liblynxpp.so
+  leaf,           ///< every mutex whose owner waits for no other
 };
 
 /// The ranked locks that a thread holds.
@@ -35,4 +48,4 @@ class HeldLocks {
   std::uint32_t held_ = 0;  ///< a bit per rank
 };
 
-}  // namespace lynxpp::interposer
+}  // namespace lynxpp

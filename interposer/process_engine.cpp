@@ -115,7 +115,7 @@ bool Engine::has_started() const {
 }
 
 device::cuda::AllocationSource Engine::allocation_reader() {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (allocations == nullptr) allocations = std::make_shared<AllocationReader>(hooks().allocations.load());
   return [reader = allocations] { return reader->read(); };
 }
@@ -149,8 +149,8 @@ Engine* engine_with_timeline() {
 
 Engine& engine() {
   if (Engine* const made = made_engine()) return *made;
-  static std::mutex making;
-  const std::lock_guard lock(making);
+  static OwnedMutex<std::mutex> making{LockRank::engine};
+  const Lock lock(making);
   if (made_engine() == nullptr) current_engine.store(new Engine(parents_engine), std::memory_order_release);
   return *made_engine();
 }

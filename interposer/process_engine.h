@@ -14,6 +14,7 @@
 #include "interposer/configuration.h"
 #include "interposer/device_contexts.h"
 #include "interposer/engine_api.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/program_modules.h"
 #include "interposer/results/results_queue.h"
 #include "interposer/session/session.h"
@@ -27,7 +28,7 @@ void print(const std::string& text);
 
 /// Values that the hooks report before anything else. One object per process, shared by every engine.
 struct Hooks {
-  std::atomic<const lynxpp_allocation_source*> allocations = nullptr;
+  std::atomic<const lynxpp_allocation_source*> allocations LYNXPP_GUARDED_BY(mutex) = nullptr;
   std::atomic<lynxpp_range_source> ranges = nullptr;
   std::atomic<lynxpp_tensor_box_source> tensor_boxes = nullptr;
   std::atomic<bool> is_profiled = false;  ///< between cuProfilerStart and cuProfilerStop
@@ -46,7 +47,7 @@ struct Engine {
   bool is_refused = false;  // true if the environment is not valid
   const bool is_of_child;   // the process is a forked child, which need not launch anything
   DeviceContexts contexts;
-  std::mutex mutex;  // guards the members below
+  OwnedMutex<std::mutex> mutex{LockRank::leaf};
   std::shared_ptr<AllocationReader> allocations;
 
   /// `parent`: the engine that a forked child has inherited; null in other processes.

@@ -97,7 +97,7 @@ std::string linked_with_others(const std::vector<image::DeviceCode>& codes, cons
 
 Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64_t image,
                                           std::span<const std::byte> bytes, int sm) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto key = std::make_pair(image, sm);
   auto found = codes_.find(key);
   if (found == codes_.end() || may_find_more(bytes, found->second)) {
@@ -126,7 +126,7 @@ Result<KernelPtx> ProgramModules::text_of(const std::string& kernel, std::uint64
 }
 
 void ProgramModules::forget(std::uint64_t image) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::erase_if(codes_, [&](const auto& entry) { return entry.first.first == image; });
 }
 

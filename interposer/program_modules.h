@@ -12,6 +12,7 @@
 
 #include "image/device_code.h"
 #include "interposer/graph_launch.h"
+#include "interposer/owned_mutex.h"
 #include "support/result.h"
 
 namespace lynxpp::interposer {
@@ -28,8 +29,8 @@ class ProgramModules {
   void forget(std::uint64_t image);
 
  private:
-  std::mutex mutex_;
-  std::map<std::pair<std::uint64_t, int>, std::vector<image::DeviceCode>> codes_;
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  std::map<std::pair<std::uint64_t, int>, std::vector<image::DeviceCode>> codes_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 }  // namespace lynxpp::interposer

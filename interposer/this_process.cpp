@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/own_program.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
@@ -26,9 +27,9 @@ std::string host() {
 }
 
 std::string program() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+  char path[PATH_MAX];
+  find_own_program(path);
+  return path;
 }
 
 /// Returns the arguments; empty if they cannot be read.

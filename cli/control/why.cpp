@@ -117,7 +117,7 @@ int why(const ControlArguments& arguments) {
   if (!text->empty()) return exit_success;
   print_warning(
       "process " + std::to_string(arguments.process) + " has no instrumented launch that is running",
-      "launches in graphs, that share counters or of contexts that end are not shown; "
+      "launches in graphs without hang_location, that share counters or of contexts that end are not shown; "
       "`lynxpp run -s hang_location` instruments all others");
   return exit_nothing_measured;
 }

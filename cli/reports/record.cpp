@@ -95,6 +95,7 @@ Status add_trials(const RunArguments& run) {
   LimitsArguments limits;
   limits.kernels = run.kernels;
   limits.device = run.device;
+  limits.replay = true;  // few programs launch each kernel often enough
   const std::string output = folder.file("trials.jsonl");
   const Result<Variables> variables = trial_variables(limits, output);
   if (!variables) return variables.error();

@@ -28,7 +28,7 @@
 #include "device/cpu/runtime/wanted_checks.h"
 #include "device/cpu/simt/execute/executor.h"
 #include "device/cpu/simt/execute/occupancy.h"
-#include "device/ends_within.h"
+#include "support/background_thread.h"
 
 namespace lynxpp::device::cpu {
 namespace {
@@ -364,10 +364,11 @@ class CpuDevice : public Device {
   }
 
   bool is_idle_within(std::chrono::milliseconds patience, const Launch&) override {
-    return ends_within(patience, [device = info_.ordinal] {
+    const auto wait = [device = info_.ordinal] {
       streams().wait_for_device(device);
       return true;
-    });
+    };
+    return ends_within(patience, wait).value_or(false);
   }
 
   Result<bool> capturing(const Launch& launch) override {

@@ -17,8 +17,8 @@
 #include "device/cuda/stream_hold.h"
 #include "device/cuda/variable_table.h"
 #include "device/cuda/variant.h"
-#include "device/ends_within.h"
 #include "device/uuid.h"
+#include "support/background_thread.h"
 #include "support/log.h"
 
 namespace lynxpp::device::cuda {
@@ -339,10 +339,11 @@ class CudaDevice final : public Device {
 
   bool is_idle_within(std::chrono::milliseconds patience, const Launch& launch) override {
     if (driver_.cuCtxSynchronize == nullptr || launch.may_be_captured) return false;
-    return ends_within(patience, [&driver = driver_, context = pool_.context()] {
+    const auto synchronize = [&driver = driver_, context = pool_.context()] {
       const InContext ours(driver, context);
       return driver.cuCtxSynchronize() == CUDA_SUCCESS;
-    });
+    };
+    return ends_within(patience, synchronize).value_or(false);
   }
 
   Result<std::unique_ptr<ProgramGraph>> program_graph() override {

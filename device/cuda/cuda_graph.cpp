@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/graph_parts.h"
 #include "device/cuda/our_calls.h"
 #include "device/cuda/readback.h"
 #include "device/cuda/variant.h"
@@ -243,6 +244,20 @@ class CudaGraph final : public ProgramGraph {
     return std::unique_ptr<Readback>(std::move(readback));
   }
 
+  Result<std::span<const Part>> take_apart(const GraphCopy& copy) override {
+    const CaptureRelaxed relaxed(driver_);
+    parts_.reset();
+    Result<std::unique_ptr<GraphParts>> made = GraphParts::of(driver_, copy);
+    if (!made) return made.error();
+    parts_ = std::move(*made);
+    return std::span<const Part>(parts_->parts());
+  }
+
+  Status launch_others(std::size_t part, const Launch& in) override {
+    const CaptureRelaxed relaxed(driver_);
+    return parts_->launch_others(part, stream_of(in));
+  }
+
   void order(const Launch& in) override {
     const CaptureRelaxed relaxed(driver_);
     static_cast<void>(wait_for_last(stream_of(in)));  // the program's launch proceeds in any case
@@ -289,6 +304,7 @@ class CudaGraph final : public ProgramGraph {
   VariantChoice choose_;
   std::shared_ptr<Instance> instance_;
   std::shared_ptr<Instance> reserved_;  // has buffers only
+  std::unique_ptr<GraphParts> parts_;   // of the last take_apart()
   Pool::Block results_;                 // for the next launch
   CUevent begun_ = nullptr;             // recorded before the launch whose readback is not made yet
   CUevent last_ = nullptr;              // recorded after the last known launch

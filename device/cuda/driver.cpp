@@ -19,6 +19,7 @@ void Driver::end() {
 #define LYNXPP_REFUSE(name) refuse(name);
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_REFUSE)
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_REFUSE)
+  LYNXPP_DRIVER_GRAPH_PART_FUNCTIONS(LYNXPP_REFUSE)
   LYNXPP_DRIVER_REPLAY_FUNCTIONS(LYNXPP_REFUSE)
 #undef LYNXPP_REFUSE
   cuGetErrorString = before.cuGetErrorString;
@@ -40,6 +41,7 @@ Result<Driver> Driver::load(void* (*lookup)(const char* name)) {
 #undef LYNXPP_FIND
 #define LYNXPP_FIND(name) driver.name = reinterpret_cast<decltype(driver.name)::Function>(lookup(#name));
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_FIND)
+  LYNXPP_DRIVER_GRAPH_PART_FUNCTIONS(LYNXPP_FIND)
   LYNXPP_DRIVER_REPLAY_FUNCTIONS(LYNXPP_FIND)
 #undef LYNXPP_FIND
   driver.is_cpu_device = lookup("lynxpp_stands_in_for_driver") != nullptr;
@@ -47,11 +49,12 @@ Result<Driver> Driver::load(void* (*lookup)(const char* name)) {
   return driver;
 }
 
-bool Driver::has_graphs() const {
 #define LYNXPP_IS_THERE(name) name != nullptr&&
-  return LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_IS_THERE) true;
-#undef LYNXPP_IS_THERE
+bool Driver::has_graphs() const { return LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_IS_THERE) true; }
+bool Driver::can_take_graphs_apart() const {
+  return LYNXPP_DRIVER_GRAPH_PART_FUNCTIONS(LYNXPP_IS_THERE) true;
 }
+#undef LYNXPP_IS_THERE
 
 Failure Driver::error(const char* function, CUresult result) const {
   const char* text = nullptr;

@@ -64,6 +64,17 @@ namespace lynxpp::device::cuda {
   X(cuGraphExecDestroy)                  \
   X(cuGraphLaunch)
 
+// Functions that take graphs apart; null if the driver does not have them.
+#define LYNXPP_DRIVER_GRAPH_PART_FUNCTIONS(X) \
+  X(cuGraphGetNodes)                          \
+  X(cuGraphNodeGetType)                       \
+  X(cuGraphNodeGetDependencies)               \
+  X(cuGraphChildGraphNodeGetGraph)            \
+  X(cuGraphClone)                             \
+  X(cuGraphNodeFindInClone)                   \
+  X(cuGraphDestroyNode)                       \
+  X(cuGraphDestroy)
+
 // Functions for repeated launches; null if the driver does not have them.
 #define LYNXPP_DRIVER_REPLAY_FUNCTIONS(X) \
   X(cuCtxSynchronize)                     \
@@ -94,11 +105,13 @@ struct Driver {
 #define LYNXPP_MEMBER(name) DriverFunction<decltype(&::name)> name;
   LYNXPP_DRIVER_FUNCTIONS(LYNXPP_MEMBER)
   LYNXPP_DRIVER_GRAPH_FUNCTIONS(LYNXPP_MEMBER)
+  LYNXPP_DRIVER_GRAPH_PART_FUNCTIONS(LYNXPP_MEMBER)
   LYNXPP_DRIVER_REPLAY_FUNCTIONS(LYNXPP_MEMBER)
 #undef LYNXPP_MEMBER
 
   /// True if all graph functions are available.
   bool has_graphs() const;
+  bool can_take_graphs_apart() const;
 
   /// Fails if a function is missing, and names the first one.
   static Result<Driver> load(void* (*lookup)(const char* name));

@@ -1,17 +1,13 @@
 #include "device/cuda/pinned_memory.h"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "device/cuda/our_calls.h"
+#include "support/background_thread.h"
 
 namespace lynxpp::device::cuda {
 namespace {
@@ -85,17 +81,7 @@ struct PinnedMemory::Shared {
   /// Starts the thread if needed. False: no thread could be created. Precondition: `mutex` is held.
   bool start(const std::shared_ptr<Shared>& self) {
     if (std::exchange(is_running, true)) return true;
-    // Signals are left to the program's threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      std::thread([self] { self->run(); }).detach();
-    } catch (const std::system_error&) {
-      is_running = false;  // the next call tries again
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    is_running = start_background_thread([self] { self->run(); }).ok();  // if not, the next call tries again
     return is_running;
   }
 

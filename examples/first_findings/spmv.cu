@@ -6,7 +6,9 @@
 #include "examples/first_findings/timer.h"
 
 // MENDED: 1: four lanes share a row; 2: rows in the order of their lengths; 3: column numbers near those of
-// the row; 4: 1 and 3; 5: 3, and a block walks its rows' elements together, which mends every access.
+// the row; 4: 1 and 3; 5: 3, and a block walks its rows' elements together, which mends every access and the
+// trip counts; 6: 3, and the elements of 32 rows in the order in which a warp visits them, which mends only
+// accesses.
 __global__ void spmv(const int* first, const int* column, const float* value, const float* x, float* y,
                      int n) {
 #if MENDED == 1 || MENDED == 4
@@ -34,6 +36,16 @@ __global__ void spmv(const int* first, const int* column, const float* value, co
   }
   for (int offset = 2; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset, 4);
   if (row < n && lane == 0) y[row] = sum;
+#elif MENDED == 6
+  int row = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+  int length = row < n ? first[row + 1] - first[row] : 0, slice = first[min(row / 32 * 32, n)];
+  float sum = 0;
+  for (int k = 0; unsigned rest = __ballot_sync(~0u, k < length); ++k) {
+    int at = slice + __popc(rest & ((1u << lane) - 1));
+    if (k < length) sum += value[at] * x[column[at]];
+    slice += __popc(rest);
+  }
+  if (row < n) y[row] = sum;
 #else
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= n) return;
@@ -47,6 +59,9 @@ int main(int argc, char** argv) {
   int n = argc > 1 ? atoi(argv[1]) : 1 << 20;
   int rounds = argc > 2 ? atoi(argv[2]) : 1;
   Graph graph = make_graph(n, MENDED == 2, MENDED >= 3);
+#if MENDED == 6
+  graph.column = in_visiting_order(graph);
+#endif
   std::vector<float> ones(graph.column.size(), 1.f), result(n);
   int *first, *column;
   float *value, *x, *y;
@@ -60,7 +75,7 @@ int main(int argc, char** argv) {
   cudaMemcpy(value, ones.data(), ones.size() * 4, cudaMemcpyHostToDevice);
   cudaMemcpy(x, ones.data(), n * 4, cudaMemcpyHostToDevice);
   Timer timer;
-#if MENDED == 1 || MENDED >= 4
+#if MENDED == 1 || MENDED == 4 || MENDED == 5
   int blocks = (n + 31) / 32;
 #else
   int blocks = (n + 127) / 128;

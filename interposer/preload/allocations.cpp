@@ -61,7 +61,7 @@ void Allocations::add(std::uint64_t address, std::uint64_t bytes, MemoryKind kin
   entry.allocation.kind = static_cast<std::uint32_t>(kind);
   entry.allocation.depth = stack.depth;
   std::copy(std::begin(stack.frames), std::end(stack.frames), entry.allocation.stack);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   entry.allocation.number = next_++;
   try {
     insert(entry);
@@ -71,7 +71,7 @@ void Allocations::add(std::uint64_t address, std::uint64_t bytes, MemoryKind kin
 }
 
 std::optional<Allocations::Entry> Allocations::remove(std::uint64_t address) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = by_address_.find(address);
   if (found == by_address_.end()) return std::nullopt;
   const Entry entry = found->second;
@@ -81,7 +81,7 @@ std::optional<Allocations::Entry> Allocations::remove(std::uint64_t address) noe
 }
 
 void Allocations::restore(const Entry& entry) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   try {
     insert(entry);
   } catch (const std::bad_alloc&) {
@@ -91,7 +91,7 @@ void Allocations::restore(const Entry& entry) noexcept {
 
 template <typename Gone>
 void Allocations::erase_if(Gone gone) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (std::erase_if(by_address_, [&](const auto& each) { return gone(each.second); }) != 0) changed();
 }
 
@@ -112,18 +112,18 @@ void Allocations::forget_context(CUcontext context, bool is_primary, std::uint64
 }
 
 bool Allocations::empty() const noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return by_address_.empty();
 }
 
 std::uint64_t Allocations::number_to_come() const noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return next_;
 }
 
 std::size_t Allocations::copy(lynxpp_allocation* into, std::size_t capacity,
                               std::uint64_t* version) const noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   *version = version_.load(std::memory_order_relaxed);
   if (by_address_.size() > capacity) return by_address_.size();
   for (const auto& [address, entry] : by_address_) *into++ = entry.allocation;
@@ -149,9 +149,9 @@ CUcontext active_primary_context(CUdevice device) {
   using Retain = CUresult (*)(CUcontext*, CUdevice);
   using Release = CUresult (*)(CUdevice);
   if (allocations().empty()) return nullptr;
-  const auto get_state = reinterpret_cast<GetState>(lookup_driver("cuDevicePrimaryCtxGetState"));
-  const auto retain = reinterpret_cast<Retain>(lookup_driver("cuDevicePrimaryCtxRetain"));
-  const auto release = reinterpret_cast<Release>(lookup_driver("cuDevicePrimaryCtxRelease_v2"));
+  const auto get_state = driver_function<GetState>("cuDevicePrimaryCtxGetState");
+  const auto retain = driver_function<Retain>("cuDevicePrimaryCtxRetain");
+  const auto release = driver_function<Release>("cuDevicePrimaryCtxRelease_v2");
   unsigned flags = 0;
   int is_active = 0;
   CUcontext context = nullptr;

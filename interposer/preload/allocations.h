@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "interposer/engine_api.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/driver_types.h"
 
 namespace lynxpp::preload {
@@ -96,7 +97,7 @@ class Allocations {
   template <typename Gone>
   void erase_if(Gone gone) noexcept;
 
-  mutable std::mutex mutex_;
+  mutable OwnedMutex<std::mutex> mutex_{LockRank::leaf};
   Slab slab_;
   Map by_address_{SlabAllocator<Value>(&slab_)};
   std::uint64_t next_ = 0;

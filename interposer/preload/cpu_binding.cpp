@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/control.h"
 #include "interposer/preload/cpu_choice.h"
 #include "interposer/preload/driver.h"
@@ -25,7 +26,8 @@ namespace {
 
 constexpr int current_version = 13;
 
-std::mutex binding;  // serializes binding; never held while waiting for the dynamic linker's lock
+/// Serializes binding; never held while waiting for the dynamic linker's lock.
+constinit OwnedMutex<std::mutex> binding{LockRank::binding};
 // Set before bound_functions is not 0:
 const lynxpp_engine* bound_engine = nullptr;
 int looked_up_version = current_version;  // for names without an object: the latest loaded version
@@ -199,7 +201,7 @@ namespace {
 
 /// Binds every loaded object, once. Returns false if they are bound already.
 bool bind_objects(const lynxpp_engine& engine, BindingTime when) {
-  const std::lock_guard lock(binding);
+  const Lock lock(binding);
   if (bound_functions.load() != 0) return false;
   size_t count = 0;
   engine.cpu_functions(current_version, &count);
@@ -289,7 +291,7 @@ class OpenedRuntimes {
  public:
   /// Returns the objects whose runtime is not bound and whose device code can be registered again.
   std::vector<LoadedObject> find() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     unsigned long long added = 0;
     unsigned long long removed = 0;
     count(added, removed);
@@ -323,7 +325,7 @@ class OpenedRuntimes {
         &counts);
   }
 
-  std::mutex mutex_;
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
   unsigned long long added_ = 0;
   unsigned long long removed_ = 0;
   std::vector<std::uintptr_t> examined_;  ///< their bases

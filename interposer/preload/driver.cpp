@@ -23,7 +23,7 @@ struct HookName {
 };
 
 constexpr HookName function_names[slot_count] = {
-#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, family, wrapper) \
   {#exported, #asked, per_thread_stream != 0, since},
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
@@ -188,7 +188,7 @@ CUcontext current_context() {
   static std::atomic<GetCurrent> known = nullptr;
   GetCurrent get_current = known.load(std::memory_order_relaxed);
   if (get_current == nullptr) {
-    get_current = reinterpret_cast<GetCurrent>(lookup_driver("cuCtxGetCurrent"));
+    get_current = driver_function<GetCurrent>("cuCtxGetCurrent");
     known.store(get_current, std::memory_order_relaxed);
   }
   CUcontext context = nullptr;

@@ -10,7 +10,7 @@ namespace lynxpp::preload {
 
 /// One per line of driver_api.def.
 enum class Slot : unsigned {
-#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) exported,
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, family, wrapper) exported,
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
   count
@@ -84,6 +84,10 @@ void* driver_export(const char* name);
 /// those, and _ptsz and _ptds variants, under their exported names in libcuda.so.1: cuCtxGetDevice_v2,
 /// cuLaunchKernel_ptsz.
 void* lookup_driver(const char* name);
+template <typename Function>
+Function driver_function(const char* name) {
+  return reinterpret_cast<Function>(lookup_driver(name));
+}
 
 /// Returns the calling thread's context; null if it has none.
 CUcontext current_context();

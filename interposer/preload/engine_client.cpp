@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/allocations.h"
 #include "interposer/preload/cpu_choice.h"
 #include "interposer/preload/driver.h"
@@ -34,20 +35,20 @@ std::atomic<bool> has_measured = false;
 std::atomic<int> is_profiled = 0;
 std::atomic<bool> is_answering = false;
 std::atomic<bool> keeps_results = false;
-std::mutex opening;
-std::mutex attaching;
+constinit OwnedMutex<std::mutex> opening{LockRank::opening};
+constinit OwnedMutex<std::mutex> attaching{LockRank::attaching};
 std::once_flag exit_registration;
 std::atomic<bool> tried = false;  ///< true once it is known whether the engine is available
 
 constexpr char engine_name[] = "liblynxpp-engine.so";
 
 /// Waits until no other thread is opening the engine or attaching, before the process is forked.
-void prepare_fork() {
+void prepare_fork() LYNXPP_UNANALYSED {
   opening.lock();
   attaching.lock();
 }
 
-void continue_parent() {
+void continue_parent() LYNXPP_UNANALYSED {
   attaching.unlock();
   opening.unlock();
 }
@@ -170,7 +171,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
   const Passthrough passthrough;
   Loaded found;
   load_engine(found);
-  const std::lock_guard lock(opening);
+  const Lock lock(opening);
   if (tried.load()) return engine.load(std::memory_order_acquire);
   const lynxpp_engine* const loaded = opened(found);
   if (loaded == nullptr) {
@@ -194,7 +195,7 @@ const lynxpp_engine* open_engine(const char* consequence) {
 void profiler_called(bool starts) {
   is_profiled.store(starts ? 1 : 0);
   // A thread that is opening the engine holds the lock and may have passed it the old value.
-  const std::lock_guard lock(opening);
+  const Lock lock(opening);
   if (const lynxpp_engine* const opened = engine.load()) opened->profile(is_profiled.load());
 }
 
@@ -202,7 +203,7 @@ const lynxpp_engine* attached_engine() {
   if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire))
     return ready;
   const lynxpp_engine* const opened = open_engine("the program runs uninstrumented");
-  const std::lock_guard lock(attaching);
+  const Lock lock(attaching);
   if (!attached()) return nullptr;
   if (const lynxpp_engine* const ready = engine_with_specifications.load(std::memory_order_acquire))
     return ready;
@@ -219,7 +220,7 @@ const lynxpp_engine* attached_engine() {
 
 void specifications_changed(const char* specifications) {
   const bool wanted = specifications != nullptr && *specifications != '\0';
-  const std::lock_guard lock(attaching);
+  const Lock lock(attaching);
   const char* const before = settings.specifications;
   if (wanted ? before != nullptr && strcmp(before, specifications) == 0 : before == nullptr) return;
   settings.specifications = wanted ? kept_copy(specifications) : nullptr;
@@ -254,7 +255,7 @@ void answer_request(const std::string& request, std::string& reply) {
     return;
   }
   finish_at_exit();
-  const std::lock_guard lock(attaching);
+  const Lock lock(attaching);
   const Passthrough passthrough;
   const auto take = [](void* into, const char* text, std::size_t bytes) {
     static_cast<std::string*>(into)->assign(text, bytes);
@@ -272,7 +273,7 @@ const lynxpp_engine* opened_engine() { return engine.load(std::memory_order_acqu
 
 void keep_results() {
   if (keeps_results.exchange(true)) return;
-  const std::lock_guard lock(opening);
+  const Lock lock(opening);
   if (const lynxpp_engine* const opened = opened_engine()) opened->keep_results();
 }
 

@@ -149,16 +149,14 @@ dlopen:
         .size   dlopen, . - dlopen
 
 // The driver functions of driver_api.def, for programs linked with libcuda.so.1.
-        .set    hook_offset, 0
-#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, wrapper) \
+#define LYNXPP_DRIVER_HOOK(exported, asked, per_thread_stream, since, family, wrapper) \
         .globl  exported;                                                       \
         .type   exported, @function;                                            \
         .p2align 4;                                                             \
 exported:                                                                       \
         endbr64;                                                                \
-        jmp     *lynxpp_linked_wrappers + hook_offset(%rip);                    \
-        .size   exported, . - exported;                                         \
-        .set    hook_offset, hook_offset + 8;
+        jmp     *lynxpp_linked_##exported(%rip);                                \
+        .size   exported, . - exported;
 #include "interposer/driver_api.def"
 #undef LYNXPP_DRIVER_HOOK
 

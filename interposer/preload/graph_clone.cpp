@@ -29,11 +29,6 @@ using AddEdges = CUresult (*)(void*, void* const*, void* const*, const EdgeData*
 using AddChild = CUresult (*)(void**, void*, const void*, std::size_t, void*);
 using Destroy = CUresult (*)(void*);
 
-template <typename Function>
-Function driver_function(const char* name) {
-  return reinterpret_cast<Function>(lookup_driver(name));
-}
-
 /// `list`: cuGraphNodeGetDependencies_v2 or cuGraphNodeGetDependentNodes_v2. Returns false if the driver does
 /// not report the edges.
 bool read_edges(const char* list, void* node, Edges& edges) {

@@ -74,7 +74,7 @@ void ExecutableGraph::replace_child(NodeName child, const GraphContents& content
 }
 
 ExecutableGraphPtr Graphs::add(void* executable) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto graph = std::make_shared<ExecutableGraph>();
   graph->id = next_id_++;
   by_executable_[executable] = graph;
@@ -82,13 +82,13 @@ ExecutableGraphPtr Graphs::add(void* executable) {
 }
 
 ExecutableGraphPtr Graphs::find(void* executable) const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   const auto found = by_executable_.find(executable);
   return found != by_executable_.end() ? found->second : nullptr;
 }
 
 ExecutableGraphPtr Graphs::remove(void* executable) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = by_executable_.find(executable);
   if (found == by_executable_.end()) return nullptr;
   ExecutableGraphPtr graph = std::move(found->second);
@@ -97,7 +97,7 @@ ExecutableGraphPtr Graphs::remove(void* executable) {
 }
 
 std::vector<ExecutableGraphPtr> Graphs::remove_all_of(void* context) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<ExecutableGraphPtr> removed;
   for (auto entry = by_executable_.begin(); entry != by_executable_.end();) {
     const bool is_of_it = entry->second->context == context;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/graph_clone.h"
 #include "interposer/preload/registry.h"
 
@@ -38,11 +39,11 @@ struct GraphKernel {
 struct ExecutableGraph {
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
-  std::uint64_t id = 0;               ///< never used twice
-  std::uint64_t flags = 0;            ///< flags it was instantiated with
-  void* context = nullptr;            ///< the current context at that time; compared only
-  std::mutex mutex;                   ///< guards the members below; held during launches
-  std::uint64_t version = 0;          ///< changes whenever the program changes the graph
+  std::uint64_t id = 0;                           ///< never used twice
+  std::uint64_t flags = 0;                        ///< flags it was instantiated with
+  void* context = nullptr;                        ///< the current context at that time; compared only
+  OwnedMutex<std::mutex> mutex{LockRank::graph};  ///< guards the members below; held during launches
+  std::uint64_t version = 0;                      ///< changes whenever the program changes the graph
   const char* obstacle = nullptr;     ///< why launches run without variants, as they are counted; null: none
   std::unique_ptr<GraphClone> clone;  ///< null if there is an obstacle or the graph has no kernel
   std::vector<GraphKernel> kernels;
@@ -82,7 +83,7 @@ class Graphs {
   std::vector<ExecutableGraphPtr> remove_all_of(void* context);
 
  private:
-  mutable std::shared_mutex mutex_;
+  mutable OwnedMutex<std::shared_mutex> mutex_{LockRank::leaf};
   std::uint64_t next_id_ = 1;
   std::unordered_map<void*, ExecutableGraphPtr> by_executable_;
 };

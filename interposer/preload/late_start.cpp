@@ -12,7 +12,7 @@
 
 #include "interposer/preload/driver.h"
 #include "interposer/preload/engine_client.h"
-#include "interposer/preload/hooks.h"
+#include "interposer/preload/hooks/hooks.h"
 #include "interposer/preload/loaded_object.h"
 #include "interposer/preload/process.h"
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/process.h"
 #include "interposer/preload/quietly.h"
 
@@ -28,7 +29,7 @@ struct Pushed {
 /// The thread's ranges; created with its first range and never destroyed, as threads may end in any way.
 constinit thread_local std::vector<Pushed>* pushed __attribute__((tls_model("initial-exec"))) = nullptr;
 
-std::mutex mutex;  // guards the members below
+constinit OwnedMutex<std::mutex> mutex{LockRank::leaf};  // guards the variables below
 nvtxRangeId_t last_id = 0;
 /// Never destroyed: the program's own destructors may use ranges.
 std::map<nvtxRangeId_t, std::string>& started() {
@@ -111,14 +112,14 @@ int pop(nvtxDomainHandle_t domain) {
 
 nvtxRangeId_t start(std::string name) {
   return quietly([&] {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     started().emplace(++last_id, std::move(name));
     return last_id;
   });
 }
 
 void end(nvtxRangeId_t id) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   started().erase(id);
 }
 
@@ -188,7 +189,7 @@ std::size_t current_ranges(char* into, std::size_t capacity) {
     write("\n", 1);
   }
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     for (const auto& [id, name] : started()) write_line(name);
   }
   if (pushed == nullptr) return size;

@@ -58,7 +58,7 @@ void Registry::add_module_of_library(void* module, void* library, void* context)
 void Registry::add_function(void* function, void* module, const char* name, In in) {
   {
     // Runtimes look the same function up repeatedly.
-    const std::shared_lock lock(mutex_);
+    const SharedLock lock(mutex_);
     const auto known = functions_.find(function);
     const auto owner = modules_.find(module);
     if (known != functions_.end() && known->second.kernel->module == module &&
@@ -88,7 +88,7 @@ KernelPtr Registry::put_function(void* function, void* module, const char* name,
 
 void Registry::add_alias(void* alias, void* function, void* context) {
   {
-    const std::shared_lock lock(mutex_);
+    const SharedLock lock(mutex_);
     const auto known = functions_.find(function);
     if (known == functions_.end()) return;
     const auto present = functions_.find(alias);
@@ -115,19 +115,19 @@ void Registry::set_cache_config(void* function, int config) {
 }
 
 bool Registry::knows_module(void* module) const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   return modules_.contains(module);
 }
 
 Function Registry::find_function(void* function) const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   const auto found = functions_.find(function);
   return found != functions_.end() ? found->second : Function();
 }
 
 std::vector<void*> Registry::kernels_named(const char* name) const {
   std::vector<void*> handles;
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   for (const auto& [handle, each] : functions_) {
     const bool is_kernel = each.context == nullptr && !each.is_context_function;
     if (is_kernel && each.kernel->image != nullptr && each.kernel->name == name) handles.push_back(handle);

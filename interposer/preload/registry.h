@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "interposer/engine_api.h"
+#include "interposer/owned_mutex.h"
 
 namespace lynxpp::preload {
 
@@ -102,11 +103,11 @@ class Registry {
     }
 
    private:
-    const std::lock_guard<std::shared_mutex> lock_;
+    const Lock<OwnedMutex<std::shared_mutex>> lock_;
   };
 
   std::atomic<std::uint64_t> changes_ = 0;
-  mutable std::shared_mutex mutex_;
+  mutable OwnedMutex<std::shared_mutex> mutex_{LockRank::leaf};
   std::unordered_map<void*, Module> modules_;
   std::unordered_map<void*, Function> functions_;
 };

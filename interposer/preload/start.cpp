@@ -15,7 +15,7 @@
 #include "interposer/preload/control.h"
 #include "interposer/preload/cpu_binding.h"
 #include "interposer/preload/engine_client.h"
-#include "interposer/preload/hooks.h"
+#include "interposer/preload/hooks/hooks.h"
 #include "interposer/preload/last_word.h"
 #include "interposer/preload/late_start.h"
 #include "interposer/preload/process.h"

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "interposer/preload/cpu_choice.h"
+#include "support/own_program.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -34,7 +35,9 @@ bool is_runtime_name(const char* symbol) {
 
 StaticRuntime::StaticRuntime(const LoadedObject& object) : object_(object) {
   if (is_runtime_library(object.base_name()) || object.needs(is_runtime_library)) return;
-  const int file = open(object.name()[0] == '\0' ? "/proc/self/exe" : object.name(), O_RDONLY | O_CLOEXEC);
+  char program[PATH_MAX];
+  find_own_program(program);
+  const int file = open(object.name()[0] == '\0' ? program : object.name(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
   struct stat status {};
   if (fstat(file, &status) == 0 && status.st_size > 0) {

@@ -78,13 +78,13 @@ std::vector<std::uint32_t> KeptWords::read(std::uint64_t first, std::uint64_t wo
   const Status copied =
       memory_.read(offset_ + first * sizeof(std::uint32_t), std::as_writable_bytes(std::span(counters)));
   if (copied) return counters;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   problem_ = copied.error().diagnostics.front().message;
   return std::vector<std::uint32_t>(words);
 }
 
 std::string KeptWords::problem() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return problem_;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cod/word_statistics.h"
 #include "device/counter_memory.h"
+#include "interposer/owned_mutex.h"
 
 namespace lynxpp::interposer {
 
@@ -43,8 +44,8 @@ class KeptWords final : public cod::WordSource {
   const std::uint64_t offset_;
   const std::span<const CounterPage> pages_;
   const std::shared_ptr<const cod::WordRuns> replayed_;
-  mutable std::mutex mutex_;
-  mutable std::string problem_;
+  mutable OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  mutable std::string problem_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 }  // namespace lynxpp::interposer

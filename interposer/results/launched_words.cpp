@@ -347,7 +347,7 @@ std::vector<cod::ElementRun> LaunchedWords::find_again(
 LaunchedWords::Replayed LaunchedWords::replayed(
     const engine::LaunchedWords& launched, const std::vector<engine::SpecificationPtr>& specifications,
     std::span<const std::vector<std::span<std::byte>>> arrays) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (replayed_ && std::ranges::equal(replayed_->shared_addresses, launched.shared_addresses)) {
     engine::add_runs(replayed_->added, specifications, arrays);
     return *replayed_;

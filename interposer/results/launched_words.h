@@ -19,6 +19,7 @@
 #include "device/device.h"
 #include "engine/instrument.h"
 #include "engine/word_counts.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/results/probe_buffer.h"
 #include "support/result.h"
 
@@ -157,8 +158,8 @@ class LaunchedWords : public std::enable_shared_from_this<LaunchedWords> {
   std::vector<device::ParameterSlot> slots_;
   std::uint32_t grid_[3] = {}, block_[3] = {};
   std::shared_ptr<const Memory> memory_;  ///< null: no specification needs it
-  mutable std::mutex mutex_;
-  mutable std::optional<Replayed> replayed_;
+  mutable OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  mutable std::optional<Replayed> replayed_ LYNXPP_GUARDED_BY(mutex_);
   std::uint64_t shared_words_ = 0;
   std::uint64_t dynamic_bytes_ = 0;
   bool lists_arrays_ = false;

@@ -64,7 +64,7 @@ void ResultsQueue::add(const report::LaunchRecord& record) {
   kept.spec = record.spec;
   kept.place = record.place;
   std::ranges::copy_if(record.results, std::back_inserter(kept.results), is_number);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   results_.push_back(std::move(kept));
   if (results_.size() <= most) return;
   results_.pop_front();
@@ -74,7 +74,7 @@ void ResultsQueue::add(const report::LaunchRecord& record) {
 std::size_t ResultsQueue::take(lynxpp_take take, void* context) {
   std::deque<report::LaunchRecord> taken;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     taken.swap(results_);
   }
   if (take == nullptr) return taken.size();
@@ -83,7 +83,7 @@ std::size_t ResultsQueue::take(lynxpp_take take, void* context) {
 }
 
 std::uint64_t ResultsQueue::missed() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return missed_;
 }
 

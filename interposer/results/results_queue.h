@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "interposer/lynxpp.h"
+#include "interposer/owned_mutex.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
@@ -31,7 +32,7 @@ class ResultsQueue {
 
  private:
   std::atomic<bool> is_kept_ = false;
-  std::mutex mutex_;  // guards the members below
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
   std::deque<report::LaunchRecord> results_;
   std::uint64_t missed_ = 0;
 };

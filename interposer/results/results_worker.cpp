@@ -1,17 +1,14 @@
 #include "interposer/results/results_worker.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "interposer/owned_mutex.h"
+#include "support/background_thread.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -27,9 +24,9 @@ struct ResultsWorker::Shared {
   explicit Shared(std::function<bool()> collect) : collect_all(std::move(collect)) {}
 
   void run() {
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     while (!is_over) {
-      wanted.wait(lock, [&] { return is_wanted.load() || is_over; });
+      wanted.wait(lock, [&]() LYNXPP_REQUIRES(mutex) { return is_wanted.load() || is_over; });
       for (std::chrono::microseconds pause = shortest_pause; !is_over;
            pause = std::min(2 * pause, longest_pause)) {
         is_wanted = false;
@@ -37,7 +34,7 @@ struct ResultsWorker::Shared {
         const bool is_done = collect_all();
         lock.lock();
         if (is_done || is_over) break;
-        wanted.wait_for(lock, pause, [&] { return is_over; });
+        wanted.wait_for(lock, pause, [&]() LYNXPP_REQUIRES(mutex) { return is_over; });
       }
     }
     is_through = true;
@@ -46,40 +43,35 @@ struct ResultsWorker::Shared {
 
   const std::function<bool()> collect_all;
   std::atomic<bool> is_wanted = false;
-  std::mutex mutex;  ///< guards the members below
-  std::condition_variable wanted;
-  bool is_started = false;
-  bool is_over = false;
-  bool is_through = false;
+  OwnedMutex<std::mutex> mutex{LockRank::leaf};
+  std::condition_variable_any wanted;
+  bool is_started LYNXPP_GUARDED_BY(mutex) = false;
+  bool is_over LYNXPP_GUARDED_BY(mutex) = false;
+  bool is_through LYNXPP_GUARDED_BY(mutex) = false;
 };
 
 ResultsWorker::ResultsWorker(std::function<bool()> collect)
     : shared_(std::make_shared<Shared>(std::move(collect))) {}
 
 ResultsWorker::~ResultsWorker() {
-  std::unique_lock lock(shared_->mutex);
+  Lock lock(shared_->mutex);
   shared_->is_over = true;
   shared_->wanted.notify_all();
-  if (shared_->is_started) shared_->wanted.wait(lock, [&] { return shared_->is_through; });
+  if (shared_->is_started)
+    shared_->wanted.wait(lock, [&]() LYNXPP_REQUIRES(shared_->mutex) { return shared_->is_through; });
 }
 
 void ResultsWorker::wake() {
   if (shared_->is_wanted.exchange(true)) return;
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   shared_->wanted.notify_all();
   if (std::exchange(shared_->is_started, true)) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([shared = shared_] { shared->run(); }).detach();
-  } catch (const std::system_error& error) {
-    // Launching threads collect results if too many are outstanding, and finish() collects the rest.
-    log().warn("cannot start the thread that collects results: {}", error.what());
-    shared_->is_through = true;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const Status started = start_background_thread([shared = shared_] { shared->run(); });
+  if (started) return;
+  // Launching threads collect results if too many are outstanding, and finish() collects the rest.
+  log().warn("cannot start the thread that collects results: {}",
+             started.error().diagnostics.front().message);
+  shared_->is_through = true;
 }
 
 }  // namespace lynxpp::interposer

@@ -33,7 +33,7 @@ std::uint64_t Timeline::number_of(void* stream) {
   static thread_local LastStream last;
   if (stream == nullptr) return 0;
   if (last.timeline == id_ && last.stream == stream) return last.number;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   last = {id_, stream, streams_.try_emplace(stream, streams_.size() + 1).first->second};
   return last.number;
 }
@@ -43,7 +43,7 @@ report::ActivityRecord Timeline::next(void* stream) {
   if (reader_) record.ranges = reader_();
   const auto now = std::chrono::steady_clock::now();
   record.stream = number_of(stream);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (next_order_ == 0) first_ = now;
   record.order = next_order_++;
   record.host_ms = std::chrono::duration<double, std::milli>(now - first_).count();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "interposer/owned_mutex.h"
 #include "report/record.h"
 
 namespace lynxpp::interposer {
@@ -49,10 +50,10 @@ class Timeline {
   const bool is_written_;
   const std::uint64_t id_;  ///< identity of this timeline in the process
   RangeReader reader_;
-  std::mutex mutex_;  // guards the members below
-  std::uint64_t next_order_ = 0;
-  std::chrono::steady_clock::time_point first_;
-  std::map<void*, std::uint64_t> streams_;
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  std::uint64_t next_order_ LYNXPP_GUARDED_BY(mutex_) = 0;
+  std::chrono::steady_clock::time_point first_ LYNXPP_GUARDED_BY(mutex_);
+  std::map<void*, std::uint64_t> streams_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 /// Records the arrays that the launch's parameters point into, each once: an estimate of the memory that the

@@ -1,18 +1,16 @@
 #include "interposer/results/trace_streams.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 
+#include "interposer/owned_mutex.h"
+#include "support/background_thread.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -39,8 +37,9 @@ struct LaunchStreams::Core {
   }
   ~Core() { --under_way; }
 
-  std::timed_mutex mutex;   ///< guards the readers
-  std::vector<Ring> rings;  ///< empty: the launch is over
+  OwnedMutex<std::timed_mutex> mutex{LockRank::traces};
+  /// Empty: the launch is over. begin() fills it before the thread knows the launch.
+  std::vector<Ring> rings;
   std::vector<cod::StreamControl> controls;
   const std::string path;
   std::atomic<std::uint64_t>& under_way;
@@ -53,8 +52,8 @@ struct TraceStreams::Shared {
 
   /// Returns false if there was nothing to read.
   static bool take(LaunchStreams::Core& core, bool& is_over) {
-    const std::unique_lock lock(core.mutex, std::try_to_lock);
-    if (!lock) return false;
+    if (!core.mutex.try_lock()) return false;
+    const Lock lock(core.mutex, std::adopt_lock);
     is_over = core.rings.empty();
     bool is_some = false;
     for (const LaunchStreams::Core::Ring& ring : core.rings) is_some |= ring.reader->take();
@@ -63,9 +62,9 @@ struct TraceStreams::Shared {
 
   void run() {
     std::chrono::microseconds pause = shortest_rest;
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     while (!is_stopped) {
-      changed.wait(lock, [&] { return !cores.empty() || is_stopped; });
+      changed.wait(lock, [&]() LYNXPP_REQUIRES(mutex) { return !cores.empty() || is_stopped; });
       const std::vector<CorePtr> now = cores;
       lock.unlock();
       bool is_some = false;
@@ -90,7 +89,7 @@ struct TraceStreams::Shared {
       run();
     } catch (const std::exception& error) {
       log().error("streaming of traces has ended: {}", error.what());
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       is_through = true;
       changed.notify_all();
     }
@@ -98,12 +97,12 @@ struct TraceStreams::Shared {
 
   report::TraceFile file;
   std::atomic<std::uint64_t> under_way = 0;
-  std::mutex mutex;  ///< guards the members below; not held during input or output
-  std::condition_variable changed;
-  std::vector<CorePtr> cores;
-  bool is_started = false;
-  bool is_stopped = false;
-  bool is_through = false;
+  OwnedMutex<std::mutex> mutex{LockRank::leaf};  ///< not held during input or output
+  std::condition_variable_any changed;
+  std::vector<CorePtr> cores LYNXPP_GUARDED_BY(mutex);
+  bool is_started LYNXPP_GUARDED_BY(mutex) = false;
+  bool is_stopped LYNXPP_GUARDED_BY(mutex) = false;
+  bool is_through LYNXPP_GUARDED_BY(mutex) = false;
 };
 
 LaunchStreams::LaunchStreams(std::shared_ptr<Core> core) : core_(std::move(core)) {}
@@ -179,11 +178,12 @@ TraceStreams::TraceStreams(std::string path, std::chrono::nanoseconds patience)
     : path_(std::move(path)), patience_(patience), shared_(std::make_shared<Shared>(path_)) {}
 
 TraceStreams::~TraceStreams() {
-  std::unique_lock lock(shared_->mutex);
+  Lock lock(shared_->mutex);
   shared_->is_stopped = true;
   shared_->changed.notify_all();
   if (shared_->is_started)
-    shared_->changed.wait_for(lock, patience_with_disk, [&] { return shared_->is_through; });
+    shared_->changed.wait_for(lock, patience_with_disk,
+                              [&]() LYNXPP_REQUIRES(shared_->mutex) { return shared_->is_through; });
 }
 
 bool TraceStreams::is_crowded() const { return shared_->under_way >= most_launches; }
@@ -210,7 +210,7 @@ std::unique_ptr<LaunchStreams> TraceStreams::begin(
   if (!start())
     return std::make_unique<LaunchStreams>(std::move(core), specifications.size(),
                                            "cannot start the thread that reads the entries");
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   shared_->cores.push_back(core);
   shared_->changed.notify_all();
   return std::make_unique<LaunchStreams>(std::move(core));
@@ -218,20 +218,10 @@ std::unique_ptr<LaunchStreams> TraceStreams::begin(
 
 /// Starts the thread, once. Returns false if it cannot be started.
 bool TraceStreams::start() {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   if (shared_->is_through) return false;
   if (std::exchange(shared_->is_started, true)) return true;
-  // The program's threads handle the program's signals.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([shared = shared_] { shared->run_safely(); }).detach();
-  } catch (const std::system_error&) {
-    shared_->is_started = false;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  shared_->is_started = start_background_thread([shared = shared_] { shared->run_safely(); }).ok();
   return shared_->is_started;
 }
 

@@ -76,7 +76,7 @@ bool CounterSharing::shares(const LaunchPlan& plan, device::Device& device,
 
 JoinedLaunch CounterSharing::join(const LaunchPlan& plan, void* stream,
                                   const std::vector<std::string>& ranges) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = std::ranges::find_if(plan.open, [&](const Counters& each) {
     return each->owner.stream == stream && each->pending->activity.ranges == ranges;
   });
@@ -97,7 +97,7 @@ JoinedLaunch CounterSharing::open(const SharingOwner& owner, PendingPtr pending,
   counters->pending = std::move(pending);
   JoinedLaunch joined(counters);
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (all_.empty()) next_closing_ = std::chrono::steady_clock::now() + sharing_time;
     all_.push_back(counters);
     plan.open.push_back(std::move(counters));
@@ -109,7 +109,7 @@ JoinedLaunch CounterSharing::open(const SharingOwner& owner, PendingPtr pending,
 // ---- closing
 
 bool CounterSharing::is_empty() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return all_.empty();
 }
 
@@ -117,21 +117,23 @@ void CounterSharing::close_due() {
   if (is_over_ || results_.is_ending()) return;
   bool is_due = false;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (all_.empty()) return;
     const auto now = std::chrono::steady_clock::now();
     is_due = !results_.has_worker() || now >= next_closing_;
     if (is_due) next_closing_ = now + sharing_time;
   }
   if (!is_due && !has_closed_) return;
-  if (const std::unique_lock closing(closing_, std::try_to_lock); closing)
-    take([is_due](const SharedCounters& each) { return is_due || !each.is_open; }, false);
+  if (!closing_.try_lock()) return;
+  const Lock closing(closing_, std::adopt_lock);
+  take([is_due](const SharedCounters& each) { return is_due || !each.is_open; }, false);
 }
 
 void CounterSharing::close(const Choice& is_closed) {
   if (is_over_) return;
-  if (const std::unique_lock closing(closing_, patience_with_closing); closing)
-    take([&](const SharedCounters& each) { return is_closed(each.owner); }, false);
+  if (!closing_.try_lock_for(patience_with_closing)) return;
+  const Lock closing(closing_, std::adopt_lock);
+  take([&](const SharedCounters& each) { return is_closed(each.owner); }, false);
 }
 
 void CounterSharing::close_pending(const Choice& is_closed, std::chrono::milliseconds patience) {
@@ -139,7 +141,7 @@ void CounterSharing::close_pending(const Choice& is_closed, std::chrono::millise
   const auto latest = std::chrono::steady_clock::now() + patience;
   std::vector<Counters> chosen;  // other threads may open more meanwhile
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::ranges::copy_if(all_, std::back_inserter(chosen),
                          [&](const Counters& each) { return is_closed(each->owner); });
   }
@@ -147,7 +149,7 @@ void CounterSharing::close_pending(const Choice& is_closed, std::chrono::millise
     return std::ranges::any_of(chosen, [&](const Counters& one) { return &one->owner == &owner; });
   };
   const auto is_any_left = [&] {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return std::ranges::any_of(all_, [&](const Counters& each) { return is_chosen(each->owner); });
   };
   close(is_chosen);
@@ -158,30 +160,31 @@ void CounterSharing::close_pending(const Choice& is_closed, std::chrono::millise
 }
 
 bool CounterSharing::close_at_once(std::chrono::milliseconds patience) {
-  if (const std::unique_lock closing(closing_, patience); closing)
+  if (closing_.try_lock_for(patience)) {
+    const Lock closing(closing_, std::adopt_lock);
     take([](const SharedCounters&) { return true; }, true);
+  }
   return !has_closed_;
 }
 
 void CounterSharing::close_after_launch(void* stream) {
-  if (!has_closed_) return;
-  if (const std::unique_lock closing(closing_, std::try_to_lock); closing) {
-    take([stream](const SharedCounters& each) { return !each.is_open && each.owner.stream == stream; }, true);
-  }
+  if (!has_closed_ || !closing_.try_lock()) return;
+  const Lock closing(closing_, std::adopt_lock);
+  take([stream](const SharedCounters& each) { return !each.is_open && each.owner.stream == stream; }, true);
 }
 
 void CounterSharing::leave_stream(void* stream, bool is_destroyed) {
   if (is_over_) return;
   const auto is_there = [&](const SharingOwner& owner) { return owner.stream == stream; };
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (std::ranges::none_of(all_, [&](const Counters& each) { return is_there(each->owner); })) return;
   }
   close(is_there);
   if (!is_destroyed) return;
   std::vector<Counters> lost;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::ranges::copy_if(all_, std::back_inserter(lost),
                          [&](const Counters& each) { return is_there(each->owner); });
     std::erase_if(all_, [&](const Counters& each) { return is_there(each->owner); });
@@ -195,7 +198,7 @@ void CounterSharing::leave_stream(void* stream, bool is_destroyed) {
 void CounterSharing::take(const std::function<bool(const SharedCounters&)>& is_closed, bool after_launch) {
   std::vector<Counters> closed;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::erase_if(all_, [&](const Counters& each) {
       if (!is_closed(*each)) return false;
       each->is_open = false;
@@ -207,7 +210,7 @@ void CounterSharing::take(const std::function<bool(const SharedCounters&)>& is_c
   }
   for (Counters& each : closed) read_back(std::move(each), after_launch);
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     has_closed_ = std::ranges::any_of(all_, [](const Counters& each) { return !each->is_open; });
   }
   if (!closed.empty()) results_.wake();
@@ -224,12 +227,12 @@ void CounterSharing::read_back(Counters counters, bool after_launch) {
   }
   if (!readback) {
     const std::string reason = first_message(readback.error());
-    log().error("{}: launches {} to {}: results are lost: {}", demangle(pending.plan->seen->coverage.kernel),
+    log().error("{}: launches {} to {}: results are lost: {}", demangle(pending.plan->seen->name),
                 pending.launch, pending.last, reason);
     return results_.lose(pending, reason);
   }
   if (*readback == nullptr) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     all_.push_back(std::move(counters));
     return;
   }

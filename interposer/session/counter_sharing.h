@@ -108,9 +108,9 @@ class CounterSharing {
  private:
   using Counters = std::shared_ptr<SharedCounters>;
 
-  /// Precondition of this and the next: `closing_` is held, `mutex_` is not.
-  void take(const std::function<bool(const SharedCounters&)>& is_closed, bool after_launch);
-  void read_back(Counters counters, bool after_launch);
+  void take(const std::function<bool(const SharedCounters&)>& is_closed, bool after_launch)
+      LYNXPP_REQUIRES(closing_) LYNXPP_EXCLUDES(mutex_);
+  void read_back(Counters counters, bool after_launch) LYNXPP_REQUIRES(closing_) LYNXPP_EXCLUDES(mutex_);
 
   ResultsPipeline& results_;
   const std::uint64_t own_records_;
@@ -121,10 +121,11 @@ class CounterSharing {
   /// that.
   OwnedMutex<std::timed_mutex> closing_{LockRank::closing};
   // Recursive, because a signal handler may end the program while its thread holds it.
-  OwnedMutex<std::recursive_timed_mutex> mutex_{LockRank::sharing};  ///< guards the members below
-  std::vector<Counters> all_;                                        ///< not read back yet
-  std::vector<Counters> abandoned_;  ///< not accessed again: their streams do not exist
-  std::chrono::steady_clock::time_point next_closing_;
+  OwnedMutex<std::recursive_timed_mutex> mutex_{LockRank::sharing};  ///< also guards LaunchPlan::open
+  std::vector<Counters> all_ LYNXPP_GUARDED_BY(mutex_);              ///< not read back yet
+  /// Not accessed again: their streams do not exist.
+  std::vector<Counters> abandoned_ LYNXPP_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point next_closing_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 }  // namespace lynxpp::interposer

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -19,6 +20,7 @@
 #include "interposer/session/attached.h"
 #include "report/record.h"
 #include "support/result.h"
+#include "support/thread_safety.h"
 
 namespace lynxpp::interposer {
 
@@ -33,6 +35,10 @@ inline std::string first_message(const Failure& failure) {
 inline void add_once(std::vector<std::string>& notes, const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
+
+/// The state of kernels, which KnownKernels::State locks.
+class LYNXPP_CAPABILITY("state of kernels") KernelsState {};
+inline constexpr KernelsState kernels_state;
 
 struct LaunchPlan;
 struct Seen;
@@ -83,8 +89,8 @@ struct InstrumentedKernel {
   struct Spent {
     double parse = 0, instrument = 0, emit = 0, load = 0;
   } spent;
-  /// Words that its last launch counted. Guarded by the session's state.
-  std::shared_ptr<const LaunchedWords> words;
+  /// Words that its last launch counted.
+  std::shared_ptr<const LaunchedWords> words LYNXPP_GUARDED_BY(kernels_state);
 };
 
 /// The common part of launches of one variant with one grid, except counted words: created once for many
@@ -130,45 +136,59 @@ struct LaunchNumbers {
   std::uint64_t next(int ordinal) { return elsewhere + by_device[ordinal]++; }
 };
 
-/// A kernel's state. Lives as long as the session. Guarded by the session's state.
+/// A kernel's state. Lives as long as the session.
 struct Seen {
-  bool wanted = true;  ///< by LYNXPP_KERNELS or the filter that overrides it
-  Learned learned;
-  std::uint64_t unmeasured = 0;  ///< launches that ran uninstrumented because of a problem
-  LaunchNumbers numbers;
-  /// Launches, by device ordinal, that no filter selected and that were counted without holding `state_`.
-  std::map<int, std::atomic<std::uint64_t>> unselected;
-  std::map<std::string, std::uint64_t> natively;  ///< launches that are never instrumented, by kind
-  std::atomic<std::uint64_t> outstanding = 0;     ///< launches whose results are not collected yet
-  std::uint64_t lost = 0;                         ///< launches whose results are lost
-  LackOfMemory no_room;
-  report::CoverageRecord coverage;              ///< under the current or last specifications
-  std::vector<report::CoverageRecord> earlier;  ///< under other specifications
-  report::TimingRecord timing;
-  std::uint64_t most_warps_per_sm = 0;  ///< of the device; 0: unknown
-  /// Plans of its last launches, if later launches can use them.
-  std::vector<std::shared_ptr<const LaunchPlan>> plans;
   /// The site tables of its variants, each stored once, and whether the report has it.
   struct Sites {
     std::shared_ptr<const cod::SiteTable> table;
     std::optional<std::uint64_t> number = {};                                        ///< nullopt: not written
     std::shared_ptr<const std::vector<report::SitesRecord::PtxPart>> ptx = nullptr;  ///< null: not reported
   };
-  std::vector<Sites> sites;
+
+  explicit Seen(std::string name_of_kernel = "") : name(std::move(name_of_kernel)) {
+    coverage.kernel = timing.kernel = name;
+  }
+
+  const std::string name;                      ///< mangled
+  std::atomic<std::uint64_t> outstanding = 0;  ///< launches whose results are not collected yet
+
+  bool wanted LYNXPP_GUARDED_BY(kernels_state) = true;  ///< by LYNXPP_KERNELS or the filter that overrides it
+  Learned learned LYNXPP_GUARDED_BY(kernels_state);
+  /// Launches that ran uninstrumented because of a problem.
+  std::uint64_t unmeasured LYNXPP_GUARDED_BY(kernels_state) = 0;
+  LaunchNumbers numbers LYNXPP_GUARDED_BY(kernels_state);
+  /// Launches, by device ordinal, that no filter selected. They are counted without holding the state.
+  std::map<int, std::atomic<std::uint64_t>> unselected LYNXPP_GUARDED_BY(kernels_state);
+  /// Launches that are never instrumented, by kind.
+  std::map<std::string, std::uint64_t> natively LYNXPP_GUARDED_BY(kernels_state);
+  std::uint64_t lost LYNXPP_GUARDED_BY(kernels_state) = 0;  ///< launches whose results are lost
+  LackOfMemory no_room LYNXPP_GUARDED_BY(kernels_state);
+  /// Under the current or last specifications.
+  report::CoverageRecord coverage LYNXPP_GUARDED_BY(kernels_state);
+  /// Under other specifications.
+  std::vector<report::CoverageRecord> earlier LYNXPP_GUARDED_BY(kernels_state);
+  report::TimingRecord timing LYNXPP_GUARDED_BY(kernels_state);
+  std::uint64_t most_warps_per_sm LYNXPP_GUARDED_BY(kernels_state) = 0;  ///< of the device; 0: unknown
+  /// Plans of its last launches, if later launches can use them.
+  std::vector<std::shared_ptr<const LaunchPlan>> plans LYNXPP_GUARDED_BY(kernels_state);
+  std::vector<Sites> sites LYNXPP_GUARDED_BY(kernels_state);
+  /// Tables of all kernels of this name; used in the first of them only.
+  std::uint64_t written_sites LYNXPP_GUARDED_BY(kernels_state) = 0;
+
   /// Returns the record for a launch made while `attached` was attached.
-  report::CoverageRecord& coverage_of(const Attached& attached) {
+  report::CoverageRecord& coverage_of(const Attached& attached) LYNXPP_REQUIRES(kernels_state) {
     const auto found = std::ranges::find(earlier, attached.names, &report::CoverageRecord::specs);
     return found != earlier.end() ? *found : coverage;
   }
 
   /// Begins coverage of launches under these specifications.
-  void begin_coverage(const std::vector<std::string>& specs);
+  void begin_coverage(const std::vector<std::string>& specs) LYNXPP_REQUIRES(kernels_state);
 
   /// Writes counts that were only accumulated so far to the record.
-  void close_coverage();
+  void close_coverage() LYNXPP_REQUIRES(kernels_state);
 
   /// Adds the launches counted in `unselected` to the others.
-  void add_unselected() {
+  void add_unselected() LYNXPP_REQUIRES(kernels_state) {
     for (auto& [ordinal, launches] : unselected) {
       const std::uint64_t more = launches.exchange(0, std::memory_order_relaxed);
       coverage.launches += more;
@@ -176,9 +196,7 @@ struct Seen {
     }
   }
 
-  std::uint64_t written_sites = 0;  ///< tables of all kernels of this name; used in the first of them only
-
-  std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) {
+  std::size_t index_of(const std::shared_ptr<const cod::SiteTable>& table) LYNXPP_REQUIRES(kernels_state) {
     const auto known =
         std::find_if(sites.begin(), sites.end(), [&](const Sites& each) { return *each.table == *table; });
     if (known != sites.end()) return static_cast<std::size_t>(known - sites.begin());

@@ -42,4 +42,12 @@ struct Pending : Recycled<Pending> {
 
 using PendingPtr = std::unique_ptr<Pending>;
 
+/// Describes a launch that is about to be made: everything but its readback. Copies `activity` if activities
+/// are recorded, and moves it otherwise.
+PendingPtr pending_of(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                      report::ActivityRecord& activity, bool records_activities);
+/// Same, for a variant. Recorded activities then include the kernel's arrays and registers.
+PendingPtr pending_variant(PlanPtr plan, device::Device& device, const device::Launch& launch,
+                           report::ActivityRecord& activity, bool records_activities);
+
 }  // namespace lynxpp::interposer

@@ -1,16 +1,12 @@
 #include "interposer/session/results_pipeline.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <condition_variable>
-#include <csignal>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "support/background_thread.h"
 #include "support/check.h"
 #include "support/log.h"
 
@@ -27,13 +23,6 @@ constexpr std::chrono::milliseconds patience_with_first(20);
 /// Limit on waiting for another thread that collects results when a context ends.
 constexpr std::chrono::milliseconds patience_with_collector(1000);
 
-/// State shared by a thread that may never end and the one that waits for it.
-struct Ended {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_over = false;
-};
-
 }  // namespace
 
 /// Launches of one device that are examined in succession.
@@ -44,17 +33,17 @@ struct ResultsPipeline::Together {
 
 /// Outstanding launches of contexts that end, shared with the thread that waits for them.
 struct ResultsPipeline::Ending {
-  std::mutex mutex;
-  std::deque<PendingPtr> waiting;
+  OwnedMutex<std::mutex> mutex{LockRank::leaf};
+  std::deque<PendingPtr> waiting LYNXPP_GUARDED_BY(mutex);
 
   void add(std::deque<PendingPtr> more) {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     std::ranges::move(more, std::back_inserter(waiting));
   }
 
   /// Returns null if none is left.
   PendingPtr next() {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     if (waiting.empty()) return nullptr;
     PendingPtr first = std::move(waiting.front());
     waiting.pop_front();
@@ -65,6 +54,7 @@ struct ResultsPipeline::Ending {
 ResultsPipeline::~ResultsPipeline() {
   while (helpers_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   worker_.reset();
+  const Lock lock(mutex_);
   admit();
 }
 
@@ -95,7 +85,7 @@ void ResultsPipeline::admit() {
 }
 
 PendingPtr ResultsPipeline::pop() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   admit();
   if (queue_.empty() || is_over_) return nullptr;
   PendingPtr first = std::move(queue_.front());
@@ -128,7 +118,7 @@ PendingPtr ResultsPipeline::take(Which which, Together& together) {
     passed.push_back(std::move(first));
   }
   if (passed.empty()) return taken;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (; !passed.empty(); passed.pop_back()) queue_.push_front(std::move(passed.back()));
   return taken;
 }
@@ -140,7 +130,6 @@ void ResultsPipeline::settle(PendingPtr pending) {
 }
 
 void ResultsPipeline::drain(Which which) {
-  LYNXPP_CHECK(taking_.is_held_by_caller(), "taking_ is not held");
   Together together;
   while (which == Which::all || !is_ending_) {
     PendingPtr taken = take(which, together);
@@ -150,12 +139,12 @@ void ResultsPipeline::drain(Which which) {
 }
 
 bool ResultsPipeline::collect(Which which, std::optional<std::chrono::milliseconds> patience) {
-  std::unique_lock taking(taking_, std::defer_lock);
   if (!patience) {
-    taking.lock();
-  } else if (!taking.try_lock_for(*patience)) {
+    taking_.lock();
+  } else if (!taking_.try_lock_for(*patience)) {
     return false;
   }
+  const Lock taking(taking_, std::adopt_lock);
   drain(which);
   return true;
 }
@@ -166,7 +155,8 @@ bool ResultsPipeline::collect_until(const std::function<bool()>& is_enough) {
   while (!is_over_ && !is_ending_) {
     const std::uint64_t before = settled_;
     const auto now = std::chrono::steady_clock::now();
-    if (std::unique_lock taking(taking_, look_again); taking) {
+    if (taking_.try_lock_for(look_again)) {
+      Lock taking(taking_, std::adopt_lock);
       looks_past_first_ = before == waited_till_ || now - last > patience_with_first;
       drain(Which::arrived);
       looks_past_first_ = false;
@@ -189,8 +179,9 @@ bool ResultsPipeline::collect_until(const std::function<bool()>& is_enough) {
 }
 
 void ResultsPipeline::collect_completed(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_, patience);
-  if (!lock || is_over_) return;
+  if (!mutex_.try_lock_for(patience)) return;
+  Lock lock(mutex_, std::adopt_lock);
+  if (is_over_) return;
   admit();
   std::deque<PendingPtr> all = std::exchange(queue_, {});
   std::deque<PendingPtr> rest;  // destroying one means waiting for it
@@ -208,11 +199,11 @@ void ResultsPipeline::collect_completed(std::chrono::milliseconds patience) {
 }
 
 bool ResultsPipeline::visit(std::chrono::milliseconds patience, const std::function<void(Pending&)>& visit) {
-  const std::unique_lock taking(taking_, patience);
-  if (!taking) return false;
+  if (!taking_.try_lock_for(patience)) return false;
+  const Lock taking(taking_, std::adopt_lock);
   std::vector<Pending*> outstanding;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     admit();
     for (const PendingPtr& each : queue_) outstanding.push_back(each.get());
   }
@@ -221,8 +212,9 @@ bool ResultsPipeline::visit(std::chrono::milliseconds patience, const std::funct
 }
 
 std::deque<PendingPtr> ResultsPipeline::take_all_of(std::span<const device::Device* const> ending) {
-  const std::unique_lock taking(taking_, patience_with_collector);
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock taking(taking_,
+                                patience_with_collector);  // the results may be anywhere in the queue
+  const Lock lock(mutex_);
   admit();
   std::deque<PendingPtr> taken;
   std::deque<PendingPtr> others;
@@ -238,7 +230,7 @@ std::deque<PendingPtr> ResultsPipeline::take_all_of(std::span<const device::Devi
 bool ResultsPipeline::settle_ending(std::span<const device::Device* const> ending,
                                     const std::function<void()>& close) {
   const auto last = std::make_shared<Ending>();
-  last->waiting = take_all_of(ending);
+  last->add(take_all_of(ending));
   const auto settle_all = [this, last] {
     while (PendingPtr next = last->next()) settle(std::move(next));
   };
@@ -254,46 +246,25 @@ bool ResultsPipeline::settle_ending(std::span<const device::Device* const> endin
   if (is_over) return true;
   while (PendingPtr next = last->next()) {
     lose(*next, "the context ended before the launch finished");
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     given_up_.push_back(std::move(next));  // destroying one means waiting for it
   }
   return false;
 }
 
-bool ResultsPipeline::ends(std::function<void()> work, std::chrono::milliseconds patience) {
-  auto ended = std::make_shared<Ended>();
-  const auto body = [this, ended, work = std::move(work)] {
+bool ResultsPipeline::ends(const std::function<void()>& work, std::chrono::milliseconds patience) {
+  const auto body = [this, work] {
     try {
       work();
     } catch (const std::exception& error) {
       log().error("internal failure while results were collected: {}", error.what());
     }
-    {
-      const std::lock_guard lock(ended->mutex);
-      ended->is_over = true;
-    }
-    ended->changed.notify_all();
     --helpers_;
+    return true;
   };
   ++helpers_;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool is_started = true;
-  try {
-    std::thread(body).detach();
-  } catch (const std::system_error&) {
-    is_started = false;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!is_started) body();
-  std::unique_lock lock(ended->mutex);
-  std::uint64_t settled = settled_;
-  while (!ended->changed.wait_for(lock, patience, [&] { return ended->is_over; })) {
-    if (std::exchange(settled, settled_.load()) == settled_) return false;
-  }
-  return true;
+  const std::optional<bool> has_ended = ends_within(patience, body, [this] { return settled_.load(); });
+  return has_ended ? *has_ended : body();
 }
 
 }  // namespace lynxpp::interposer

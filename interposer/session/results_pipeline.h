@@ -94,7 +94,7 @@ class ResultsPipeline {
 
   /// Runs `work` on a separate thread. Returns false if it has not finished and no result was collected for
   /// `patience`.
-  bool ends(std::function<void()> work, std::chrono::milliseconds patience);
+  bool ends(const std::function<void()>& work, std::chrono::milliseconds patience);
 
   /// From now on, only collect(Which::all) and collect_completed() settle launches.
   void begin_end() { is_ending_ = true; }
@@ -107,14 +107,13 @@ class ResultsPipeline {
   struct Together;
   struct Ending;
 
-  /// Moves added launches to the queue. Precondition: `mutex_` is held.
-  void admit();
+  /// Moves added launches to the queue.
+  void admit() LYNXPP_REQUIRES(mutex_);
   /// Returns null if the queue is empty or the end has come.
   PendingPtr pop();
-  /// Precondition of this and the next: `taking_` is held.
-  void drain(Which which);
+  void drain(Which which) LYNXPP_REQUIRES(taking_);
   /// Returns the first outstanding launch of this kind, or of those that follow if looks_past_first_.
-  PendingPtr take(Which which, Together& together);
+  PendingPtr take(Which which, Together& together) LYNXPP_REQUIRES(taking_);
   void settle(PendingPtr pending);
   /// The launch no longer counts as outstanding.
   void remove(const Pending& pending);
@@ -130,12 +129,13 @@ class ResultsPipeline {
   std::atomic<int> helpers_ = 0;                                ///< threads of ends()
   std::atomic<bool> is_ending_ = false;
   std::atomic<bool> is_over_ = false;
-  OwnedMutex<std::timed_mutex> taking_{LockRank::taking};  ///< held while collecting, to keep the order
-  bool looks_past_first_ = false;  ///< guarded by taking_: the first outstanding launch does not end
+  OwnedMutex<std::timed_mutex> taking_{LockRank::taking};     ///< held while collecting, to keep the order
+  bool looks_past_first_ LYNXPP_GUARDED_BY(taking_) = false;  ///< the first outstanding launch does not end
   // Recursive, because a signal handler may end the program while its thread holds it.
-  Mutex mutex_{LockRank::results};  ///< guards the members below; acquired after taking_
-  std::deque<PendingPtr> queue_;
-  std::deque<PendingPtr> given_up_;  ///< not accessed again: their contexts have ended
+  Mutex mutex_{LockRank::results};
+  std::deque<PendingPtr> queue_ LYNXPP_GUARDED_BY(mutex_);
+  std::deque<PendingPtr> given_up_
+      LYNXPP_GUARDED_BY(mutex_);  ///< not accessed again: their contexts have ended
   std::unique_ptr<ResultsWorker> worker_;
 };
 

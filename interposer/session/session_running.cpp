@@ -5,7 +5,6 @@
 
 #include "interposer/results/emitted.h"
 #include "interposer/session/session.h"
-#include "interposer/session/session_state.h"
 
 namespace lynxpp::interposer {
 namespace {
@@ -41,7 +40,7 @@ Result<std::vector<RunningLaunch>> Session::running() {
     const LaunchPlan& plan = *pending.plan;
     if (plan.variant == nullptr || pending.readback->is_over()) return;
     RunningLaunch& launch = found.emplace_back();
-    launch.kernel = plan.seen->coverage.kernel;
+    launch.kernel = plan.seen->name;
     launch.launch = pending.launch;
     std::copy(std::begin(plan.view.grid), std::end(plan.view.grid), launch.grid);
     std::copy(std::begin(plan.view.block), std::end(plan.view.block), launch.block);
@@ -49,8 +48,9 @@ Result<std::vector<RunningLaunch>> Session::running() {
     if (pending.live == nullptr) return;
     std::vector<std::byte> bytes(plan.layout.bytes);
     pending.live->copy_to(bytes);
-    launch.findings = findings_of(plan.attached->specifications, plan.attached->reports,
-                                  [&](std::size_t i) { return view_of(pending, i, bytes, plan.view); });
+    launch.findings = findings_of(plan.attached->specifications, plan.attached->reports, [&](std::size_t i) {
+      return Recorder::view_of(pending, i, bytes, plan.view);
+    });
   });
   if (!has_visited) return failure("another thread is collecting results; ask again");
   return found;

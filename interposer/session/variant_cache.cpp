@@ -24,7 +24,7 @@ bool VariantCache::is_current(const InstrumentedKernel& kernel, const Wanted& wa
 }
 
 VariantCache::Known VariantCache::known(const Wanted& wanted) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const KernelPtr* const place = find(wanted);
   if (place == nullptr) return Known::no;
   return is_current(**place, wanted) ? Known::yes : Known::outdated;
@@ -32,7 +32,7 @@ VariantCache::Known VariantCache::known(const Wanted& wanted) {
 
 KernelPtr VariantCache::get(const Wanted& wanted, const Make& make) {
   constexpr std::chrono::milliseconds step(50);
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   KernelPtr* const place = find(wanted);
   if (place != nullptr && is_current(**place, wanted)) {
     const KernelPtr kernel = *place;
@@ -76,7 +76,7 @@ std::shared_ptr<device::Variant> VariantCache::same_text(const InstrumentedKerne
            other->image == kernel.image && other->name == kernel.name &&
            other->instrumented.ptx == kernel.instrumented.ptx;
   };
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const auto& [seen, kernels] : kernels_) {
     const auto found = std::ranges::find_if(kernels, is_same);
     if (found != kernels.end()) return (*found)->variant;
@@ -85,18 +85,18 @@ std::shared_ptr<device::Variant> VariantCache::same_text(const InstrumentedKerne
 }
 
 bool VariantCache::holds(const Seen& seen, const InstrumentedKernel& kernel) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return std::ranges::any_of(kernels_[&seen], [&](const KernelPtr& each) { return each.get() == &kernel; });
 }
 
 std::chrono::duration<double> VariantCache::making() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return making_;
 }
 
 void VariantCache::drop(const std::function<bool(const InstrumentedKernel&)>& is_dropped) {
   std::vector<KernelPtr> dropped;  // unloaded after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (auto& [seen, kernels] : kernels_) {
     const auto rest =
         std::ranges::stable_partition(kernels, [&](const KernelPtr& kernel) { return !is_dropped(*kernel); });

@@ -59,16 +59,16 @@ class VariantCache {
   void stop() { is_over_ = true; }
 
  private:
-  /// Returns null if the variant does not exist. Precondition: `mutex_` is held.
-  KernelPtr* find(const Wanted& wanted);
+  /// Returns null if the variant does not exist.
+  KernelPtr* find(const Wanted& wanted) LYNXPP_REQUIRES(mutex_);
   static bool is_current(const InstrumentedKernel& kernel, const Wanted& wanted);
 
   std::atomic<bool> is_over_ = false;
   // Recursive, because a signal handler may end the program while its thread holds it.
-  mutable OwnedMutex<std::recursive_timed_mutex> mutex_{LockRank::variants};  ///< guards the members below
-  std::condition_variable_any changed_;                                       ///< a kernel was created
-  std::unordered_map<const Seen*, std::vector<KernelPtr>> kernels_;
-  std::chrono::duration<double> making_{0};
+  mutable OwnedMutex<std::recursive_timed_mutex> mutex_{LockRank::variants};
+  std::condition_variable_any changed_;  ///< a kernel was created
+  std::unordered_map<const Seen*, std::vector<KernelPtr>> kernels_ LYNXPP_GUARDED_BY(mutex_);
+  std::chrono::duration<double> making_ LYNXPP_GUARDED_BY(mutex_) = {};
 };
 
 }  // namespace lynxpp::interposer

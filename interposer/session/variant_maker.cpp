@@ -79,7 +79,7 @@ void VariantMaker::note_problem(InstrumentedKernel& kernel, const Failure& failu
   const bool has_hint = !diagnostics.empty() && !diagnostics.front().hint.empty();
   bool is_new = false;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     is_new = warned_problems_.insert(kernel.problem).second;
   }
   // Many kernels of a program share one problem: the report counts them.

@@ -13,6 +13,7 @@
 #include "interposer/configuration.h"
 #include "interposer/dump_folder.h"
 #include "interposer/graph_launch.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/session/kernel_state.h"
 #include "interposer/session/variant_cache.h"
 #include "interposer/session/variants_ahead.h"
@@ -78,8 +79,9 @@ class VariantMaker {
   VariantCache& variants_;
   const Selects selects_;
   DumpFolder dump_;
-  std::mutex mutex_;                            ///< guards the next member
-  std::set<std::string> warned_problems_;       ///< of kernels; each causes one warning
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  /// Problems of kernels; each causes one warning.
+  std::set<std::string> warned_problems_ LYNXPP_GUARDED_BY(mutex_);
   const std::unique_ptr<VariantsAhead> ahead_;  ///< null: not wanted
 };
 

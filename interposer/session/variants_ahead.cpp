@@ -1,19 +1,17 @@
 #include "interposer/session/variants_ahead.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <exception>
 #include <list>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "interposer/owned_mutex.h"
+#include "support/background_thread.h"
 #include "support/log.h"
 
 namespace lynxpp::interposer {
@@ -41,7 +39,7 @@ struct VariantsAhead::Shared {
 
   explicit Shared(unsigned threads) : most_threads(std::max(1U, threads)) {}
 
-  Place find(const Key& key) {
+  Place find(const Key& key) LYNXPP_REQUIRES(mutex) {
     return std::ranges::find_if(entries,
                                 [&](const Entry& entry) { return !entry.is_discarded && entry.key == key; });
   }
@@ -49,27 +47,28 @@ struct VariantsAhead::Shared {
   /// Runs jobs until none waits for a while.
   void run() {
     constexpr std::chrono::seconds idle_time(2);
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     for (;;) {
-      const bool has_work = changed.wait_for(lock, idle_time, [&] { return is_over || waiting != 0; });
+      const bool has_work =
+          changed.wait_for(lock, idle_time, [&]() LYNXPP_REQUIRES(mutex) { return is_over || waiting != 0; });
       if (!has_work || is_over) break;
       lock.unlock();
       wait_for_linker();
       lock.lock();
       const Place next =
           std::ranges::find_if(entries, [](const Entry& each) { return each.state == State::waiting; });
-      if (next != entries.end()) run(next, lock);
+      if (next != entries.end()) run(next);
     }
     --threads;
     changed.notify_all();
   }
 
-  void run(Place entry, std::unique_lock<std::mutex>& lock) {
+  void run(Place entry) LYNXPP_REQUIRES(mutex) {
     entry->state = State::running;
     --waiting;
     ++running;
     const Job job = std::move(entry->job);
-    lock.unlock();
+    mutex.unlock();
     Compiled compiled;
     try {
       compiled = job();
@@ -77,28 +76,28 @@ struct VariantsAhead::Shared {
       log().debug("compiling ahead: {}", error.what());
       compiled = {};
     }
-    lock.lock();
+    mutex.lock();
     --running;
     entry->compiled = std::move(compiled);
     entry->state = State::done;
     changed.notify_all();
     if (!entry->is_discarded) return;
     Compiled unused = std::move(entry->compiled);
-    lock.unlock();
+    mutex.unlock();
     unused.variant.reset();
-    lock.lock();
+    mutex.lock();
     entries.erase(entry);
     changed.notify_all();
   }
 
   const unsigned most_threads;
-  std::mutex mutex;  ///< guards the members below
-  std::condition_variable changed;
-  std::list<Entry> entries;
-  std::size_t waiting = 0;
-  unsigned running = 0;
-  unsigned threads = 0;
-  bool is_over = false;
+  OwnedMutex<std::mutex> mutex{LockRank::leaf};
+  std::condition_variable_any changed;
+  std::list<Entry> entries LYNXPP_GUARDED_BY(mutex);
+  std::size_t waiting LYNXPP_GUARDED_BY(mutex) = 0;
+  unsigned running LYNXPP_GUARDED_BY(mutex) = 0;
+  unsigned threads LYNXPP_GUARDED_BY(mutex) = 0;
+  bool is_over LYNXPP_GUARDED_BY(mutex) = false;
 };
 
 VariantsAhead::VariantsAhead(unsigned threads) : shared_(std::make_shared<Shared>(threads)) {}
@@ -106,7 +105,7 @@ VariantsAhead::VariantsAhead(unsigned threads) : shared_(std::make_shared<Shared
 VariantsAhead::~VariantsAhead() { stop(std::chrono::hours(24)); }
 
 void VariantsAhead::add(const Key& key, Job job, bool is_urgent) {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   if (shared_->is_over || shared_->find(key) != shared_->entries.end()) return;
   if (!is_urgent && shared_->waiting >= most_jobs_waiting) return;
   const Shared::Place added =
@@ -116,41 +115,36 @@ void VariantsAhead::add(const Key& key, Job job, bool is_urgent) {
   shared_->changed.notify_all();
   const bool has_idle_threads = shared_->threads - shared_->running >= shared_->waiting;
   if (has_idle_threads || shared_->threads >= shared_->most_threads) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([shared = shared_] { shared->run(); }).detach();
+  if (const Status started = start_background_thread([shared = shared_] { shared->run(); }); started) {
     ++shared_->threads;
-  } catch (const std::system_error& error) {
-    log().debug("cannot start a thread that compiles variants: {}", error.what());
+  } else {
+    log().debug("cannot start a thread that compiles variants: {}",
+                started.error().diagnostics.front().message);
     if (shared_->threads == 0) {
       added->state = State::done;
       --shared_->waiting;
     }
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 VariantsAhead::State VariantsAhead::state_of(const Key& key) const {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   const Shared::Place found = shared_->find(key);
   return found == shared_->entries.end() ? State::unknown : found->state;
 }
 
 VariantsAhead::Compiled VariantsAhead::take(const Key& key, std::chrono::milliseconds patience) {
-  std::unique_lock lock(shared_->mutex);
-  const Shared::Place found = shared_->find(key);
-  if (found == shared_->entries.end()) return {};
+  const std::shared_ptr<Shared> shared = shared_;
+  Lock lock(shared->mutex);
+  const Shared::Place found = shared->find(key);
+  if (found == shared->entries.end()) return {};
   if (found->state == State::waiting) {
     found->state = State::done;
     found->job = nullptr;
-    --shared_->waiting;
+    --shared->waiting;
     return {};
   }
-  const std::shared_ptr<Shared> shared = shared_;
-  const auto is_over = [&] {
+  const auto is_over = [&]() LYNXPP_REQUIRES(shared->mutex) {
     const Shared::Place now = shared->find(key);
     return now == shared->entries.end() || now->state == State::done;
   };
@@ -162,7 +156,7 @@ VariantsAhead::Compiled VariantsAhead::take(const Key& key, std::chrono::millise
 void VariantsAhead::discard(const std::function<bool(const Key&)>& is_chosen,
                             std::chrono::milliseconds patience) {
   std::vector<Compiled> unused;  // destroyed after the lock is released
-  std::unique_lock lock(shared_->mutex);
+  Lock lock(shared_->mutex);
   for (Shared::Place entry = shared_->entries.begin(); entry != shared_->entries.end();) {
     const Shared::Place each = entry++;
     // Its thread erases an entry that was discarded while it ran.
@@ -176,7 +170,7 @@ void VariantsAhead::discard(const std::function<bool(const Key&)>& is_chosen,
     shared_->entries.erase(each);
   }
   shared_->changed.notify_all();
-  shared_->changed.wait_for(lock, patience, [&] {
+  shared_->changed.wait_for(lock, patience, [&]() LYNXPP_REQUIRES(shared_->mutex) {
     return std::ranges::none_of(shared_->entries, [&](const Shared::Entry& each) {
       return each.is_discarded && is_chosen(each.key);
     });
@@ -185,7 +179,7 @@ void VariantsAhead::discard(const std::function<bool(const Key&)>& is_chosen,
 
 void VariantsAhead::stop(std::chrono::milliseconds patience) {
   {
-    const std::lock_guard lock(shared_->mutex);
+    const Lock lock(shared_->mutex);
     shared_->is_over = true;
   }
   discard([](const Key&) { return true; }, patience);

@@ -43,7 +43,7 @@ std::shared_ptr<TrialVariants::Entry> TrialVariants::entry(
     const std::optional<ptx::Perturbation>& perturbation) {
   Key key{&device, source.image, std::string(source.name), engine::shape_of(launch.block),
           perturbation ? ptx::to_text(*perturbation) : std::string()};
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto known = std::ranges::find_if(entries_, [&](const auto& each) { return each->key == key; });
   if (known != entries_.end()) return *known;
   auto made = std::make_shared<Entry>();
@@ -54,7 +54,7 @@ std::shared_ptr<TrialVariants::Entry> TrialVariants::entry(
 void TrialVariants::make(Entry& entry, device::Device& device, const device::Launch& launch,
                          const KernelSource& source, const std::optional<ptx::Perturbation>& perturbation) {
   if (entry.variant != nullptr || entry.problem) return;
-  const Status made = contained([&]() -> Status {
+  const Status made = contained([&]() LYNXPP_REQUIRES(entry.mutex) -> Status {
     const Result<KernelPtx> found = source.ptx();
     if (!found) return found.error();
     engine::Request request;
@@ -79,7 +79,7 @@ Result<std::vector<ptx::PerturbedSite>> TrialVariants::sites(device::Device& dev
                                                              const KernelSource& source,
                                                              const ptx::Perturbation& perturbation) {
   const std::shared_ptr<Entry> found = entry(device, launch, source, perturbation);
-  const std::lock_guard lock(found->mutex);
+  const Lock lock(found->mutex);
   make(*found, device, launch, source, perturbation);
   if (found->problem) return *found->problem;
   return found->variant->instrumented.perturbed;
@@ -89,10 +89,10 @@ Result<std::shared_ptr<const TrialVariant>> TrialVariants::loaded(
     device::Device& device, const device::Launch& launch, const KernelSource& source,
     const std::optional<ptx::Perturbation>& perturbation) {
   const std::shared_ptr<Entry> found = entry(device, launch, source, perturbation);
-  const std::lock_guard lock(found->mutex);
+  const Lock lock(found->mutex);
   make(*found, device, launch, source, perturbation);
   if (!found->problem && found->variant->loaded == nullptr) {
-    const Status loaded = contained([&]() -> Status {
+    const Status loaded = contained([&]() LYNXPP_REQUIRES(found->mutex) -> Status {
       engine::Instrumented& instrumented = found->variant->instrumented;
       Result<std::unique_ptr<device::Variant>> variant =
           device.load(instrumented.ptx, instrumented.kernel, launch, instrumented.traits);
@@ -109,7 +109,7 @@ Result<std::shared_ptr<const TrialVariant>> TrialVariants::loaded(
 
 void TrialVariants::forget(const std::function<bool(const Key&)>& is_dropped) {
   std::vector<std::shared_ptr<Entry>> dropped;  // unloaded after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto rest =
       std::ranges::stable_partition(entries_, [&](const auto& each) { return !is_dropped(each->key); });
   dropped.assign(std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));

@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "engine/instrument.h"
 #include "interposer/graph_launch.h"
+#include "interposer/owned_mutex.h"
 #include "ptx/perturb/perturbation.h"
 #include "support/result.h"
 
@@ -54,22 +55,24 @@ class TrialVariants {
   };
   struct Entry {
     Key key;
-    std::mutex mutex;                       ///< held while the variant is made; guards the members below
-    std::shared_ptr<TrialVariant> variant;  ///< null: not made, or `problem` says why not
-    std::optional<Failure> problem;
+    OwnedMutex<std::mutex> mutex{LockRank::trial_variant};  ///< held while the variant is made
+    /// Null: not made, or `problem` says why not.
+    std::shared_ptr<TrialVariant> variant LYNXPP_GUARDED_BY(mutex);
+    std::optional<Failure> problem LYNXPP_GUARDED_BY(mutex);
   };
 
   std::shared_ptr<Entry> entry(device::Device& device, const device::Launch& launch,
                                const KernelSource& source,
                                const std::optional<ptx::Perturbation>& perturbation);
-  /// Instruments the kernel unless that has been done. Precondition: the entry's mutex is held.
+  /// Instruments the kernel unless that has been done.
   static void make(Entry& entry, device::Device& device, const device::Launch& launch,
-                   const KernelSource& source, const std::optional<ptx::Perturbation>& perturbation);
+                   const KernelSource& source, const std::optional<ptx::Perturbation>& perturbation)
+      LYNXPP_REQUIRES(entry.mutex);
 
   void forget(const std::function<bool(const Key&)>& is_dropped);
 
-  std::mutex mutex_;  // guards `entries_`
-  std::vector<std::shared_ptr<Entry>> entries_;
+  OwnedMutex<std::mutex> mutex_{LockRank::leaf};
+  std::vector<std::shared_ptr<Entry>> entries_ LYNXPP_GUARDED_BY(mutex_);
 };
 
 }  // namespace lynxpp::interposer

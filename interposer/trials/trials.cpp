@@ -31,6 +31,9 @@ constexpr std::chrono::milliseconds most_repetition_time(10'000);
 constexpr std::chrono::milliseconds patience(1000);
 /// A subject's launches are not repeated after this many attempts that took too long.
 constexpr unsigned most_failed_repetitions = 3;
+/// A launch that takes longer than the repeated one by this factor is repeated instead: what the longest
+/// launches cost matters most.
+constexpr double much_longer = 2;
 constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
 
 std::string message_of(const Failure& failure) {
@@ -141,7 +144,11 @@ struct Trials::Subject {
   std::uint64_t launches_with_other_shapes = 0;
   bool is_taken = false;  ///< a thread is making its trials: other threads' launches run untimed
   bool is_prepared = false;
-  bool is_done = false;  ///< nothing is left to try
+  bool is_done = false;      ///< nothing is left to try
+  unsigned schedule = 0;     ///< number of earlier schedules
+  double repeated_ms = 0;    ///< of the launch whose repetitions ended the schedule; 0: none did
+  std::size_t compared = 0;  ///< launches that were compared with it
+  std::vector<ClassSites> classes;
   std::unique_ptr<Turns> turns;
   std::map<TrialId, Variant> variants;  ///< always has the original
   std::vector<Variant> refused;         ///< variants that cannot be made
@@ -177,6 +184,10 @@ Trials::Launched Trials::launch(const std::string& module, device::Device& devic
   const Taken taken{*this, *subject};
   if (!subject->is_prepared) prepare(*subject, call);
   if (subject->turns == nullptr) return launched;
+  if (subject->is_done) {
+    if (!is_much_longer(*subject, call)) return launched;
+    start(*subject, call);
+  }
   launched.outstanding.reserve(2);
   repeat(*subject, call, launched.outstanding);
   measure_moving(*subject, call);
@@ -220,7 +231,8 @@ Trials::Subject* Trials::subject_of(const std::string& module, const Call& call)
   }
   Subject& subject = *found->second;
   ++subject.launches;
-  if (subject.is_done || subject.is_taken) return nullptr;
+  const bool is_over = subject.is_done && (subject.repeated_ms == 0 || subject.compared >= choices_.launches);
+  if (is_over || subject.is_taken) return nullptr;
   subject.is_taken = true;
   return &subject;
 }
@@ -269,14 +281,28 @@ void Trials::prepare(Subject& subject, const Call& call) {
       classes.push_back({each.operation, std::move(*sites)});
     }
   }
+  {
+    const Lock lock(mutex_);
+    subject.classes = std::move(classes);
+    subject.refused = std::move(refused);
+    subject.is_prepared = true;
+  }
+  start(subject, call);
+}
+
+void Trials::start(Subject& subject, const Call& call) {
   std::unique_ptr<Turns> turns =
       choices_.perturbations.empty()
-          ? turns_of_classes(classes, choices_.launches, call.device.info().models_times)
+          ? turns_of_classes(subject.classes, choices_.launches, call.device.info().models_times)
           : turns_of_list(choices_.perturbations, choices_.launches);
   const Lock lock(mutex_);
+  if (subject.turns != nullptr) ++subject.schedule;
   subject.turns = std::move(turns);
-  subject.refused = std::move(refused);
-  subject.is_prepared = true;
+  subject.variants.clear();
+  subject.original();
+  subject.moving.reset();
+  subject.repeated_ms = 0;
+  subject.is_done = false;
 }
 
 std::optional<Trials::Made> Trials::make_next(Subject& subject, const Call& call, bool is_repetition) {
@@ -284,6 +310,7 @@ std::optional<Trials::Made> Trials::make_next(Subject& subject, const Call& call
   Run run{&subject, native_trial, is_repetition};
   {
     const Lock lock(mutex_);
+    run.schedule = subject.schedule;
     const std::optional<TrialId> next = subject.turns->next();
     subject.is_done = !next;
     if (!next) return std::nullopt;
@@ -472,25 +499,49 @@ std::optional<std::string> Trials::obstacle_to_repetition(Subject& subject, cons
   return "the device is not idle, or streams are being captured";
 }
 
+Result<std::unique_ptr<SavedMemory>> Trials::saved_for(Subject& subject, const Call& call,
+                                                       Repeatability& found) {
+  std::optional<std::string> obstacle = obstacle_to_repetition(subject, call, found);
+  if (!obstacle && found.saved.empty()) return std::unique_ptr<SavedMemory>();
+  if (!obstacle) {
+    Result<std::unique_ptr<SavedMemory>> copy = SavedMemory::save(call.device, call.launch, found.saved);
+    if (copy) return copy;
+    obstacle = "its memory cannot be saved: " + message_of(copy.error());
+    ++subject.failed_repetitions;
+  }
+  const Lock lock(mutex_);
+  subject.obstacle = *obstacle;
+  return failure(std::move(*obstacle));
+}
+
+bool Trials::is_much_longer(Subject& subject, const Call& call) {
+  ++subject.compared;
+  Repeatability found;
+  Result<std::unique_ptr<SavedMemory>> saved = saved_for(subject, call, found);
+  if (!saved) return false;
+  const Result<std::unique_ptr<device::Readback>> launched = call.device.launch_original(call.launch);
+  bool is_over = launched && is_over_by(**launched, Clock::now() + most_repetition_time);
+  if (launched && *saved != nullptr && !(*saved)->restore(call.device, call.launch)) {
+    log().error("{}: memory could not be restored", demangle(subject.kernel));
+    is_over = false;
+  }
+  free_when_idle(std::move(*saved), call);
+  return is_over && (*launched)->kernel_milliseconds().value_or(0) > much_longer * subject.repeated_ms;
+}
+
+bool Trials::free_when_idle(std::unique_ptr<SavedMemory> saved, const Call& call) {
+  if (saved == nullptr || call.device.is_idle_within(patience, call.launch)) return true;
+  const Lock lock(mutex_);
+  abandoned_.push_back(std::move(saved));
+  return false;
+}
+
 void Trials::repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding) {
   if (choices_.replay == ReplayChoice::never || subject.failed_repetitions == most_failed_repetitions) return;
   Repeatability found;
-  if (std::optional<std::string> obstacle = obstacle_to_repetition(subject, call, found)) {
-    const Lock lock(mutex_);
-    subject.obstacle = std::move(*obstacle);
-    return;
-  }
-  std::unique_ptr<SavedMemory> saved;
-  if (!found.saved.empty()) {
-    Result<std::unique_ptr<SavedMemory>> copy = SavedMemory::save(call.device, call.launch, found.saved);
-    if (!copy) {
-      const Lock lock(mutex_);
-      subject.obstacle = "its memory cannot be saved: " + message_of(copy.error());
-      ++subject.failed_repetitions;
-      return;
-    }
-    saved = std::move(*copy);
-  }
+  Result<std::unique_ptr<SavedMemory>> copy = saved_for(subject, call, found);
+  if (!copy) return;
+  std::unique_ptr<SavedMemory> saved = std::move(*copy);
   const Clock::time_point latest = Clock::now() + most_repetition_time;
   bool goes_on = true;
   while (goes_on && !subject.is_done && Clock::now() < latest) {
@@ -507,10 +558,12 @@ void Trials::repeat(Subject& subject, const Call& call, std::vector<Made>& outst
       if (made->readback != nullptr) outstanding.push_back(std::move(*made));
     }
   }
-  if (saved != nullptr && !call.device.is_idle_within(patience, call.launch)) {
+  if (!free_when_idle(std::move(saved), call)) return;
+  if (goes_on && subject.is_done) {
     const Lock lock(mutex_);
-    abandoned_.push_back(std::move(saved));
-    return;
+    std::vector<double> times = subject.original().ms;
+    std::ranges::sort(times);
+    if (!times.empty()) subject.repeated_ms = times[times.size() / 2];
   }
   if (goes_on && subject.is_done && choices_.tries_remedies) compare_remedies(subject, call, found);
 }
@@ -556,9 +609,7 @@ void Trials::compare_remedies(Subject& subject, const Call& call, const Repeatab
   }
   const bool is_restored = (*saved)->restore(call.device, call.launch).ok();
   if (!is_restored) log().error("{}: memory could not be restored", demangle(subject.kernel));
-  if (call.device.is_idle_within(patience, call.launch)) return;
-  const Lock lock(mutex_);
-  abandoned_.push_back(std::move(*saved));
+  free_when_idle(std::move(*saved), call);
 }
 
 void Trials::measure_moving(Subject& subject, const Call& call) {
@@ -586,6 +637,7 @@ void Trials::add(const Run& run, device::Readback* readback) {
   const std::optional<double> ms = readback != nullptr ? readback->kernel_milliseconds() : std::nullopt;
   const bool is_measured = ms && std::isfinite(*ms) && *ms > 0;
   const Lock lock(mutex_);
+  if (run.schedule != run.subject->schedule) return;
   Variant& variant = run.subject->variants[run.id];
   if (variant.perturbation && ptx::counts(variant.perturbation->operation) && readback != nullptr) {
     const Result<std::span<std::byte>> bytes = readback->wait();
@@ -604,8 +656,8 @@ void Trials::add(const Run& run, device::Readback* readback) {
 std::vector<report::TrialRecord> Trials::records() {
   constexpr std::chrono::seconds patience_at_end(1);
   std::vector<report::TrialRecord> records;
-  const Lock lock(mutex_, patience_at_end);
-  if (!lock) return records;
+  if (!mutex_.try_lock_for(patience_at_end)) return records;
+  const Lock lock(mutex_, std::adopt_lock);
   const auto add_record = [&](const Subject& subject, const Variant& variant,
                               std::vector<std::string> notes) {
     report::TrialRecord record;

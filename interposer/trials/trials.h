@@ -22,6 +22,7 @@
 
 #include "device/device.h"
 #include "interposer/graph_launch.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/trials/choices.h"
 #include "interposer/trials/replay.h"
 #include "interposer/trials/trial_variants.h"
@@ -42,6 +43,7 @@ class Trials {
     Subject* subject = nullptr;
     TrialId id = models::limits::native_trial;
     bool is_repetition = false;
+    unsigned schedule = 0;  ///< Subject::schedule; times of an earlier schedule are dropped
   };
 
   /// A launch that was made.
@@ -80,16 +82,25 @@ class Trials {
   struct Call;
   struct Variant;
   // Recursive, because a signal handler may end the program in the middle of a launch.
-  using Mutex = std::recursive_timed_mutex;
-  using Lock = std::unique_lock<Mutex>;
+  using Mutex = OwnedMutex<std::recursive_timed_mutex>;
 
   /// Counts the launch. Returns null if it is not tried.
   Subject* subject_of(const std::string& module, const Call& call);
   /// Finds the classes of operations and the effects of the kernel. Precondition of this and repeat(): the
   /// subject is taken by the calling thread.
   void prepare(Subject& subject, const Call& call);
+  /// Starts the subject's schedule, without times.
+  void start(Subject& subject, const Call& call);
+  /// If other launches of the subject were repeated, times this one; true if it takes much longer, so that
+  /// it is repeated instead.
+  bool is_much_longer(Subject& subject, const Call& call);
   /// Repeats the launch until nothing is left to try, or a repetition takes too long.
   void repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding);
+  /// Returns a copy of the memory to restore after each repetition, null if nothing is to be restored; fails
+  /// if the launch cannot be repeated now.
+  Result<std::unique_ptr<SavedMemory>> saved_for(Subject& subject, const Call& call, Repeatability& found);
+  /// Keeps the memory forever if the device may still read it: then returns false.
+  bool free_when_idle(std::unique_ptr<SavedMemory> saved, const Call& call);
   /// Returns why the launch cannot be repeated now; nullopt: it can, as `found` says.
   std::optional<std::string> obstacle_to_repetition(Subject& subject, const Call& call, Repeatability& found);
   /// Compares the results of the remedies that were tried with the original's.
@@ -117,21 +128,23 @@ class Trials {
 
   const TrialChoices choices_;
   TrialVariants variants_;
-  Mutex mutex_;  // guards the members below, and subjects unless stated otherwise
+  Mutex mutex_{LockRank::trials};  ///< guards the members below, and subjects unless stated otherwise
   using SubjectKey = std::tuple<std::string, std::string, int, std::array<std::uint32_t, 7>>;
-  std::map<SubjectKey, std::unique_ptr<Subject>> subjects_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> shapes_;  // subjects by kernel and module
+  std::map<SubjectKey, std::unique_ptr<Subject>> subjects_ LYNXPP_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::string>, std::uint64_t> shapes_
+      LYNXPP_GUARDED_BY(mutex_);  // subjects by kernel and module
   struct ScratchBuffer {
     std::unique_ptr<device::Buffer> buffer;
     std::uint32_t bytes = 0;
     std::uint32_t wanted = 0;  ///< more than `bytes` if memory did not allow it
   };
   /// The last one is in use; launches that are not over may use the others.
-  std::map<const device::Device*, std::vector<ScratchBuffer>> scratch_;
-  std::vector<std::unique_ptr<SavedMemory>> abandoned_;  // still in use by the device
+  std::map<const device::Device*, std::vector<ScratchBuffer>> scratch_ LYNXPP_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<SavedMemory>> abandoned_
+      LYNXPP_GUARDED_BY(mutex_);  // still in use by the device
   /// The first thread that launched, and the device.
-  std::optional<std::pair<std::thread::id, const device::Device*>> first_launch_;
-  bool is_alone_ = true;  // all launches are of that thread and device
+  std::optional<std::pair<std::thread::id, const device::Device*>> first_launch_ LYNXPP_GUARDED_BY(mutex_);
+  bool is_alone_ LYNXPP_GUARDED_BY(mutex_) = true;  // all launches are of that thread and device
 };
 
 }  // namespace lynxpp::interposer

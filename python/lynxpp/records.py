@@ -1,5 +1,5 @@
 """Reads the records that lynxpp writes (LYNXPP_OUTPUT, `lynxpp report merge`). Needs only Python's standard library; with
-pandas installed, frame() returns a DataFrame.
+pandas installed, frame() returns a DataFrame; rows() yields the same as dicts.
 
     import lynxpp
     records = lynxpp.Records("job.jsonl")            # or several files; names that end in .gz are compressed
@@ -23,11 +23,17 @@ import collections
 import ctypes
 import ctypes.util
 import gzip
+import html
+import itertools
 import json
 import pathlib
 import struct
 
+from .errors import Error
+
 __all__ = ["complete", "completed", "Records", "Process", "Launch", "Metric", "Ratio", "Array", "Table", "Sites", "Stream", "streams"]
+
+_MOST_SHOWN = 50
 
 Ratio = collections.namedtuple("Ratio", "value numerator denominator")
 Metric = collections.namedtuple("Metric", "launch name value unit")
@@ -356,18 +362,33 @@ class Records:
         """Yields a dict for each kernel and process."""
         return (record for record, _ in self.of("coverage"))
 
-    def frame(self):
-        """Returns a pandas DataFrame with a row for each metric."""
-        import pandas  # pylint: disable=import-outside-toplevel
-        columns = ["host", "rank", "pid", "ordinal", "stream", "module", "kernel", "demangled", "launch", "launches", "correlation", "spec",
-                   "begin_us", "end_us", "name", "value", "unit"]
-        rows = []
+    def rows(self):
+        """Yields a dict for each metric: the rows of frame(), without pandas."""
         for metric in self.metrics():
             launch, place = metric.launch, metric.launch.place
-            rows.append((launch.host, launch.rank, launch.process.pid, place.get("ordinal"), place.get("stream"), place.get("module"),
-                         launch.kernel, launch.demangled, launch.launch, launch.launches, place.get("correlation"), launch.spec,
-                         place.get("begin_us"), place.get("end_us"), metric.name, metric.value, metric.unit))
-        return pandas.DataFrame(rows, columns=columns)
+            yield {"host": launch.host, "rank": launch.rank, "pid": launch.process.pid, "ordinal": place.get("ordinal"),
+                   "stream": place.get("stream"), "module": place.get("module"), "kernel": launch.kernel, "demangled": launch.demangled,
+                   "launch": launch.launch, "launches": launch.launches, "correlation": place.get("correlation"), "spec": launch.spec,
+                   "begin_us": place.get("begin_us"), "end_us": place.get("end_us"), "name": metric.name, "value": metric.value,
+                   "unit": metric.unit}
+
+    def frame(self):
+        """Returns a pandas DataFrame with a row for each metric."""
+        try:
+            import pandas  # pylint: disable=import-outside-toplevel
+        except ImportError as error:
+            raise Error("frame() needs pandas, which is not installed", "pip install pandas, or use rows()") from error
+        columns = ["host", "rank", "pid", "ordinal", "stream", "module", "kernel", "demangled", "launch", "launches", "correlation", "spec",
+                   "begin_us", "end_us", "name", "value", "unit"]
+        return pandas.DataFrame([tuple(row.values()) for row in self.rows()], columns=columns)
+
+    def _repr_html_(self):
+        """Returns the first metrics as a table, for Jupyter."""
+        shown = ["demangled", "launch", "spec", "name", "value", "unit"]
+        rows = list(itertools.islice(self.rows(), _MOST_SHOWN + 1))
+        lines = ["<tr>" + "".join(f"<td>{html.escape(str(row[name]))}</td>" for name in shown) + "</tr>" for row in rows[:_MOST_SHOWN]]
+        more = "<p>… and more: rows(), frame()</p>" if len(rows) > _MOST_SHOWN else ""
+        return "<table><tr>" + "".join(f"<th>{name}</th>" for name in shown) + "</tr>" + "".join(lines) + "</table>" + more
 
 
 class Run(Records):

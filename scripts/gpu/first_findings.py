@@ -37,17 +37,19 @@ from common import Findings, TestFailure, in_percent  # noqa: E402
 MOST_SECONDS = 75  # of one command
 LAST_SECONDS = 25  # of one that starts when the budget ends
 IN_JAX = {"kmeans.py", "mlp.py"}  # slow to start: timed once
+STEPS = {name: 20 for name in IN_JAX}  # so that the run, whose shares `record` shows, consists of steps
 EXACT = {"hist", "mm"}  # other remedies change the input
 ROUNDS = {"cuda": 30, "cpu": 2}
 
-# `remedies`: what MENDED=1, 2 … does, as rules whose remedy it is.
+# `remedies`: what MENDED=1, 2 … does, as the rules whose remedy it is. One that mends what several rules report shows
+# the gain of none of them.
+BOTH = ()
 Program = collections.namedtuple("Program", "name cpu_size remedies")
 PROGRAMS = [
     Program("hist", 16384, [("contended atomics",), ("divergent branch",)]),
     Program("mm", 64, [("uncoalesced access",)]),
-    Program("spmv", 4096, [("scattered access", "uneven loop"), ("uneven loop",), ("scattered access",), ("scattered access",),
-                           ("scattered access",)]),
-    Program("bfs", 4096, [("uneven loop", "scattered access"), ("uneven loop", "uneven blocks")]),
+    Program("spmv", 4096, [BOTH, ("uneven loop",), ("scattered access",), BOTH, BOTH, ("scattered access",)]),
+    Program("bfs", 4096, [BOTH, ("uneven loop", "uneven blocks")]),
     Program("columns.py", None, [("uncoalesced access",), ("uncoalesced access",)]),
     Program("kmeans.py", None, [("contended atomics", "scattered access")]),
     Program("mlp.py", None, [("contended atomics", "scattered access")]),
@@ -79,7 +81,7 @@ class Runner(common.Runner):
 
     def record(self, program):
         records = self.raw / f"{program.name}.jsonl"
-        run = self.run(self.build.command, "record", "-d", self.device, "-o", records, "--", *self.command(program))
+        run = self.run(self.build.command, "record", "-d", self.device, "-o", records, "--", *self.command(program, STEPS.get(program.name)))
         (self.raw / f"{program.name}.txt").write_text(run.stderr)
         self.page(records)
         return json.loads(self.run(self.build.command, "report", records, "--format", "digest").stdout)["findings"]
@@ -99,7 +101,8 @@ class Runner(common.Runner):
 
 
 def gain_of(finding):
-    return finding["gain"]["at_most"] if finding and finding["gain"] else None
+    gain = (finding or {}).get("gain") or {}
+    return gain.get("share", gain.get("at_most"))  # an estimate, or a bound
 
 
 def place_of(finding):

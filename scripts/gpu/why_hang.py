@@ -17,8 +17,8 @@ EXPECTED = {
 }
 
 
-def start(command, program, *options):
-    process = subprocess.Popen([command, "run", "-d", "cuda", *options, "--", sys.executable, program],
+def start(command, program, *options, arguments=()):
+    process = subprocess.Popen([command, "run", "-d", "cuda", *options, "--", sys.executable, program, *arguments],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     print(process.stdout.readline(), end="")
     return process
@@ -30,12 +30,8 @@ def end(process):
     return process.returncode == 0 and output == "over\n"
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    command = pathlib.Path(sys.argv[1]).resolve() / "bin" / "lynxpp"
-    program = next(path for path in PROGRAMS if path.is_file())
-    process = start(command, program, "-s", "hang_location")
+def ask(command, program, *arguments):
+    process = start(command, program, "-s", "hang_location", arguments=arguments)
     lines = set()
     for _ in range(100):
         asked = subprocess.run([command, "why", str(process.pid)], capture_output=True, text=True)
@@ -45,7 +41,16 @@ def main():
         time.sleep(0.1)
     print(asked.stdout + asked.stderr)
     is_right = EXPECTED <= lines and end(process)
-    print("ok: lynxpp why" if is_right else "WRONG: lynxpp why")
+    print(" ".join(["ok: lynxpp why" if is_right else "WRONG: lynxpp why", *arguments]))
+    return is_right
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    command = pathlib.Path(sys.argv[1]).resolve() / "bin" / "lynxpp"
+    program = next(path for path in PROGRAMS if path.is_file())
+    is_right = all([ask(command, program), ask(command, program, "graph")])
     process = start(command, program, "--hang", "2")
     said = {process.stderr.readline().rstrip("\n") for _ in range(4)}
     print("\n".join(sorted(said)))

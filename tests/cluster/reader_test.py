@@ -133,6 +133,24 @@ class Reader(unittest.TestCase):
         self.assertEqual(len(list(records)), 7)
         self.assertEqual(records.left_out, 1)
 
+    def test_rows_without_pandas(self):
+        records = lynxpp.Records(*self.paths)
+        rows = list(records.rows())
+        self.assertEqual(len(rows), 12)
+        total = sum(row["value"] for row in rows if row["name"] == "warp_instructions" and row["rank"] == 2)
+        self.assertEqual(total, sum(generated.value_of(2, kernel) for kernel in range(2)))
+        shown = records._repr_html_()
+        self.assertEqual(shown.count("<tr>"), 13)
+        self.assertIn("<td>warp_instructions</td>", shown)
+
+    def test_frame_says_what_it_needs(self):
+        before, sys.modules["pandas"] = sys.modules.get("pandas"), None
+        try:
+            with self.assertRaisesRegex(lynxpp.Error, r"needs pandas.*\n  hint: pip install pandas, or use rows\(\)"):
+                lynxpp.Records(*self.paths).frame()
+        finally:
+            sys.modules.pop("pandas") if before is None else sys.modules.update(pandas=before)
+
     def test_frame(self):
         try:
             import pandas  # noqa: F401  pylint: disable=import-outside-toplevel,unused-import

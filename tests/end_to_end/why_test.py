@@ -68,6 +68,13 @@ class Why(unittest.TestCase):
         self.assertRegex(errors, r"hang +1 +2 +80 +6 +0")  # finished and unfinished warps
         self.assertNotIn("waiting at", errors)
 
+    def test_launches_by_graphs(self):
+        program = self.start("-s", "hang_location", arguments=["graph"])
+        self.ask_until(program, "  warps waiting at hanging.cu:7, bar.sync: 2, for example warp 2 of block 1")
+        status, output, errors = program.end()
+        self.assertEqual((status, output), (0, "over\n"), errors)
+        self.assertRegex(errors, r"hang +1 +2 +80 +6 +0")
+
     def test_launches_that_are_over_are_not_named(self):
         program = self.start("-s", "hang_location", arguments=["together"])
         for _ in range(1000):

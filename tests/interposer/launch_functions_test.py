@@ -60,7 +60,7 @@ def functions_of(header):
 
 
 def hooks_of(table):
-    entry = re.compile(r"LYNXPP_DRIVER_HOOK\(\s*(\w+),\s*\w+,\s*\d,\s*\d+,\s*(\w+)\)")
+    entry = re.compile(r"LYNXPP_DRIVER_HOOK\(\s*(\w+),\s*\w+,\s*\d,\s*\d+,\s*\w+,\s*(\w+)\)")
     return dict(entry.findall(table.read_text()))
 
 

@@ -63,7 +63,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_preload_includes_the_boundary_only(self):
         files = {"interposer/engine_api.h": "", "interposer/session/session.h": "", "image/bytes.h": "",
-                 "interposer/preload/hooks.cpp": '#include "interposer/engine_api.h"\n#include "image/bytes.h"\n#include "interposer/preload/x.h"\n',
+                 "interposer/preload/hooks/hooks.cpp": '#include "interposer/engine_api.h"\n#include "image/bytes.h"\n#include "interposer/preload/x.h"\n',
                  "interposer/preload/x.h": ""}
         self.assertEqual([], self.errors(files))
         files["interposer/preload/x.h"] = '#include "interposer/session/session.h"\n'

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/graphs.h"
+#include "tests/session/graph_fixture.h"
 #include "tests/session/session_fixture.h"
 
 namespace lynxpp::interposer {
@@ -13,57 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-/// The replies of a driver, and the requests it received.
-struct Answers {
-  bool has_buffers = true, has_results = true, can_instantiate = true;
-  int instantiated = 0;
-  int launched = 0;
-  std::vector<std::byte> bytes;
-  bool ready = true;
-};
-
-class FakeGraph : public device::ProgramGraph {
- public:
-  explicit FakeGraph(Answers& answers) : answers_(answers) {}
-  Result<device::Launch> launch_of(const device::GraphCopy&, std::size_t) override {
-    device::Launch launch;
-    launch.block[0] = 32;
-    return launch;
-  }
-  Status reserve_buffers(std::size_t bytes) override {
-    answers_.bytes.assign(bytes, {});
-    return answers_.has_buffers ? success() : Status(failure("the device is full"));
-  }
-  Status instantiate(const device::GraphCopy&, std::span<const device::VariantNode>) override {
-    ++answers_.instantiated;
-    return answers_.can_instantiate ? success() : Status(failure("out of memory"));
-  }
-  Status reserve_results() override {
-    return answers_.has_results ? success() : Status(failure("the host is full"));
-  }
-  Status launch(std::span<const device::BufferWrite>, const device::Launch&) override {
-    ++answers_.launched;
-    return success();
-  }
-  Result<std::unique_ptr<device::Readback>> read_back(const device::Launch&) override {
-    return std::unique_ptr<device::Readback>(
-        std::make_unique<FakeReadback>(answers_.bytes, answers_.ready, answers_.ready, false, std::nullopt));
-  }
-  void order(const device::Launch&) override {}
-  void launched(const device::Launch&) override {}
-
- private:
-  Answers& answers_;
-};
-
-class GraphDevice : public FakeDevice {
- public:
-  Result<std::unique_ptr<device::ProgramGraph>> program_graph() override {
-    return std::unique_ptr<device::ProgramGraph>(std::make_unique<FakeGraph>(answers));
-  }
-  Answers answers;
-};
 
 class GraphLaunches : public SessionTest {
  protected:
@@ -92,6 +41,30 @@ TEST_F(GraphLaunches, UseOneInstanceOfTheVariants) {
   EXPECT_EQ(graphs_.answers.instantiated, 1);
   EXPECT_THAT(finish().notes, IsEmpty());
   EXPECT_THAT(records_.launches, SizeIs(3));
+}
+
+TEST_F(GraphLaunches, AreTakenApartIfTheirKernelsAreTimed) {
+  Configuration configuration;
+  configuration.timing = Timing::originals;
+  start(configuration);
+  graphs_.answers.parts = {{}, {0}, {}};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(launch_graph(), GraphLaunched::variants);
+  EXPECT_EQ(graphs_.answers.taken_apart, 1) << "until the program changes the graph";
+  EXPECT_THAT(graphs_.answers.others, ElementsAre(0u, 2u, 0u, 2u));
+  EXPECT_EQ(graphs_.originals, 2);
+  EXPECT_EQ(originals_, 0);
+  EXPECT_EQ(finish().launches, 2u);
+}
+
+TEST_F(GraphLaunches, RunUnchangedIfTheyCannotBeTakenApart) {
+  Configuration configuration;
+  configuration.timing = Timing::originals;
+  start(configuration);
+  EXPECT_EQ(launch_graph(), GraphLaunched::original);
+  EXPECT_EQ(originals_, 1);
+  EXPECT_THAT(finish().notes,
+              Contains("1 launch by graphs, whose kernels are not timed: graphs are not taken apart on this "
+                       "device was not counted"));
 }
 
 TEST_F(GraphLaunches, ResumeVariantsWhenMemoryIsAvailable) {

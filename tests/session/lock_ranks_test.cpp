@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <mutex>
+#include <shared_mutex>
+#include <thread>
 
 #include "interposer/owned_mutex.h"
 
-namespace lynxpp::interposer {
+namespace lynxpp {
 namespace {
 
 TEST(LockRanks, OnlyLaterLocksAreWaitedFor) {
@@ -36,6 +39,25 @@ TEST(LockRanks, MutexesMayBeAcquiredAgainAndOutOfOrderIfTheThreadDoesNotWait) {
   EXPECT_TRUE(tried.owns_lock());
 }
 
+TEST(LockRanks, SeveralThreadsMayReadAndNoneIsTheHolder) {
+  OwnedMutex<std::shared_mutex> registry(LockRank::leaf);
+  const SharedLock reading(registry);
+  EXPECT_FALSE(registry.is_held_by_caller());
+  EXPECT_EQ(HeldLocks::of_thread().may_wait_for(LockRank::leaf), !checks_are_on);
+  std::thread([&] { const SharedLock also_reading(registry); }).join();
+}
+
+TEST(LockRanks, ALockIsReleasedOnceAndAdoptedIfTried) {
+  Mutex state(LockRank::state);
+  Lock lock(state);
+  EXPECT_TRUE(state.is_held_by_caller());
+  lock.unlock();
+  EXPECT_FALSE(state.is_held_by_caller());
+  ASSERT_TRUE(state.try_lock_for(std::chrono::milliseconds(0)));
+  { const Lock adopted(state, std::adopt_lock); }
+  EXPECT_FALSE(state.is_held_by_caller());
+}
+
 TEST(LockRanksDeathTest, WaitingOutOfOrderFails) {
   if (!checks_are_on) GTEST_SKIP() << "the build has no checks";
   Mutex state(LockRank::state), variants(LockRank::variants);
@@ -44,4 +66,4 @@ TEST(LockRanksDeathTest, WaitingOutOfOrderFails) {
 }
 
 }  // namespace
-}  // namespace lynxpp::interposer
+}  // namespace lynxpp

@@ -36,10 +36,7 @@ class PendingTest : public ::testing::Test {
   using Which = ResultsPipeline::Which;
   using Flag = std::shared_ptr<std::atomic<bool>>;
 
-  PendingTest() {
-    kernel_.coverage.kernel = "k";
-    attached_->adds_up = true;
-  }
+  PendingTest() { attached_->adds_up = true; }
   ~PendingTest() override {
     for (const Flag& each : flags_) end(each);
   }
@@ -83,7 +80,7 @@ class PendingTest : public ::testing::Test {
   std::vector<std::pair<std::uint64_t, std::string>> lost_;  ///< number and reason
   std::vector<Flag> flags_;
   std::shared_ptr<Attached> attached_ = std::make_shared<Attached>();
-  Seen kernel_;
+  Seen kernel_{"k"};
   FakeDevice device_;
   ResultsPipeline results_{{.settle =
                                 [this](Pending& pending, const Result<std::span<std::byte>>&) {

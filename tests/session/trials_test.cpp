@@ -210,12 +210,44 @@ TEST_F(TrialsTest, KernelsThatWriteNothingTheyReadAreRepeated) {
   EXPECT_FALSE(launch()) << "the program makes the last launch";
   EXPECT_EQ(device_.originals + device_.launched, 6);
   EXPECT_FALSE(launch());
-  EXPECT_EQ(device_.originals + device_.launched, 6) << "nothing is left to try";
+  EXPECT_EQ(device_.originals + device_.launched, 7) << "only the original is timed, to compare";
   EXPECT_THAT(device_.copies, IsEmpty());
   EXPECT_THAT(record_of("shared-access:again").ms, SizeIs(2));
   EXPECT_EQ(record_of("shared-access:again").replays, 2u);
   EXPECT_EQ(record_of("").replays, 2u);
   EXPECT_EQ(record_of("").launches, 2u);
+}
+
+TEST_F(TrialsTest, MuchLongerLaunchesAreRepeatedInstead) {
+  start_trials(both, ReplayChoice::if_repeatable);
+  EXPECT_FALSE(launch());
+  device_.milliseconds = 4;
+  EXPECT_FALSE(launch());
+  EXPECT_EQ(device_.originals + device_.launched, 6 + 1);
+  device_.milliseconds = 9;
+  EXPECT_FALSE(launch());
+  EXPECT_EQ(device_.originals + device_.launched, 6 + 1 + 1 + 6);
+  device_.milliseconds = 1;
+  for (int i = 0; i < 9; ++i) EXPECT_FALSE(launch());
+  EXPECT_EQ(device_.originals + device_.launched, 14 + 4) << "few launches are compared";
+  for (const std::string perturbation : {"", "shared-access:again", "shared-access:harmless"}) {
+    EXPECT_THAT(record_of(perturbation).ms, ElementsAre(9, 9)) << perturbation;
+    EXPECT_EQ(record_of(perturbation).replays, 2u);
+    EXPECT_EQ(record_of(perturbation).launches, 12u);
+  }
+}
+
+TEST_F(TrialsTest, MemoryIsRestoredAfterComparing) {
+  auto memory = std::make_shared<device::LiveAllocations>();
+  memory->sorted = {{pointer_, 1000, 0, {}, device::AllocationKind::device}};
+  device_.memory = memory;
+  start_trials("global-access:again", ReplayChoice::always, "2");
+  EXPECT_FALSE(launch_in_place());
+  const std::size_t before = device_.copies.size();
+  EXPECT_FALSE(launch_in_place());
+  ASSERT_THAT(device_.copies, SizeIs(before + 2));
+  EXPECT_EQ(device_.copies[before], (FakeDevice::Copy{0x1000, pointer_, 1000}));
+  EXPECT_EQ(device_.copies[before + 1], (FakeDevice::Copy{pointer_, 0x1000, 1000}));
 }
 
 TEST_F(TrialsTest, UpdatesInPlaceAreNotRepeated) {

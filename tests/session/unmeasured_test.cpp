@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "tests/session/session_fixture.h"
 
@@ -118,6 +120,34 @@ TEST_F(Unmeasured, WaitForTheirThirdLaunchIfOthersTookTheCompileBudget) {
   EXPECT_EQ(record.instrumented_launches, 3u);
   EXPECT_EQ(record.reason, "");
 }
+
+/// Launches a kernel of this name in five modules, and returns how many were instrumented.
+class Candidates : public Unmeasured {
+ protected:
+  int instrumented(std::chrono::duration<double> budget) {
+    Configuration configuration;
+    configuration.compile_budget = budget;
+    start(configuration);
+    int made = 0;
+    for (std::uint64_t image = 1; image <= 5; ++image) {
+      const KernelSource source{"k", image,
+                                [&]() -> Result<KernelPtx> {
+                                  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+                                  return KernelPtx{text_};
+                                },
+                                [image] { return std::to_string(image); }};
+      made += session_->launch(device_, request_of(3, 33), source) ? 1 : 0;
+      session_->collect();
+    }
+    return made;
+  }
+};
+
+TEST_F(Candidates, TakeAFifthOfTheCompileBudgetIfTheyShareAName) {
+  EXPECT_LE(instrumented(std::chrono::milliseconds(400)), 3) << "three take 90 ms or more";
+}
+
+TEST_F(Candidates, AreInstrumentedWithinIt) { EXPECT_EQ(instrumented(std::chrono::hours(1)), 5); }
 
 TEST_F(Unmeasured, SayIfTheyWereLaunchedTooSeldom) {
   Configuration configuration;

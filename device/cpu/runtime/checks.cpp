@@ -19,6 +19,7 @@
 #include "support/call_site.h"
 #include "support/log.h"
 #include "support/output_file.h"
+#include "support/own_program.h"
 #include "support/setting.h"
 #include "support/text.h"
 #include "support/trust.h"
@@ -285,8 +286,9 @@ std::string text_of(const ClassCounts& counts) {
 
 /// Returns the program's file; empty if it is unknown.
 std::string program_file() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+  char path[PATH_MAX];
+  find_own_program(path);
+  return path;
 }
 
 std::string line_of(const Json& json) {

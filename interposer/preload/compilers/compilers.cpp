@@ -20,6 +20,7 @@
 
 #include "image/bytes.h"
 #include "image/compiled_ptx.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/process.h"
 
 namespace lynxpp::preload {
@@ -112,7 +113,7 @@ struct Nvrtc {
 constexpr std::size_t most_libraries = 8;
 std::array<Nvrtc, most_libraries> nvrtc_libraries;
 std::atomic<std::size_t> nvrtc_count = 0;
-std::mutex nvrtc_mutex;
+constinit OwnedMutex<std::mutex> nvrtc_mutex{LockRank::leaf};
 
 void remember_program(const Nvrtc& library, void* program, const char* cubin) {
   std::size_t cubin_size = 0;
@@ -186,7 +187,7 @@ void* watched_compiler_function(const std::function<void*(const char*)>& find, c
       library.ptx_size == nullptr) {
     return nullptr;
   }
-  const std::lock_guard lock(nvrtc_mutex);
+  const Lock lock(nvrtc_mutex);
   const std::size_t known = nvrtc_count.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < known; ++i) {
     if (nvrtc_libraries[i].cubin == library.cubin) return reinterpret_cast<void*>(forward_to[i]);

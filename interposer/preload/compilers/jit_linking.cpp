@@ -17,6 +17,7 @@
 
 #include "image/bytes.h"
 #include "image/compiled_ptx.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/engine_client.h"
 #include "interposer/preload/file_content.h"
 #include "interposer/preload/process.h"
@@ -61,7 +62,7 @@ struct Link {
   bool keeps_all_apart = false;
 };
 
-std::mutex mutex;
+constinit OwnedMutex<std::mutex> mutex{LockRank::leaf};
 
 /// Never destroyed: the program's own destructors may link.
 std::map<Handle, Link>& links() {
@@ -81,12 +82,12 @@ void note_creation(Handle handle, std::uint32_t count, const char** options) {
     link.keeps_inputs_apart |= option == "-fma=0" || option == "-fma=false";
     link.keeps_all_apart |= option.find("fmad=false") != std::string::npos;  // -Xptxas=…
   }
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   links()[handle] = std::move(link);
 }
 
 void note_input(Handle handle, int type, const void* data, std::size_t size) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   const auto found = links().find(handle);
   if (found == links().end() || data == nullptr) return;
   Link& link = found->second;
@@ -130,7 +131,7 @@ void remember_cubin(const Linker& linker, Handle handle, const void* cubin) {
   std::size_t size = 0;
   Link link;
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     const auto found = links().find(handle);
     if (found == links().end()) return;
     link = found->second;
@@ -160,7 +161,7 @@ struct Forward {
   }
   static int destroy(Handle* handle) {
     if (handle != nullptr) {
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       links().erase(*handle);
     }
     return linkers[index].destroy(handle);
@@ -247,7 +248,7 @@ void* forwarding_to(const FunctionFinder& find, const char* asked) {
   if (function_of(forward_to[0], name.plain) == nullptr) return nullptr;
   const Linker linker = find_linker(find, name);
   if (!linker.is_complete()) return nullptr;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   const std::size_t known = linker_count.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < known; ++i) {
     if (linkers[i].create == linker.create) return function_of(forward_to[i], name.plain);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/compilers/compilers.h"
 #include "interposer/preload/compilers/jit_linking.h"
 #include "interposer/preload/loaded_object.h"
@@ -78,12 +79,12 @@ void bind() {
 }  // namespace
 
 void bind_linked_compilers() {
-  static constinit std::mutex binding;
+  static constinit OwnedMutex<std::mutex> binding{LockRank::binding};
   static constinit std::atomic<unsigned long long> bound_at = 0;
   const unsigned long long loaded = loaded_so_far();
   if (bound_at.exchange(loaded) == loaded) return;
   try {
-    const std::lock_guard lock(binding);
+    const Lock lock(binding);
     bind();
   } catch (...) {
     // Out of memory: the compilers' output is not remembered.

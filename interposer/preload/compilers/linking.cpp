@@ -9,6 +9,7 @@
 
 #include "image/bytes.h"
 #include "image/compiled_ptx.h"
+#include "interposer/owned_mutex.h"
 #include "interposer/preload/file_content.h"
 
 namespace lynxpp::preload {
@@ -22,7 +23,7 @@ struct Link {
   bool is_plain = true;  ///< the driver generates the same code from the PTX alone
 };
 
-std::mutex mutex;
+constinit OwnedMutex<std::mutex> mutex{LockRank::leaf};
 
 /// Never destroyed: the program's own destructors may link.
 std::map<void*, Link>& links() {
@@ -40,7 +41,7 @@ bool keeps_products_apart(const LinkOptions& given) {
 }
 
 void add(void* state, const char* text, std::size_t most, const LinkOptions& options) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   const auto found = links().find(state);
   if (found == links().end()) return;
   Link& link = found->second;
@@ -53,7 +54,7 @@ void add(void* state, const char* text, std::size_t most, const LinkOptions& opt
 }  // namespace
 
 void link_created(void* state, const LinkOptions& options) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   links()[state] = {{}, !keeps_products_apart(options)};
 }
 
@@ -69,7 +70,7 @@ void link_file_added(void* state, int type, const char* path, const LinkOptions&
 void link_completed(void* state, const void* cubin, std::size_t bytes) {
   Link link;
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     const auto found = links().find(state);
     if (found != links().end()) link = found->second;
   }
@@ -79,7 +80,7 @@ void link_completed(void* state, const void* cubin, std::size_t bytes) {
 }
 
 void link_destroyed(void* state) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   links().erase(state);
 }
 

@@ -1,6 +1,6 @@
 """Launches a kernel that waits for a word of host memory, says so, and lets it end when its standard input ends.
 
-usage: hanging.py [together]    together: one launch in which nothing waits
+usage: hanging.py [together|graph]    together: one launch in which nothing waits; graph: one by a CUDA graph
 """
 import ctypes
 import sys
@@ -50,6 +50,16 @@ class Driver:
         return call
 
 
+def launch_by_graph(cuda, function, parameters):
+    stream, graph, executable = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    cuda.cuStreamCreate(ctypes.byref(stream), 1)
+    cuda.cuStreamBeginCapture_v2(stream, 0)
+    cuda.cuLaunchKernel(function, 2, 1, 1, 80, 1, 1, 0, stream, parameters, None)
+    cuda.cuStreamEndCapture(stream, ctypes.byref(graph))
+    cuda.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, ctypes.c_ulonglong(0))
+    cuda.cuGraphLaunch(executable, stream)
+
+
 def main():
     cuda = Driver()
     device, context, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
@@ -66,7 +76,10 @@ def main():
     flag.value = 1 if sys.argv[1:] == ["together"] else 0
     address = ctypes.c_uint64(word.value)
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(address))
-    cuda.cuLaunchKernel(function, 2, 1, 1, 80, 1, 1, 0, None, parameters, None)
+    if sys.argv[1:] == ["graph"]:
+        launch_by_graph(cuda, function, parameters)
+    else:
+        cuda.cuLaunchKernel(function, 2, 1, 1, 80, 1, 1, 0, None, parameters, None)
     print("launched", flush=True)
     sys.stdin.read()
     flag.value = 1

@@ -1,13 +1,14 @@
-// Wrappers of the functions that create and launch graphs, and of launches that are only counted; part of
-// preload/hooks.cpp, whose helpers they use.
-#pragma once
+#include "interposer/preload/hooks/graph_hooks.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
 
-#include "interposer/preload/graphs.h"
+#include "interposer/preload/driver.h"
+#include "interposer/preload/engine_client.h"
+#include "interposer/preload/hooks/module_hooks.h"
+#include "interposer/preload/quietly.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -72,11 +73,6 @@ KernelPtr nameless(const char* name) {
   return std::make_shared<const Kernel>(Kernel{name, nullptr, nullptr, -1});
 }
 
-template <typename Function>
-Function driver_function(const char* name) {
-  return reinterpret_cast<Function>(lookup_driver(name));
-}
-
 /// True if a kernel that holds the node's handle may change the node.
 bool is_device_updatable(void* node) {
   std::uint64_t value[8] = {};  // CUlaunchAttributeValue
@@ -136,7 +132,7 @@ CUresult graph_instantiate(void** executable, void* graph, std::uintptr_t a, std
   quietly([&] {
     const Passthrough passthrough;
     const ExecutableGraphPtr made = graphs().add(*executable);
-    const std::lock_guard lock(made->mutex);
+    const Lock lock(made->mutex);
     made->context = current_context();
     made->flags = instantiation_flags(slot, a);
     if (attached()) made->told_since = attachments();
@@ -154,7 +150,7 @@ void changed(void* executable, Change change) {
     const Passthrough passthrough;
     const ExecutableGraphPtr graph = graphs().find(executable);
     if (graph == nullptr) return;
-    const std::lock_guard lock(graph->mutex);
+    const Lock lock(graph->mutex);
     ++graph->version;
     change(*graph);
   });
@@ -288,21 +284,23 @@ void note_variants(ExecutableGraph& graph, bool has_run_them) {
   graph.has_run_variants = has_run_them;
 }
 
-/// Precondition: Passthrough is active, and the graph's context is alive.
+}  // namespace
+
 void forget_graph(ExecutableGraph& graph) {
-  const std::lock_guard lock(graph.mutex);
+  const Lock lock(graph.mutex);
   note_variants(graph, false);
   graph.clone.reset();
   if (const lynxpp_engine* const engine = opened_engine()) engine->forget_graph(graph.id);
 }
 
-/// Precondition: the graph's context is gone.
 void abandon_graph(ExecutableGraph& graph) {
-  const std::lock_guard lock(graph.mutex);
+  const Lock lock(graph.mutex);
   note_variants(graph, false);
   if (graph.clone != nullptr) graph.clone->abandon();
   graph.clone.reset();
 }
+
+namespace {
 
 template <Slot slot, Binding binding>
 CUresult graph_destroy(void* executable) {
@@ -341,7 +339,7 @@ class GraphRequest {
     request.id = graph.id;
     request.version = graph.version;
     request.flags = graph.flags;
-    request.attribute_changes = attribute_changes().load();
+    request.attribute_changes = attribute_changes.load();
     if (graph.clone == nullptr) return;
     for (const GraphKernel& each : graph.kernels) {
       const ImagePtr& image = each.kernel->image;
@@ -366,14 +364,12 @@ class GraphRequest {
   std::vector<void*> disabled_;
 };
 
-/// Returns true if the engine made the launch. Precondition: the graph's mutex is held.
-bool graph_launched_by_engine(ExecutableGraph& graph, lynxpp_graph_launch& request, CUresult* result) {
-  // If nothing is attached, it only makes the stream wait for variants.
-  const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
-  if (engine == nullptr) return false;
+/// Returns true if the engine made the launch.
+bool graph_launched_by_engine(const lynxpp_engine& engine, ExecutableGraph& graph,
+                              lynxpp_graph_launch& request, CUresult* result) LYNXPP_REQUIRES(graph.mutex) {
   const std::uint64_t attachment = attachments();
   request.may_be_running = graph.told_since != attachment ? 1 : 0;
-  const int how = engine->launch_graph(&request, lookup_driver, result);
+  const int how = engine.launch_graph(&request, lookup_driver, result);
   graph.told_since = how != 0 && *result == cuda_success ? attachment : ExecutableGraph::never;
   note_variants(graph, how == 2);
   return how != 0;
@@ -400,8 +396,11 @@ template <Slot slot, Binding binding>
     if (is_captured(stream, per_thread)) return;
     has_run = true;
     if (graph == nullptr) return;
-    const std::lock_guard lock(graph->mutex);
-    if (graph->clone == nullptr && !graph->has_run_variants) return;
+    // If nothing is attached, the engine only makes the stream wait for variants. Opening it needs the
+    // dynamic linker's lock, whose holder may be launching the same graph.
+    const lynxpp_engine* const engine = attached() ? attached_engine() : opened_engine();
+    const Lock lock(graph->mutex);
+    if (engine == nullptr || (graph->clone == nullptr && !graph->has_run_variants)) return;
     GraphRequest told(*graph);
     lynxpp_graph_launch& request = told.request;
     request.stream = stream;
@@ -409,7 +408,7 @@ template <Slot slot, Binding binding>
     request.executable = executable;
     request.launch_original = launch;
     request.number = number;
-    is_made = graph_launched_by_engine(*graph, request, &result);
+    is_made = graph_launched_by_engine(*engine, *graph, request, &result);
   });
   if (is_made) return result;
   {
@@ -420,7 +419,7 @@ template <Slot slot, Binding binding>
   quietly([&] {
     if (graph == nullptr)
       return count_launches("(graphs that were not seen being instantiated, by replay)", 1, "by graphs");
-    const std::lock_guard lock(graph->mutex);
+    const Lock lock(graph->mutex);
     count_graph(*graph);
   });
   return result;
@@ -481,3 +480,6 @@ CUresult launch_multi_device(const DeviceLaunch* launches, unsigned count, unsig
 
 }  // namespace
 }  // namespace lynxpp::preload
+
+#define LYNXPP_FAMILY_graphs LYNXPP_DEFINE_HOOK
+#include "interposer/preload/hooks/define_hooks.h"

@@ -1,7 +1,4 @@
-// Wrappers of the functions that encode tensor maps. Included only by hooks.cpp, which contains the tables of
-// wrappers.
-#pragma once
-
+// Wrappers of the functions that encode tensor maps.
 #include <cstdint>
 #include <cstring>
 
@@ -63,3 +60,6 @@ CUresult replace_tensor_address(void* map, void* address) {
 
 }  // namespace
 }  // namespace lynxpp::preload
+
+#define LYNXPP_FAMILY_tensor_maps LYNXPP_DEFINE_HOOK
+#include "interposer/preload/hooks/define_hooks.h"

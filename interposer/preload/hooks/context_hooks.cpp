@@ -1,14 +1,21 @@
-// Wrappers of the functions that end contexts; part of preload/hooks.cpp, whose helpers they use.
-#pragma once
-
+// Wrappers of the functions that end contexts.
 #include <atomic>
 #include <cstdint>
 
+#include "interposer/preload/allocations.h"
+#include "interposer/preload/driver.h"
+#include "interposer/preload/engine_client.h"
 #include "interposer/preload/graphs.h"
+#include "interposer/preload/hooks/graph_hooks.h"
+#include "interposer/preload/hooks/module_hooks.h"
+#include "interposer/preload/quietly.h"
 #include "interposer/preload/registry.h"
 
 namespace lynxpp::preload {
 namespace {
+
+using ContextDestroy = CUresult (*)(CUcontext);
+using PrimaryContextEnd = CUresult (*)(CUdevice);
 
 /// Called before a context with results ends.
 void save_results(CUcontext context, CUdevice device) {
@@ -53,7 +60,7 @@ std::atomic<CUcontext>* primary_handle_of(CUdevice device) {
 
 bool is_primary_active(CUdevice device) {
   using GetState = CUresult (*)(CUdevice, unsigned*, int*);
-  const auto get_state = reinterpret_cast<GetState>(lookup_driver("cuDevicePrimaryCtxGetState"));
+  const auto get_state = driver_function<GetState>("cuDevicePrimaryCtxGetState");
   unsigned flags = 0;
   int is_active = 0;
   return get_state != nullptr && get_state(device, &flags, &is_active) == cuda_success && is_active != 0;
@@ -124,3 +131,6 @@ CUresult primary_context_release(CUdevice device) {
 
 }  // namespace
 }  // namespace lynxpp::preload
+
+#define LYNXPP_FAMILY_contexts LYNXPP_DEFINE_HOOK
+#include "interposer/preload/hooks/define_hooks.h"

@@ -1,8 +1,5 @@
-// Wrappers of the functions that begin and end captures and that end streams; part of preload/hooks.cpp,
-// whose helpers they use.
-#pragma once
+#include "interposer/preload/hooks/capture_hooks.h"
 
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -11,21 +8,15 @@
 #include "interposer/preload/quietly.h"
 
 namespace lynxpp::preload {
-namespace {
 
-/// Returns an upper bound of the number of active captures in this process. If it is 0, launches skip the
-/// query whether their stream is being captured, which would be the largest cost of a launch that no filter
-/// selects.
-std::atomic<int>& captures() {
-  static constinit std::atomic<int> going_on = 0;
-  return going_on;
-}
+constinit std::atomic<int> captures = 0;
 
-/// Makes every later launch query its stream if `name` is an unknown function that begins captures.
 void note_unknown(const char* name) {
   constexpr char begin[] = "cuStreamBegin";
-  if (strncmp(name, begin, sizeof begin - 1) == 0) captures().fetch_add(1);
+  if (strncmp(name, begin, sizeof begin - 1) == 0) captures.fetch_add(1);
 }
+
+namespace {
 
 /// Called before the stream is captured or destroyed.
 void leave_stream(CUstream stream, bool is_destroyed) {
@@ -49,10 +40,10 @@ CUresult begin_capture(CUstream stream, std::uintptr_t second, const void* third
   using Begin = CUresult (*)(CUstream, std::uintptr_t, const void*, const void*, std::size_t, std::uintptr_t);
   const auto begin = original<slot, binding, Begin>();
   // Counted before the driver begins: no captured launch can skip the query.
-  captures().fetch_add(1);
+  captures.fetch_add(1);
   leave_stream(stream, false);
   const CUresult result = begin(stream, second, third, fourth, fifth, sixth);
-  if (result != cuda_success) captures().fetch_sub(1);
+  if (result != cuda_success) captures.fetch_sub(1);
   return result;
 }
 
@@ -63,9 +54,12 @@ CUresult end_capture(CUstream stream, void** graph) {
   const CUresult result = original<slot, binding, End>()(stream, graph);
   const bool is_over =
       result == cuda_success || result == error_capture_invalidated || result == error_capture_unjoined;
-  if (is_over) captures().fetch_sub(1);
+  if (is_over) captures.fetch_sub(1);
   return result;
 }
 
 }  // namespace
 }  // namespace lynxpp::preload
+
+#define LYNXPP_FAMILY_captures LYNXPP_DEFINE_HOOK
+#include "interposer/preload/hooks/define_hooks.h"

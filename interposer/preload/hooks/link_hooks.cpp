@@ -1,7 +1,10 @@
-// Wrappers of the driver's linker; part of preload/hooks.cpp.
-#pragma once
+// Wrappers of the driver's linker.
+#include <cstddef>
 
 #include "interposer/preload/compilers/linking.h"
+#include "interposer/preload/driver.h"
+#include "interposer/preload/engine_client.h"
+#include "interposer/preload/quietly.h"
 
 namespace lynxpp::preload {
 namespace {
@@ -56,3 +59,6 @@ CUresult link_destroy(void* state) {
 
 }  // namespace
 }  // namespace lynxpp::preload
+
+#define LYNXPP_FAMILY_links LYNXPP_DEFINE_HOOK
+#include "interposer/preload/hooks/define_hooks.h"

@@ -1,7 +1,4 @@
-// Wrappers of the functions in driver_api.def that allocate, free and map memory. Included only by hooks.cpp,
-// which contains the tables of wrappers.
-#pragma once
-
+// Wrappers of the functions that allocate, free and map memory.
 #include <cstddef>
 #include <cstdint>
 
@@ -10,6 +7,7 @@
 #include "interposer/preload/engine_client.h"
 
 namespace lynxpp::preload {
+namespace {
 
 // The first version of each function has 32-bit sizes and device addresses, as these types show.
 using Address = std::uint64_t;
@@ -33,8 +31,8 @@ using AllocateHostFlags = CUresult (*)(void**, std::size_t, unsigned);
 using RegisterHost = CUresult (*)(void*, std::size_t, unsigned);
 using FreeHost = CUresult (*)(void*);
 
-inline std::uint64_t address_of(std::uint64_t address) { return address; }
-inline std::uint64_t address_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+std::uint64_t address_of(std::uint64_t address) { return address; }
+std::uint64_t address_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 /// Records an allocation by an original; `pointer` is where it stored the address. Returns `result`.
 template <typename Pointer>
@@ -175,4 +173,8 @@ CUresult unregister_host(void* address) {
   return freed(address_of(address), [&] { return original<slot, binding, FreeHost>()(address); });
 }
 
+}  // namespace
 }  // namespace lynxpp::preload
+
+#define LYNXPP_FAMILY_memory LYNXPP_DEFINE_HOOK
+#include "interposer/preload/hooks/define_hooks.h"

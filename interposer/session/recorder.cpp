@@ -1,25 +1,23 @@
-// The half of the session that collects results and finishes the report.
+#include "interposer/session/recorder.h"
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 
+#include "interposer/allocations.h"
 #include "interposer/results/emitted.h"
 #include "interposer/results/site_record.h"
+#include "interposer/results/timeline.h"
 #include "interposer/session/missed_selection.h"
-#include "interposer/session/session.h"
-#include "interposer/session/session_state.h"
 #include "interposer/this_process.h"
-#include "support/check.h"
 #include "support/log.h"
 #include "support/text.h"
 
 namespace lynxpp::interposer {
 namespace {
 
-/// Limit on waiting for threads that are in the middle of a launch when the program ends.
-constexpr std::chrono::milliseconds patience(1000);
+using State = KnownKernels::State;
 
 report::LaunchResources resources_of(const device::KernelNeeds& needs, std::uint64_t dynamic_shared_bytes,
                                      const device::MultiprocessorLimits& limits) {
@@ -48,11 +46,12 @@ double max_milliseconds(device::Readback& readback, std::chrono::steady_clock::t
 }
 
 /// If no kernel was wanted, says so and puts those nearest to `pattern` first.
-void name_nearest(std::vector<const Seen*>& sorted, const std::string& pattern) {
-  if (sorted.empty() || std::ranges::any_of(sorted, [](const auto* each) { return each->wanted; })) return;
+void name_nearest(std::vector<Seen*>& sorted, const std::string& pattern) LYNXPP_REQUIRES(kernels_state) {
+  const auto is_wanted = [](const Seen* each) LYNXPP_REQUIRES(kernels_state) { return each->wanted; };
+  if (sorted.empty() || std::ranges::any_of(sorted, is_wanted)) return;
   std::vector<std::string> kernels;
-  for (const Seen* each : sorted) kernels.push_back(each->coverage.kernel);
-  std::vector<const Seen*> nearest;
+  for (const Seen* each : sorted) kernels.push_back(each->name);
+  std::vector<Seen*> nearest;
   std::vector<std::string> names;
   for (const std::size_t index : nearest_first(pattern, kernels)) {
     nearest.push_back(sorted[index]);
@@ -63,16 +62,6 @@ void name_nearest(std::vector<const Seen*>& sorted, const std::string& pattern) 
   log().warn("{}", missed_selection(pattern, names));
 }
 
-}  // namespace
-
-bool Session::collect_in_background() {
-  sharing_.close_due();
-  if (!finished_) results_.collect(ResultsPipeline::Which::arrived, patience);
-  return finished_ || (sharing_.is_empty() && results_.size() == 0);
-}
-
-namespace {
-
 /// Copies the summary of counters that stay in device memory.
 Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
   if (pending.kept == nullptr) return success();
@@ -82,17 +71,64 @@ Status take_pages(const auto& pending, std::vector<CounterPage>& pages) {
   return success();
 }
 
+/// Returns true if the kernel's next launches should avoid the overflow.
+bool note_wrapped_words(Pending& pending, double milliseconds) {
+  const LaunchPlan& plan = *pending.plan;
+  bool may_wrap = false;
+  if (plan.words == nullptr) return may_wrap;
+  for (std::size_t i = 0; i < pending.words.notes.size(); ++i) {
+    const cod::Specification& specification = *plan.attached->specifications[i];
+    if (!plan.words->may_wrap(specification, i, milliseconds, plan.device.clock_khz)) continue;
+    may_wrap = true;
+    pending.words.notes[i].emplace_back(
+        "word counts have 32 bits, and one may have wrapped around in this long launch; counts of the "
+        "kernel's next launches stop at 4294967295");
+  }
+  return may_wrap;
+}
+
+void fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
+  const LaunchPlan& plan = *pending.plan;
+  std::vector<std::vector<std::span<std::byte>>> arrays;
+  for (std::size_t i = 0; i < plan.layout.specifications.size(); ++i)
+    arrays.push_back(plan.layout.arrays_of(i, bytes));
+  engine::fill_counted_arrays(
+      *plan.counting, plan.attached->specifications, plan.layout.counters_of(bytes),
+      {pending.launches * plan.layout.extents.threads, pending.launches * plan.layout.extents.warps}, arrays);
+}
+
+void note_estimates(const Pending& pending, const cod::Specification& specification,
+                    std::vector<std::string>& notes) {
+  if (pending.counters_may_have_wrapped && !specification.counters().empty()) {
+    notes.emplace_back(
+        "counts are an estimate: " +
+        std::string(pending.launches == 1 ? "the launch" : "one of the launches") +
+        " may have run long enough for a counter to wrap around; the kernel's next launches use 64-bit "
+        "counters");
+  }
+  if (pending.indices_may_have_wrapped && !specification.tallies().empty()) {
+    notes.emplace_back(
+        "sectors are an estimate: a 32-bit array index may have wrapped around between the lanes of a "
+        "warp; the kernel's next launches assume nothing about indices");
+  }
+}
+
 }  // namespace
 
-void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
-  std::unique_lock records(records_, std::defer_lock);
-  if (!is_interrupted()) {
-    records.lock();
-  } else if (records_.is_held_by_caller() || !records.try_lock_for(patience)) {
-    // This thread holds it, or another thread does, which waits for this one.
-    return;
+void Recorder::settle(Pending& pending, const Result<std::span<std::byte>>& bytes) {
+  constexpr std::chrono::milliseconds patience(1000);
+  if (!is_interrupted_()) {
+    const Lock records(mutex_);
+    return settle_held(pending, bytes);
   }
-  if (finished_) return;
+  // This thread may hold the lock, or another thread, which waits for this one.
+  if (mutex_.is_held_by_caller() || !mutex_.try_lock_for(patience)) return;
+  const Lock records(mutex_, std::adopt_lock);
+  settle_held(pending, bytes);
+}
+
+void Recorder::settle_held(Pending& pending, const Result<std::span<std::byte>>& bytes) {
+  if (kernels_.is_over()) return;
   // The time of an instrumented kernel says nothing about the original's.
   if (bytes && configuration_.timeline && pending.plan->variant == nullptr) {
     pending.activity.launch->milliseconds = pending.readback->kernel_milliseconds();
@@ -111,17 +147,17 @@ void Session::settle(Pending& pending, const Result<std::span<std::byte>>& bytes
     report(pending, *bytes, pages);
   }
   if (!arrived) {
-    log().error("{}: launch {}: {}", demangle(pending.plan->seen->coverage.kernel), pending.launch,
+    log().error("{}: launch {}: {}", demangle(pending.plan->seen->name), pending.launch,
                 first_message(arrived.error()));
   }
   if (!arrived) return lose(pending, first_message(arrived.error()));
   pending.plan->seen->outstanding -= pending.launches;
 }
 
-void Session::lose(const Pending& pending, const std::string& reason) {
+void Recorder::lose(const Pending& pending, const std::string& reason) {
   Seen& seen = *pending.plan->seen;
   seen.outstanding -= pending.launches;
-  const State state(state_);
+  const State state(kernels_);
   seen.lost += pending.launches;
   // If the original was timed, it ran without specifications.
   report::CoverageRecord& coverage =
@@ -129,54 +165,7 @@ void Session::lose(const Pending& pending, const std::string& reason) {
   add_once(coverage.notes, "results lost: " + reason);
 }
 
-void Seen::begin_coverage(const std::vector<std::string>& specs) {
-  if (specs == coverage.specs) return;
-  add_unselected();
-  close_coverage();
-  report::CoverageRecord next;
-  next.kernel = coverage.kernel;
-  next.module = coverage.module;
-  next.specs = specs;
-  const auto known = std::ranges::find(earlier, specs, &report::CoverageRecord::specs);
-  if (known != earlier.end()) {
-    next = std::move(*known);
-    earlier.erase(known);
-  }
-  if (coverage.launches != 0 || !coverage.notes.empty()) earlier.push_back(std::move(coverage));
-  coverage = std::move(next);
-}
-
-void Seen::close_coverage() {
-  if (const LackOfMemory& missed = no_room; missed.launches != 0) {
-    coverage.notes.push_back(std::to_string(missed.launches) +
-                             (missed.launches == 1 ? " launch" : " launches") +
-                             " ran uninstrumented for lack of memory (up to " + std::to_string(missed.bytes) +
-                             " bytes): " + missed.why);
-  }
-  no_room = {};
-  for (const auto& [way, launches] : natively)
-    coverage.notes.push_back(std::to_string(launches) + (launches == 1 ? " launch " : " launches ") + way +
-                             (launches == 1 ? " was" : " were") + " not counted");
-  natively.clear();
-}
-
-/// Returns true if the kernel's next launches should avoid the overflow.
-bool Session::note_wrapped_words(Pending& pending, double milliseconds) {
-  const LaunchPlan& plan = *pending.plan;
-  bool may_wrap = false;
-  if (plan.words == nullptr) return may_wrap;
-  for (std::size_t i = 0; i < pending.words.notes.size(); ++i) {
-    const cod::Specification& specification = *plan.attached->specifications[i];
-    if (!plan.words->may_wrap(specification, i, milliseconds, plan.device.clock_khz)) continue;
-    may_wrap = true;
-    pending.words.notes[i].emplace_back(
-        "word counts have 32 bits, and one may have wrapped around in this long launch; counts of the "
-        "kernel's next launches stop at 4294967295");
-  }
-  return may_wrap;
-}
-
-void Session::report(Pending& pending, std::span<std::byte> bytes, std::span<const CounterPage> pages) {
+void Recorder::report(Pending& pending, std::span<std::byte> bytes, std::span<const CounterPage> pages) {
   const LaunchPlan& plan = *pending.plan;
   add_times(pending);
   if (pending.live != nullptr) pending.live->copy_to(bytes);
@@ -199,27 +188,20 @@ void Session::report(Pending& pending, std::span<std::byte> bytes, std::span<con
   const bool words_may_have_wrapped = note_wrapped_words(pending, milliseconds);
   const bool may_have_wrapped =
       pending.counters_may_have_wrapped || pending.indices_may_have_wrapped || words_may_have_wrapped;
-  learn(*plan.seen,
-        {may_have_wrapped && configuration_.counters != CounterWidth::narrow, pending.words.is_complete});
+  kernels_.learn(*plan.seen, {may_have_wrapped && configuration_.counters != CounterWidth::narrow,
+                              pending.words.is_complete});
   for (std::size_t i = 0; i < plan.attached->specifications.size(); ++i) {
     const bool is_sampled = pending.launch % plan.attached->specifications[i]->sampling().launches == 0;
     if (is_sampled) report_specification(pending, i, bytes, view);
   }
 }
 
-void Session::learn(Seen& seen, const Learned& shown) {
-  if (shown == Learned{}) return;
-  const State state(state_);
-  seen.learned.wide_counters |= shown.wide_counters;
-  seen.learned.replays &= shown.replays;
-}
-
-void Session::add_times(const Pending& pending) {
+void Recorder::add_times(const Pending& pending) {
   if (configuration_.timing == Timing::off) return;
   const std::optional<double> kernel = pending.readback->kernel_milliseconds();
   const std::optional<double> buffers = pending.readback->buffer_milliseconds();
   const std::optional<device::ModelledTime> modelled = pending.readback->modelled();
-  const State state(state_);
+  const State state(kernels_);
   report::TimingRecord& timing = pending.plan->seen->timing;
   // The original ran while the variant was deferred: only launches of one kind have an average.
   const bool is_deferred = pending.plan->variant == nullptr && configuration_.timing == Timing::stages &&
@@ -235,37 +217,11 @@ void Session::add_times(const Pending& pending) {
   if (buffers) timing.buffers = timing.buffers.value_or(0) + *buffers;
 }
 
-void Session::fill_counted_arrays(const Pending& pending, std::span<std::byte> bytes) {
-  const LaunchPlan& plan = *pending.plan;
-  std::vector<std::vector<std::span<std::byte>>> arrays;
-  for (std::size_t i = 0; i < plan.layout.specifications.size(); ++i)
-    arrays.push_back(plan.layout.arrays_of(i, bytes));
-  engine::fill_counted_arrays(
-      *plan.counting, plan.attached->specifications, plan.layout.counters_of(bytes),
-      {pending.launches * plan.layout.extents.threads, pending.launches * plan.layout.extents.warps}, arrays);
-}
-
-void Session::note_estimates(const Pending& pending, const cod::Specification& specification,
-                             std::vector<std::string>& notes) {
-  if (pending.counters_may_have_wrapped && !specification.counters().empty()) {
-    notes.emplace_back(
-        "counts are an estimate: " +
-        std::string(pending.launches == 1 ? "the launch" : "one of the launches") +
-        " may have run long enough for a counter to wrap around; the kernel's next launches use 64-bit "
-        "counters");
-  }
-  if (pending.indices_may_have_wrapped && !specification.tallies().empty()) {
-    notes.emplace_back(
-        "sectors are an estimate: a 32-bit array index may have wrapped around between the lanes of a "
-        "warp; the kernel's next launches assume nothing about indices");
-  }
-}
-
-cod::LaunchView Session::view_of(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
-                                 const cod::LaunchView& launched) {
+cod::LaunchView Recorder::view_of(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
+                                  const cod::LaunchView& launched) {
   const LaunchPlan& plan = *pending.plan;
   cod::LaunchView view = launched;
-  view.kernel = plan.seen->coverage.kernel;
+  view.kernel = plan.seen->name;
   view.sites = plan.site_table.get();
   view.arrays = plan.layout.arrays_of(index, bytes);
   view.device = plan.device.name;
@@ -276,11 +232,11 @@ cod::LaunchView Session::view_of(const Pending& pending, std::size_t index, std:
   return view;
 }
 
-void Session::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
-                                   const cod::LaunchView& launched) {
+void Recorder::report_specification(const Pending& pending, std::size_t index, std::span<std::byte> bytes,
+                                    const cod::LaunchView& launched) {
   const LaunchPlan& plan = *pending.plan;
   report::LaunchRecord record;
-  record.kernel = plan.seen->coverage.kernel;
+  record.kernel = plan.seen->name;
   record.launch = pending.launch;
   if (pending.launches > 1) record.shared = {pending.launches, pending.last};
   record.device = plan.device.name;
@@ -326,16 +282,14 @@ void Session::report_specification(const Pending& pending, std::size_t index, st
   sink_->launch(record);
 }
 
-/// Precondition: `records_` is held.
-std::uint64_t Session::number_of_sites(const LaunchPlan& plan) {
-  LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
-  const std::string& kernel = plan.seen->coverage.kernel;
+std::uint64_t Recorder::number_of_sites(const LaunchPlan& plan) {
+  const std::string& kernel = plan.seen->name;
   Seen::Sites sites;
   {
-    const State state(state_);
+    const State state(kernels_);
     Seen::Sites& known = plan.seen->sites[plan.sites];
     if (known.number) return *known.number;
-    known.number = first_of_name_.at(kernel)->written_sites++;
+    known.number = kernels_.first_of_name(kernel).written_sites++;
     sites = known;
   }
   report::SitesRecord places = site_record(*sites.table, kernel, *sites.number);
@@ -344,8 +298,8 @@ std::uint64_t Session::number_of_sites(const LaunchPlan& plan) {
   return *sites.number;
 }
 
-void Session::report_ends() {
-  for (const std::shared_ptr<const Attached>& attached : ever_) {
+void Recorder::write_ends() {
+  for (const std::shared_ptr<const Attached>& attached : kernels_.with_ends()) {
     for (std::size_t i = 0; i < attached->reports.size() && attached->has_launches; ++i) {
       if (!attached->reports[i]->has_end()) continue;
       report::TotalRecord record;
@@ -364,136 +318,52 @@ void Session::report_ends() {
   }
 }
 
-void Session::waited() {
-  if (finished_ || Launching::is_in_this_thread()) return;
-  if (configuration_.timeline && attached()) write(timeline_.wait());
-  if (!results_.has_worker() || results_.size() > launches_left_to_worker) collect();
-}
-
-void Session::collect() {
-  if (finished_ || results_.is_collecting_here() || Launching::is_in_this_thread()) return;
-  sharing_.close_due();
-  results_.collect(ResultsPipeline::Which::ended, patience);
-}
-
-void Session::save_results(std::span<const device::Device* const> ending) {
-  if (finished_) return;
-  maker_.forget(
-      [&](const VariantsAhead::Key& key) { return std::ranges::find(ending, key.device) != ending.end(); },
-      configuration_.patience);
-  const std::vector<const device::Device*> devices(ending.begin(), ending.end());
-  const bool is_over = results_.settle_ending(ending, [this, devices] {
-    sharing_.close_pending(
-        [&](const SharingOwner& owner) {
-          return devices.empty() || std::ranges::find(devices, owner.device) != devices.end();
-        },
-        configuration_.patience);
-  });
-  // A launch that does not end also prevents unloading, which waits for the device.
-  if (!is_over) return;
-  if (trials_ != nullptr) trials_->forget_devices(ending);
-  drop_kernels([&](const InstrumentedKernel& kernel) {
-    return std::ranges::find(ending, kernel.device) != ending.end();
-  });
-  drop_graphs([&](const Graph& graph) { return std::ranges::find(ending, graph.device) != ending.end(); });
-}
-
-bool Session::launches_are_made() const {
-  const auto latest = std::chrono::steady_clock::now() + patience;
-  while (launching_ != 0 && std::chrono::steady_clock::now() < latest)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return launching_ == 0;
-}
-
-void Session::finish() {
-  // A signal handler of the program may end it while this thread is inside a launch; a launch on another
-  // thread may never end, and must not keep the program from ending either.
-  if (Launching::is_in_this_thread() || results_.is_collecting_here() || !launches_are_made())
-    return finish_now();
-  maker_.stop();
-  results_.begin_end();
-  const bool is_over = results_.ends(
-      [this] {
-        sharing_.close_pending([](const SharingOwner&) { return true; }, configuration_.patience);
-        results_.collect(ResultsPipeline::Which::all);
-      },
-      configuration_.patience);
-  if (!is_over) {
-    results_.ends([this] { results_.collect_completed(patience); }, patience);
-    return write_final_records_incomplete();
-  }
-  const std::lock_guard records(records_);
-  if (!finished_) write_final_records();
-}
-
-void Session::close_at_once() {
-  constexpr std::chrono::milliseconds time_to_end(20), pause(1);
-  const auto latest = std::chrono::steady_clock::now() + time_to_end;
-  do {
-    const bool are_closed = sharing_.close_at_once(time_to_end);
-    results_.collect(ResultsPipeline::Which::arrived, pause);
-    if (are_closed && results_.size() == 0) return;
-    std::this_thread::sleep_for(pause);
-  } while (std::chrono::steady_clock::now() < latest);
-}
-
-bool Session::is_interrupted() const {
-  return state_.is_held_by_caller() || records_.is_held_by_caller() || sharing_.is_held_by_caller() ||
-         variants_.is_held_by_caller();
-}
-
-void Session::finish_now() {
-  // Closing may block, and needs locks that this thread may hold.
-  if (!is_interrupted()) results_.ends([this] { close_at_once(); }, patience);
-  results_.collect_completed(patience);
-  write_final_records_incomplete();
-}
-
-void Session::write_final_records_incomplete() {
-  const std::unique_lock records(records_, patience);
-  if (!records || finished_) return;
-  const State state(state_, patience);
-  if (state) write_final_records();
-}
-
-/// Precondition: `state_` is held.
-void Session::note_missing_results() {
-  for (const auto& [key, seen] : seen_) {
+void Recorder::note_missing_results() {
+  for (Seen* const seen : kernels_.all()) {
     const std::uint64_t outstanding = seen->outstanding;
     if (outstanding == 0) continue;
-    // For a kernel that cannot be instrumented, only times are outstanding.
-    if (seen->coverage.shape && seen->coverage.instrumented_launches == 0) continue;
-    const std::string many = std::to_string(outstanding);
     report::CoverageRecord& coverage = seen->coverage;
+    // For a kernel that cannot be instrumented, only times are outstanding.
+    if (coverage.shape && coverage.instrumented_launches == 0) continue;
+    const std::string many = std::to_string(outstanding);
     coverage.notes.push_back("the program ended before " + many + " launch" + (outstanding == 1 ? "" : "es") +
                              " finished; the results are missing");
     if (!coverage.instrumented) coverage.reason = "the program ended before its first launch finished";
   }
 }
 
-void Session::write_final_records() {
-  LYNXPP_CHECK(records_.is_held_by_caller(), "records_ is not held");
-  finished_ = true;
-  results_.stop();
-  variants_.stop();
-  sharing_.stop();
-  const State state(state_);
-  if (!ever_attached_ || !has_seen_launches_) return;
-  report_ends();
+void Recorder::finish(const std::function<void()>& stop) {
+  const Lock records(mutex_);
+  if (!kernels_.is_over()) write_final_records(stop);
+}
+
+void Recorder::finish_within(std::chrono::milliseconds patience, const std::function<void()>& stop) {
+  if (!mutex_.try_lock_for(patience)) return;
+  const Lock records(mutex_, std::adopt_lock);
+  if (kernels_.is_over()) return;
+  const State state(kernels_, patience);
+  if (state.is_held()) write_final_records(stop);
+}
+
+void Recorder::write_final_records(const std::function<void()>& stop) {
+  kernels_.stop();
+  stop();
+  const State state(kernels_);
+  if (!kernels_.ever_attached() || !kernels_.has_seen_launches()) return;
+  write_ends();
   if (trials_ != nullptr) {
     for (const report::TrialRecord& record : trials_->records()) sink_->trial(record);
   }
   note_missing_results();
-  for (const auto& [key, seen] : seen_) {
+  std::vector<Seen*> sorted = kernels_.all();
+  for (Seen* const seen : sorted) {
     seen->add_unselected();
     seen->close_coverage();
   }
-  std::vector<const Seen*> sorted;
-  for (const auto& [key, seen] : seen_) sorted.push_back(seen.get());
-  std::ranges::sort(sorted, {}, [](const Seen* each) {
-    return std::pair<std::string_view, std::string_view>(each->coverage.kernel, each->coverage.module);
+  std::ranges::sort(sorted, {}, [](const Seen* each) LYNXPP_REQUIRES(kernels_state) {
+    return std::pair<std::string_view, std::string_view>(each->name, each->coverage.module);
   });
-  name_nearest(sorted, kernels_ ? kernels_->text() : configuration_.kernels_text());
+  name_nearest(sorted, kernels_.filter());
   for (const Seen* seen : sorted) {
     for (const report::CoverageRecord& each : seen->earlier) sink_->coverage(each);
     if (seen->coverage.launches != 0 || seen->earlier.empty()) sink_->coverage(seen->coverage);
@@ -505,6 +375,36 @@ void Session::write_final_records() {
     if (configuration_.timing != Timing::off && has_times) sink_->timing(seen->timing);
   }
   sink_->finish();
+}
+
+// ---- activities and devices
+
+void Recorder::note_device(device::Device& device, const device::Launch& launch,
+                           report::ActivityRecord& activity) {
+  if (!configuration_.timeline) return;
+  activity.launch->shared_bytes += device.static_shared_bytes(launch);
+  if (const auto resources = device.resources(launch, nullptr))
+    activity.launch->registers = resources->registers;
+  note_device(device);
+}
+
+void Recorder::note_device(device::Device& device) {
+  const report::DeviceRecord record = record_of(device);
+  const Lock records(mutex_);
+  if (!kernels_.is_over()) tell(record);
+}
+
+void Recorder::tell(const report::DeviceRecord& device) {
+  std::pair<std::uint64_t, std::string> key(device.ordinal, device.device);
+  if (std::ranges::count(told_devices_, key) != 0) return;
+  told_devices_.push_back(std::move(key));
+  sink_->device(device);
+}
+
+void Recorder::write(const report::ActivityRecord& activity) {
+  if (!configuration_.timeline) return;
+  const Lock records(mutex_);
+  if (!kernels_.is_over()) sink_->activity(activity);
 }
 
 }  // namespace lynxpp::interposer
