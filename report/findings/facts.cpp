@@ -23,9 +23,11 @@ constexpr double latency_of_instruction = 4;
 constexpr double latency_of_request = 600;  ///< to device memory
 /// Measured on an H200: 1.5 device cycles per operation on one word, from any multiprocessor.
 constexpr double cycles_of_hot_operation = 1.5 * multiprocessors;
-/// … and half a cycle per operation on any word of one KB.
+/// … and per operation on any word of 256 bytes one cycle, of one KB half a cycle.
 constexpr double cycles_of_near_operation = 0.5 * multiprocessors;
 constexpr double bytes_of_near_words = 1024;
+constexpr double cycles_of_nearest_operation = 1.0 * multiprocessors;
+constexpr double bytes_of_nearest_words = 256;
 
 /// The cpu device has no multiprocessors, and its times mean nothing for a GPU unless a machine is modelled.
 bool is_like_a_gpu(const std::string& device) { return device != "cpu"; }
@@ -263,14 +265,15 @@ class Collector {
       const double lanes = location.facts.get("atomic_contention.lanes");
       if (operations <= 0 || lanes <= 0) continue;
       const double bytes_updated = lanes / operations * std::max(1.0, location.bytes);
-      const double parts = std::max(1.0, bytes_updated / bytes_of_near_words);
-      double near = lanes / parts;
+      const auto in_part = [&](double bytes) { return lanes / std::max(1.0, bytes_updated / bytes); };
+      double near = std::max(cycles_of_near_operation * in_part(bytes_of_near_words),
+                             cycles_of_nearest_operation * in_part(bytes_of_nearest_words));
       if (location.is_combined) {
         const double combined = location.facts.get("atomic_contention.requests") / lanes;
         operations = std::ceil(operations * combined);
         near *= combined;
       }
-      const double cycles = std::max(cycles_of_hot_operation * operations, cycles_of_near_operation * near);
+      const double cycles = std::max(cycles_of_hot_operation * operations, near);
       location.facts.set("atomic.operations", operations);
       location.facts.set("atomic.cycles", cycles);
       most = std::max(most, operations);

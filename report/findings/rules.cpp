@@ -258,7 +258,7 @@ const std::vector<FindingRule> rule_table = {
      "word is "
      "updated by {per_word:lane} of a warp on average",
      "operations on one word are performed one after another, each some 1.5 cycles of the whole device, and "
-     "those on words of one KB half a cycle each (measured on an H200)",
+     "those on words of 256 bytes one, of one KB half a cycle (measured on an H200)",
      "combine operations within the warp and within the block first, in shared memory, and update global "
      "memory "
      "once per block; replace a loop of compare-and-swap by an atomic operation where there is one",

@@ -48,7 +48,8 @@ Program = collections.namedtuple("Program", "name cpu_size remedies")
 PROGRAMS = [
     Program("hist", 16384, [("contended atomics",), ("divergent branch",)]),
     Program("mm", 64, [("uncoalesced access",)]),
-    Program("spmv", 4096, [BOTH, ("uneven loop",), ("scattered access",), BOTH, BOTH, ("scattered access",)]),
+    Program("spmv", 4096, [BOTH, ("uneven loop",), ("scattered access",), ("scattered access",), ("scattered access",),
+                           ("scattered access",)]),
     Program("bfs", 4096, [BOTH, ("uneven loop", "uneven blocks")]),
     Program("columns.py", None, [("uncoalesced access",), ("uncoalesced access",)]),
     Program("kmeans.py", None, [("contended atomics", "scattered access")]),

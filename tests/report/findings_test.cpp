@@ -256,7 +256,7 @@ const std::vector<Case>& cases() {
        "at least 2,000 of 8,000 atomic operations update the same word of global memory; a word is updated "
        "by "
        "8 lanes of a warp on average",
-       0.8 * 528000 / (528000 + 250)},  // four words of one KB: half a cycle each, on 132 multiprocessors
+       0.8 * 1056000 / (1056000 + 250)},  // four words of 256 bytes: a cycle each, on 132 multiprocessors
       // Every other warp executes line 14 with half of its lanes.
       {"divergent branch",
        {of_one_block(instructions(9600, 350)), of_one_block(divergence(400, 200)),
@@ -480,6 +480,7 @@ TEST_F(Findings, AtomicsOnFarWordsOverlap) {
   };
   EXPECT_NEAR(benefit(32'000'000), of(48e6, 32e6), 1e-6) << "one word: 1.5 cycles each";
   EXPECT_NEAR(benefit(125'000), of(16e6, 125'000), 1e-6) << "256 words of 4 bytes: half a cycle each";
+  EXPECT_NEAR(benefit(500'000), of(32e6, 500'000), 1e-6) << "64 words, which are 256 bytes: a cycle each";
   EXPECT_NEAR(benefit(12'500), of(1.6e6, 12'500), 1e-6) << "ten such parts at once";
 }
 
