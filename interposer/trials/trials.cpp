@@ -78,16 +78,19 @@ std::vector<report::TrialRecord::Site> recorded(const std::vector<ptx::Perturbed
 }
 
 /// Returns the words that a variant counted.
-std::vector<std::uint64_t> results_of(ptx::Operation operation, std::span<const std::byte> bytes) {
-  if (operation == ptx::Operation::bytes) {
-    const ptx::BytesMoved moved = ptx::bytes_moved(bytes);
-    std::vector<std::uint64_t> words(ptx::result_words);
-    words[2 * static_cast<std::size_t>(operation)] = moved.read;
-    words[2 * static_cast<std::size_t>(operation) + 1] = moved.written;
-    return words;
-  }
+std::vector<std::uint64_t> results_of(std::span<const std::byte> bytes) {
   std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t));
   std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint64_t));
+  return words;
+}
+
+/// Returns the same from maps of bytes, and the bytes read and written if the maps are exact.
+std::vector<std::uint64_t> results_of_maps(std::span<const std::byte> maps, bool is_exact) {
+  const ptx::BytesMoved moved = ptx::bytes_moved(maps);
+  std::vector<std::uint64_t> words(ptx::result_words);
+  words[2 * static_cast<std::size_t>(ptx::Operation::bytes)] = moved.read;
+  words[2 * static_cast<std::size_t>(ptx::Operation::bytes) + 1] = moved.written;
+  if (is_exact) words.push_back(moved.both);
   return words;
 }
 
@@ -100,6 +103,9 @@ std::vector<report::TrialRecord::Count> counts_of(const std::vector<std::uint64_
         each.operation == ptx::Operation::bytes && word < results.size() && results[word] != 0;
     if (is_there || (word + 1 < results.size() && results[word + 1] != 0))
       counts.push_back({std::string(each.name), results[word], results[word + 1]});
+    // After the words of all operations: the bytes that the kernel both reads and writes.
+    if (is_there && results.size() > ptx::result_words)
+      counts.push_back({report::TrialRecord::intermediate, results[ptx::result_words], 0});
   }
   return counts;
 }
@@ -125,6 +131,7 @@ struct Trials::Variant {
   std::uint64_t repetitions = 0;
   std::uint64_t unmeasured = 0;             ///< launches without a time
   std::vector<std::uint64_t> results = {};  ///< ptx::result_words of a variant that counts
+  bool has_exact_maps = false;              ///< MapSize::is_exact of the last launch
   std::string comparison = {};              ///< TrialRecord::results
   std::vector<std::string> notes = {};
 };
@@ -341,13 +348,15 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     launch.shared_bytes = *bytes;
   }
   constexpr std::size_t unused_bytes = 8;
-  const std::uint32_t map_bytes = operation == ptx::Operation::bytes ? map_bytes_of(call) : 0;
-  const std::size_t bytes = map_bytes != 0           ? std::size_t{2} * map_bytes
+  const ptx::MapSize map =
+      operation == ptx::Operation::bytes ? map_size_of(call, **made) : ptx::MapSize{};
+  variant.has_exact_maps = map.is_exact;
+  const std::size_t bytes = map.bytes != 0           ? std::size_t{2} * map.bytes
                             : ptx::counts(operation) ? ptx::result_words * sizeof(std::uint64_t)
                                                      : unused_bytes;
   Result<std::unique_ptr<device::Buffer>> buffer = call.device.allocate_zeroed(bytes, launch);
   if (!buffer) return buffer.error();
-  const Result<std::vector<std::uint64_t>> words = words_of(**made, call, {(*buffer)->address(), map_bytes});
+  const Result<std::vector<std::uint64_t>> words = words_of(**made, call, {(*buffer)->address(), map.bytes});
   if (!words) return words.error();
   if (Status launched =
           call.device.launch(*(*made)->loaded, launch, (*made)->instrumented.parameters, *words, **buffer);
@@ -365,10 +374,22 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
   return result;
 }
 
-std::uint32_t Trials::map_bytes_of(const Call& call) {
-  std::uint64_t allocated = 0;
-  for (const device::LiveAllocation& each : call.device.allocations()->sorted) allocated += each.bytes;
-  return ptx::map_bytes_for(allocated);
+ptx::MapSize Trials::map_size_of(const Call& call, const TrialVariant& variant) {
+  const std::shared_ptr<const device::LiveAllocations> live = call.device.allocations();
+  std::map<std::uint64_t, std::uint64_t> found;
+  const Result<std::vector<std::byte>> parameters =
+      device::parameter_buffer(call.launch, variant.instrumented.parameters);
+  std::uint64_t pointer = 0;
+  for (std::size_t at = 0; parameters && at + sizeof pointer <= parameters->size(); at += sizeof pointer) {
+    std::memcpy(&pointer, parameters->data() + at, sizeof pointer);
+    if (const device::LiveAllocation* const each = live->find(pointer)) found[each->address] = each->bytes;
+  }
+  std::vector<ptx::MemoryRange> memory;
+  for (const auto& [begin, bytes] : found) memory.push_back({begin, bytes});
+  // Without pointers, the kernel may access any allocation.
+  for (std::size_t i = 0; found.empty() && i < live->sorted.size(); ++i)
+    memory.push_back({live->sorted[i].address, live->sorted[i].bytes});
+  return ptx::map_size_for(memory);
 }
 
 Result<ptx::Scratch> Trials::scratch_of(const Call& call, const device::LiveAllocations& live) {
@@ -589,8 +610,13 @@ void Trials::add(const Run& run, device::Readback* readback) {
   Variant& variant = run.subject->variants[run.id];
   if (variant.perturbation && ptx::counts(variant.perturbation->operation) && readback != nullptr) {
     const Result<std::span<std::byte>> bytes = readback->wait();
-    variant.results =
-        bytes ? results_of(variant.perturbation->operation, *bytes) : std::vector<std::uint64_t>();
+    if (!bytes) {
+      variant.results.clear();
+    } else if (variant.perturbation->operation == ptx::Operation::bytes) {
+      variant.results = results_of_maps(*bytes, variant.has_exact_maps);
+    } else {
+      variant.results = results_of(*bytes);
+    }
   }
   if (is_measured) {
     variant.ms.push_back(*ms);

@@ -84,7 +84,7 @@ def limit(operation, at_most, lines=(), locations=()):
 
 
 class Answers(unittest.TestCase):
-    pair = limits_pairs.Pair("row_sums", "", "removed", "shared-access", [18], True, 3)
+    pair = limits_pairs.Pair("row_sums", "", "removed", "shared-access", [18], True, 3, False)
 
     def prediction(self, limits, operation="shared-access", mending="removed"):
         kernel = {"timed": 9, "native_ms": 0.1, "launches": 9, "limits": limits, "waves": {"idle": 0.25},
