@@ -1,7 +1,7 @@
 #include "models/machine.h"
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -160,8 +160,7 @@ CacheTiming read_cache(Members members, std::vector<std::string>& problems) {
 }
 
 void read_correlations(Members members, std::map<std::string, double>& correlations) {
-  for (const char* const term :
-       {"data_reuse", "lat_hiding", "bw_util", "ch_skew", "branch_eff", "shm_eff"}) {
+  for (const char* const term : {"data_reuse", "lat_hiding", "bw_util", "ch_skew", "branch_eff", "shm_eff"}) {
     if (members.has(term)) members.correlation(term, correlations);
   }
   members.refuse_others();

@@ -31,7 +31,8 @@ std::string withheld_terms(const models::Machine& machine) {
     terms += (terms.empty() ? "" : ", ") + term + text;
   }
   if (terms.empty()) return "";
-  return "Not named as hurting most: terms whose rank correlation with measured gains is below 0.5: " + terms + "\n";
+  return "Not named as hurting most: terms whose rank correlation with measured gains is below 0.5: " +
+         terms + "\n";
 }
 
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }

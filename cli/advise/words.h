@@ -15,7 +15,8 @@ std::string term_text(double value);
 /// Returns "fetch", "store", "write" or "read".
 const char* word_of(models::cumapz::Statement::Kind kind);
 
-/// Returns a line that names the terms that `machine` does not advise, with their correlations; empty without.
+/// Returns a line that names the terms that `machine` does not advise and their correlations; empty without
+/// such terms.
 std::string withheld_terms(const models::Machine& machine);
 
 /// Prints to standard output.

@@ -1,5 +1,5 @@
-// A copy with a factor from a small table in global memory, which the cache holds. Mended: the table in shared
-// memory, which gains nothing.
+// A copy with a factor from a small table in global memory, which the cache holds. Mended: the table in
+// shared memory, which gains nothing.
 #include "examples/limits/pair.h"
 
 constexpr int threads = 256, entries = 256;

@@ -26,7 +26,8 @@ __global__ void mended(const float2* in, float* out) { sum_up<false>(in, out); }
 int main(int argc, char** argv) {
   const pair::Command command(argc, argv, 1 << 18);  // points
   const int n = command.size(threads);
-  const example::DeviceArray<float> in(pair::integers<float>(2 * static_cast<std::size_t>(n), 100, 75)), out(n);
+  const example::DeviceArray<float> in(pair::integers<float>(2 * static_cast<std::size_t>(n), 100, 75)),
+      out(n);
   const auto* const points = reinterpret_cast<const float2*>(in.get());
   return command.run(
       "inverse_distances", out, [&] { slow<<<n / threads, threads>>>(points, out.get()); },

@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
   std::vector<int> indices(n);
   std::iota(indices.begin(), indices.end(), 0);
   const example::DeviceArray<int> kind(of_elements), as_given(indices);
-  std::stable_sort(indices.begin(), indices.end(), [&](int a, int b) { return of_elements[a] < of_elements[b]; });
+  std::stable_sort(indices.begin(), indices.end(),
+                   [&](int a, int b) { return of_elements[a] < of_elements[b]; });
   const example::DeviceArray<int> sorted(indices);
   const example::DeviceArray<unsigned> out(n);
   return command.run(

@@ -10,7 +10,7 @@ __global__ void slow(const unsigned* in, unsigned* out) {
     const int row = blockIdx.x * rows_of_block + k;
     values[threadIdx.x] = in[row * threads + threadIdx.x];
     for (int half = threads / 2; half > 0; half /= 2) {
-      __syncthreads();  // fault
+      __syncthreads();                                                            // fault
       if (threadIdx.x < half) values[threadIdx.x] += values[threadIdx.x + half];  // fault
     }
     if (threadIdx.x == 0) out[row] = values[0];

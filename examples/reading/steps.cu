@@ -10,8 +10,10 @@ constexpr int side = 16;
 
 __global__ void smooth(const float* in, float* out, int size) {
   const int x = blockIdx.x * side + threadIdx.x, y = blockIdx.y * side + threadIdx.y;
-  const int left = max(x - 1, 0), right = min(x + 1, size - 1), up = max(y - 1, 0), down = min(y + 1, size - 1);
-  out[y * size + x] = (in[y * size + left] + in[y * size + right] + in[up * size + x] + in[down * size + x]) / 4;
+  const int left = max(x - 1, 0), right = min(x + 1, size - 1), up = max(y - 1, 0),
+            down = min(y + 1, size - 1);
+  out[y * size + x] =
+      (in[y * size + left] + in[y * size + right] + in[up * size + x] + in[down * size + x]) / 4;
 }
 
 __global__ void turn(const float* in, float* out, int size) {

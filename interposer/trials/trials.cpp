@@ -11,6 +11,7 @@
 #include <set>
 
 #include "engine/memory_effects.h"
+#include "interposer/trials/counted.h"
 #include "interposer/trials/equal_results.h"
 #include "interposer/trials/moving.h"
 #include "interposer/trials/one_block_fewer.h"
@@ -75,39 +76,6 @@ std::vector<report::TrialRecord::Site> recorded(const std::vector<ptx::Perturbed
   for (const ptx::PerturbedSite& each : sites)
     all.push_back({each.ptx_line, each.file, each.line, each.opcode, each.note, !each.is_perturbed});
   return all;
-}
-
-/// Returns the words that a variant counted.
-std::vector<std::uint64_t> results_of(std::span<const std::byte> bytes) {
-  std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t));
-  std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint64_t));
-  return words;
-}
-
-/// Returns the same from maps of bytes, and the bytes read and written if the maps are exact.
-std::vector<std::uint64_t> results_of_maps(std::span<const std::byte> maps, bool is_exact) {
-  const ptx::BytesMoved moved = ptx::bytes_moved(maps);
-  std::vector<std::uint64_t> words(ptx::result_words);
-  words[2 * static_cast<std::size_t>(ptx::Operation::bytes)] = moved.read;
-  words[2 * static_cast<std::size_t>(ptx::Operation::bytes) + 1] = moved.written;
-  if (is_exact) words.push_back(moved.both);
-  return words;
-}
-
-/// Returns the words of a variant that counts as pairs that a record names.
-std::vector<report::TrialRecord::Count> counts_of(const std::vector<std::uint64_t>& results) {
-  std::vector<report::TrialRecord::Count> counts;
-  for (const ptx::OperationDescription& each : ptx::operation_table()) {
-    const std::size_t word = 2 * static_cast<std::size_t>(each.operation);
-    const bool is_there =
-        each.operation == ptx::Operation::bytes && word < results.size() && results[word] != 0;
-    if (is_there || (word + 1 < results.size() && results[word + 1] != 0))
-      counts.push_back({std::string(each.name), results[word], results[word + 1]});
-    // After the words of all operations: the bytes that the kernel both reads and writes.
-    if (is_there && results.size() > ptx::result_words)
-      counts.push_back({report::TrialRecord::intermediate, results[ptx::result_words], 0});
-  }
-  return counts;
 }
 
 }  // namespace
@@ -276,6 +244,7 @@ void Trials::prepare(Subject& subject, const Call& call) {
       classes.push_back({each.operation, std::move(*sites)});
     }
   }
+  if (!call.device.info().models_times) compile_ahead(classes, call);
   std::unique_ptr<Turns> turns =
       choices_.perturbations.empty()
           ? turns_of_classes(classes, choices_.launches, call.device.info().models_times)
@@ -284,6 +253,21 @@ void Trials::prepare(Subject& subject, const Call& call) {
   subject.turns = std::move(turns);
   subject.refused = std::move(refused);
   subject.is_prepared = true;
+}
+
+void Trials::compile_ahead(const std::vector<ClassSites>& classes, const Call& call) {
+  std::vector<std::optional<ptx::Perturbation>> variants;
+  for (const ClassSites& each : classes) {
+    if (each.operation == ptx::Operation::occupancy) continue;
+    if (each.operation == ptx::Operation::copy) {
+      variants.emplace_back();
+      continue;
+    }
+    variants.push_back(ptx::Perturbation{each.operation, ptx::Form::again, {}});
+    if (ptx::has_harmless(each.operation))
+      variants.push_back(ptx::Perturbation{each.operation, ptx::Form::harmless, {}});
+  }
+  variants_.compile_ahead(call.device, call.launch, call.source, variants);
 }
 
 std::optional<Trials::Made> Trials::make_next(Subject& subject, const Call& call, bool is_repetition) {
@@ -348,8 +332,9 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     launch.shared_bytes = *bytes;
   }
   constexpr std::size_t unused_bytes = 8;
-  const ptx::MapSize map =
-      operation == ptx::Operation::bytes ? map_size_of(call, **made) : ptx::MapSize{};
+  const ptx::MapSize map = operation == ptx::Operation::bytes
+                               ? map_size_for(call.device, call.launch, (*made)->instrumented.parameters)
+                               : ptx::MapSize{};
   variant.has_exact_maps = map.is_exact;
   const std::size_t bytes = map.bytes != 0           ? std::size_t{2} * map.bytes
                             : ptx::counts(operation) ? ptx::result_words * sizeof(std::uint64_t)
@@ -372,24 +357,6 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     log().error("{}: the time of a trial is lost: {}", demangle(subject.kernel), error.what());
   }
   return result;
-}
-
-ptx::MapSize Trials::map_size_of(const Call& call, const TrialVariant& variant) {
-  const std::shared_ptr<const device::LiveAllocations> live = call.device.allocations();
-  std::map<std::uint64_t, std::uint64_t> found;
-  const Result<std::vector<std::byte>> parameters =
-      device::parameter_buffer(call.launch, variant.instrumented.parameters);
-  std::uint64_t pointer = 0;
-  for (std::size_t at = 0; parameters && at + sizeof pointer <= parameters->size(); at += sizeof pointer) {
-    std::memcpy(&pointer, parameters->data() + at, sizeof pointer);
-    if (const device::LiveAllocation* const each = live->find(pointer)) found[each->address] = each->bytes;
-  }
-  std::vector<ptx::MemoryRange> memory;
-  for (const auto& [begin, bytes] : found) memory.push_back({begin, bytes});
-  // Without pointers, the kernel may access any allocation.
-  for (std::size_t i = 0; found.empty() && i < live->sorted.size(); ++i)
-    memory.push_back({live->sorted[i].address, live->sorted[i].bytes});
-  return ptx::map_size_for(memory);
 }
 
 Result<ptx::Scratch> Trials::scratch_of(const Call& call, const device::LiveAllocations& live) {
@@ -610,13 +577,8 @@ void Trials::add(const Run& run, device::Readback* readback) {
   Variant& variant = run.subject->variants[run.id];
   if (variant.perturbation && ptx::counts(variant.perturbation->operation) && readback != nullptr) {
     const Result<std::span<std::byte>> bytes = readback->wait();
-    if (!bytes) {
-      variant.results.clear();
-    } else if (variant.perturbation->operation == ptx::Operation::bytes) {
-      variant.results = results_of_maps(*bytes, variant.has_exact_maps);
-    } else {
-      variant.results = results_of(*bytes);
-    }
+    variant.results.clear();
+    if (bytes) variant.results = results_of(variant.perturbation->operation, *bytes, variant.has_exact_maps);
   }
   if (is_measured) {
     variant.ms.push_back(*ms);

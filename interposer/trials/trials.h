@@ -88,6 +88,7 @@ class Trials {
   /// Finds the classes of operations and the effects of the kernel. Precondition of this and repeat(): the
   /// subject is taken by the calling thread.
   void prepare(Subject& subject, const Call& call);
+  void compile_ahead(const std::vector<ClassSites>& classes, const Call& call);
   /// Repeats the launch until nothing is left to try, or a repetition takes too long.
   void repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding);
   /// Returns why the launch cannot be repeated now; nullopt: it can, as `found` says.
@@ -103,8 +104,6 @@ class Trials {
   Result<Made> make(Subject& subject, Variant& variant, const Call& call, const Run& run);
   /// Returns a buffer of the size that the live allocations need, or of a smaller one that memory allows.
   Result<ptx::Scratch> scratch_of(const Call& call, const device::LiveAllocations& live);
-  /// Returns the size of the maps of Operation::bytes, for the allocations that the launch passes.
-  static ptx::MapSize map_size_of(const Call& call, const TrialVariant& variant);
   /// The buffer that a variant counts in, and the size of one of its maps if it marks bytes.
   struct ResultsBuffer {
     std::uint64_t address = 0;

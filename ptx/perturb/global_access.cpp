@@ -46,7 +46,7 @@ Outcome add_load(Additions& to, const MemoryAccess& access) {
   const Instruction& site = to.site();
   const auto results = to.results(access.bytes / site.traits.vector, site.traits.vector);
   if (!results) return left_out("its size is unknown");
-  const std::optional<RegionAddress> address = 
+  const std::optional<RegionAddress> address =
       region_address(to, *access.address, access.bytes, HarmlessAccess::first_lane_line);
   if (!address) return left_out("no address to repeat it with");
   add_load_from(to, {address->address, 0}, *results);

@@ -7,8 +7,8 @@
 //   add.s32 %r3, %r3, %r2;          ▶   shf.l.wrap.b32 after, %r3, %r3, zero;
 //                                       add.s32 %r3, after, %r2;
 // The assembler knows neither 1 nor 0. Sums, logic and shifts get a rotation, because it merges others with
-// the program's into operations of three operands. Bit counts and upper halves of products, of which none
-// preserves values, are repeated. Otherwise, and at comparisons, counters, addresses and sums that the
+// the program's into operations of three operands. Bit counts and upper halves of products, which do not
+// preserve values, are repeated. Otherwise, and at comparisons, counters, addresses and sums that the
 // assembler computes together with a product, the added one works on accumulators, sums and exclusive or in
 // turn:
 //

@@ -45,8 +45,8 @@ VirtualRegister in_region(Additions& to, VirtualRegister low, CodeOperand mask, 
   return sum(to, rounded, std::move(mask), code.b32("mul.lo.u32", {to.lane(), bytes}), begin);
 }
 
-VirtualRegister in_variable(Additions& to, const Variable& variable, VirtualRegister low,
-                            std::uint32_t bytes, HarmlessAccess harmless) {
+VirtualRegister in_variable(Additions& to, const Variable& variable, VirtualRegister low, std::uint32_t bytes,
+                            HarmlessAccess harmless) {
   CodeBuilder& code = to.code();
   const MemoryRegion region = region_of(0, variable.size_bytes(), {});
   const VirtualRegister begin = to.address_of(variable);
@@ -75,8 +75,8 @@ std::optional<RegionAddress> region_address(Additions& to, const Operand& addres
   const std::uint32_t at = offset_of(*to.kernel().function, root);
   const VirtualRegister rotated = to.code().b32("add.u32", {*low, to.word(Kind::allocation_rotation, at)});
   const VirtualRegister begin = to.long_word(Kind::allocation_begin, at);
-  return RegionAddress{
-      in_region(to, rotated, to.word(Kind::allocation_mask, at), bytes, begin, harmless), ""};
+  return RegionAddress{in_region(to, rotated, to.word(Kind::allocation_mask, at), bytes, begin, harmless),
+                       ""};
 }
 
 std::optional<VirtualRegister> scratch_address(Additions& to, const Operand& address, std::uint32_t bytes) {

@@ -8,7 +8,7 @@
 
 namespace lynxpp::ptx {
 
-/// What the form `harmless` accesses.
+/// Addresses of the form `harmless`.
 enum class HarmlessAccess {
   one_line,         ///< at Additions::lane_offset(), in all warps
   first_lane_line,  ///< consecutive words of the lines that the access of the first active lane needs

@@ -186,7 +186,8 @@ class Computation {
   }
 
   /// Returns an upper bound of the cost of redundant loads: the cost of repeating all loads from the same
-  /// addresses. Intermediate values could be kept elsewhere, so that stores are included. If the variant is missing, the cost of harmless loads is used.
+  /// addresses. Intermediate values could be kept elsewhere, so that stores are included. If the variant is
+  /// missing, the cost of harmless loads is used.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
     if (operation != "global-access") return std::nullopt;
     if (has_intermediates()) return gain_of(operation, pair);
@@ -203,8 +204,7 @@ class Computation {
     const TrialRecord::Count* const accesses = find(lanes_, "global-access");
     const auto both = bytes_ == nullptr ? nullptr : find_any(bytes_->counts, TrialRecord::intermediate);
     const auto others = bytes_ == nullptr ? nullptr : find_any(bytes_->counts, "bytes");
-    if (both == nullptr || accesses == nullptr)
-      return native_.note.ends_with("it may write what it reads");
+    if (both == nullptr || accesses == nullptr) return native_.note.ends_with("it may write what it reads");
     const std::uint64_t once = others == nullptr ? 0 : others->count + others->of;
     return both->count != 0 && accesses->count > both->count + once;
   }
@@ -385,8 +385,7 @@ class Computation {
   /// Limits the gain of all changes that keep the bytes that the kernel needs: changes of addresses, and of
   /// operations other than accesses of global memory.
   void bound_by_moving(KernelLimits& kernel) const {
-    const TrialRecord::Count* const bytes =
-        bytes_ != nullptr && !bytes_->counts.empty() ? &bytes_->counts.front() : nullptr;
+    const TrialRecord::Count* const bytes = bytes_ != nullptr ? find_any(bytes_->counts, "bytes") : nullptr;
     if (bytes == nullptr || moving_ == nullptr || moving_->ms.empty() || kernel.native_ms <= 0) return;
     // Other kernels may move bytes this much faster than ours.
     constexpr double margin = 0.1;
@@ -459,10 +458,10 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.again->ms, pair.harmless->ms}, noise_);
   }
 
-  /// Extrapolates from the variant with one block per SM fewer to as many blocks as the threads allow. With B
-  /// blocks, the time is proportional to a power of 1 / B between 1, if all time is latency, and 0, if the
-  /// throughput is exhausted. Little's law with a bounded throughput never lets it rise again, so what the
-  /// variant shows bounds it from above.
+  /// Extrapolates from the variant with one block per SM fewer to the most blocks that the threads allow. With
+  /// B blocks, the time is proportional to a power of 1 / B between 1, if all time is latency, and 0, if the
+  /// throughput is exhausted. Little's law with a bounded throughput never lets the power rise with B, so the
+  /// one that the variant shows bounds it from above.
   static void bound_by_occupancy(Gain& gain, KernelLimits& kernel) {
     if (!kernel.waves || kernel.waves->most_blocks_per_sm == 0 || kernel.blocks_per_sm < 2) return;
     const auto blocks = static_cast<double>(kernel.blocks_per_sm);

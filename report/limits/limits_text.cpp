@@ -41,7 +41,8 @@ constexpr Advice advice_table[] = {
     {"fp32", "use fused multiply-add, and move what does not change out of the loop"},
     {"fp64", "use float where its accuracy suffices, and move what does not change out of the loop"},
     {"integer",
-     "increment indices instead of computing them again; use 32-bit indices, and move what does not change out "
+     "increment indices instead of computing them again; use 32-bit indices, and move what does not change "
+     "out "
      "of the loop"},
     {"integer-division",
      "use shifts and masks, make the divisor a constant, or multiply by a reciprocal that the host has "

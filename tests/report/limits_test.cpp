@@ -157,6 +157,8 @@ TEST(Limits, IncludeStoresOfIntermediateValues) {
   EXPECT_NEAR(reuse(401), 0.8, 1e-9) << "more accesses than bytes";
   trials[7].counts[1].count = 0;
   EXPECT_NEAR(reuse(401), 0.5, 1e-9) << "it reads nothing that it writes";
+  trials[7].counts = {{"intermediate", 250, 0}};
+  EXPECT_FALSE(limits_of(trials, {})[0].moving) << "they need no memory";
 }
 
 TEST(Limits, SayWhyAClassWasNotTried) {
@@ -444,8 +446,8 @@ TEST(LimitsPage, HasABarWithWhiskersForEachClass) {
 TEST(Advice, ExistsForEveryOperation) {
   for (const char* const operation :
        {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64",
-        "integer", "integer-division", "special-function", "tensor", "fetch", "local-memory", "occupancy", "waiting",
-        "divergence", "more-registers", "fewer-registers"}) {
+        "integer", "integer-division", "special-function", "tensor", "fetch", "local-memory", "occupancy",
+        "waiting", "divergence", "more-registers", "fewer-registers"}) {
     EXPECT_NE(advice_on(operation), "") << operation;
   }
   EXPECT_EQ(advice_on("unknown"), "");
