@@ -458,10 +458,10 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.again->ms, pair.harmless->ms}, noise_);
   }
 
-  /// Extrapolates from the variant with one block per SM fewer to the most blocks that the threads allow. With
-  /// B blocks, the time is proportional to a power of 1 / B between 1, if all time is latency, and 0, if the
-  /// throughput is exhausted. Little's law with a bounded throughput never lets the power rise with B, so the
-  /// one that the variant shows bounds it from above.
+  /// Extrapolates from the variant with one block per SM fewer to the most blocks that the threads allow.
+  /// With B blocks, the time is proportional to a power of 1 / B between 1, if all time is latency, and 0, if
+  /// the throughput is exhausted. Little's law with a bounded throughput never lets the power rise with B, so
+  /// the one that the variant shows bounds it from above.
   static void bound_by_occupancy(Gain& gain, KernelLimits& kernel) {
     if (!kernel.waves || kernel.waves->most_blocks_per_sm == 0 || kernel.blocks_per_sm < 2) return;
     const auto blocks = static_cast<double>(kernel.blocks_per_sm);
