@@ -73,8 +73,8 @@ std::string name_of(const Estimated& estimated, bool has_several_files) {
   return name.empty() ? estimated.file : name;
 }
 
-/// Returns the factor that is farthest below its best, among those that the machine advises, or "-" if all are
-/// near it.
+/// Returns the factor that is farthest below its best, among those that the machine advises, or "-" if all
+/// are near it.
 std::string worst_term(const Estimated& estimated, const std::vector<Estimated>& all,
                        const Machine& machine) {
   std::string worst = "-";

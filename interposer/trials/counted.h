@@ -1,4 +1,4 @@
-// What variants that count have counted in one launch.
+// Results of variants that count, for one launch.
 #pragma once
 
 #include <cstddef>
