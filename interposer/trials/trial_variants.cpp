@@ -1,16 +1,12 @@
 #include "interposer/trials/trial_variants.h"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <iterator>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "interposer/trials/register_setting.h"
-#include "support/log.h"
 #include "support/own_stack.h"
 
 namespace lynxpp::interposer {
@@ -99,10 +95,7 @@ Result<std::shared_ptr<const TrialVariant>> TrialVariants::loaded(
     const Status loaded = contained([&]() -> Status {
       engine::Instrumented& instrumented = found->variant->instrumented;
       Result<std::unique_ptr<device::Variant>> variant =
-          found->compiled != nullptr
-              ? device.load_compiled(std::move(found->compiled), instrumented.ptx, instrumented.kernel,
-                                     launch, instrumented.traits)
-              : device.load(instrumented.ptx, instrumented.kernel, launch, instrumented.traits);
+          device.load(instrumented.ptx, instrumented.kernel, launch, instrumented.traits);
       if (!variant) return variant.error();
       found->variant->loaded = std::move(*variant);
       instrumented.ptx = {};
@@ -112,42 +105,6 @@ Result<std::shared_ptr<const TrialVariant>> TrialVariants::loaded(
   }
   if (found->problem) return *found->problem;
   return std::shared_ptr<const TrialVariant>(found->variant);
-}
-
-void TrialVariants::compile_ahead(device::Device& device, const device::Launch& launch,
-                                  const KernelSource& source,
-                                  std::span<const std::optional<ptx::Perturbation>> perturbations) {
-  std::vector<std::shared_ptr<Entry>> made;
-  for (const std::optional<ptx::Perturbation>& perturbation : perturbations) {
-    made.push_back(entry(device, launch, source, perturbation));
-    const std::lock_guard lock(made.back()->mutex);
-    make(*made.back(), device, launch, source, perturbation);
-  }
-  std::atomic<std::size_t> next = 0;
-  const auto compile = [&]() noexcept {
-    for (std::size_t i = next++; i < made.size(); i = next++) {
-      Entry& each = *made[i];
-      const std::lock_guard lock(each.mutex);
-      if (each.problem || each.variant->loaded != nullptr || each.compiled != nullptr) continue;
-      try {
-        const engine::Instrumented& text = each.variant->instrumented;
-        if (auto compiled = device.compile(text.ptx, text.kernel, launch))
-          each.compiled = std::move(*compiled);
-      } catch (const std::exception& error) {
-        log().debug("a variant is not compiled ahead: {}", error.what());
-      }
-    }
-  };
-  constexpr unsigned most_threads = 8;
-  std::vector<std::thread> threads;
-  const unsigned wanted = std::clamp(std::thread::hardware_concurrency() / 2, 1U, most_threads);
-  try {
-    while (threads.size() + 1 < std::min<std::size_t>(wanted, made.size())) threads.emplace_back(compile);
-  } catch (const std::system_error&) {
-    log().debug("variants are compiled by {} threads", threads.size() + 1);
-  }
-  compile();
-  for (std::thread& each : threads) each.join();
 }
 
 void TrialVariants::forget(const std::function<bool(const Key&)>& is_dropped) {

@@ -39,11 +39,6 @@ class TrialVariants {
                                                      const KernelSource& source,
                                                      const std::optional<ptx::Perturbation>& perturbation);
 
-  /// Compiles variants in several threads, as loaded() would, which then only loads them, and reports
-  /// failures. `nullopt` is an unchanged copy.
-  void compile_ahead(device::Device& device, const device::Launch& launch, const KernelSource& source,
-                     std::span<const std::optional<ptx::Perturbation>> perturbations);
-
   /// Drops the variants of an image or of devices that are going away.
   void forget_image(std::uint64_t image);
   void forget_devices(std::span<const device::Device* const> devices);
@@ -62,7 +57,6 @@ class TrialVariants {
     std::mutex mutex;                       ///< held while the variant is made; guards the members below
     std::shared_ptr<TrialVariant> variant;  ///< null: not made, or `problem` says why not
     std::optional<Failure> problem;
-    std::unique_ptr<device::Variant> compiled;  ///< by compile_ahead(), until it is loaded
   };
 
   std::shared_ptr<Entry> entry(device::Device& device, const device::Launch& launch,

@@ -244,7 +244,6 @@ void Trials::prepare(Subject& subject, const Call& call) {
       classes.push_back({each.operation, std::move(*sites)});
     }
   }
-  if (!call.device.info().models_times) compile_ahead(classes, call);
   std::unique_ptr<Turns> turns =
       choices_.perturbations.empty()
           ? turns_of_classes(classes, choices_.launches, call.device.info().models_times)
@@ -253,21 +252,6 @@ void Trials::prepare(Subject& subject, const Call& call) {
   subject.turns = std::move(turns);
   subject.refused = std::move(refused);
   subject.is_prepared = true;
-}
-
-void Trials::compile_ahead(const std::vector<ClassSites>& classes, const Call& call) {
-  std::vector<std::optional<ptx::Perturbation>> variants;
-  for (const ClassSites& each : classes) {
-    if (each.operation == ptx::Operation::occupancy) continue;
-    if (each.operation == ptx::Operation::copy) {
-      variants.emplace_back();
-      continue;
-    }
-    variants.push_back(ptx::Perturbation{each.operation, ptx::Form::again, {}});
-    if (ptx::has_harmless(each.operation))
-      variants.push_back(ptx::Perturbation{each.operation, ptx::Form::harmless, {}});
-  }
-  variants_.compile_ahead(call.device, call.launch, call.source, variants);
 }
 
 std::optional<Trials::Made> Trials::make_next(Subject& subject, const Call& call, bool is_repetition) {

@@ -88,7 +88,6 @@ class Trials {
   /// Finds the classes of operations and the effects of the kernel. Precondition of this and repeat(): the
   /// subject is taken by the calling thread.
   void prepare(Subject& subject, const Call& call);
-  void compile_ahead(const std::vector<ClassSites>& classes, const Call& call);
   /// Repeats the launch until nothing is left to try, or a repetition takes too long.
   void repeat(Subject& subject, const Call& call, std::vector<Made>& outstanding);
   /// Returns why the launch cannot be repeated now; nullopt: it can, as `found` says.

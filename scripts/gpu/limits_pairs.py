@@ -114,9 +114,9 @@ def total(limits, classes, figure):
 
 def gone(limits, classes):
     """Returns the gain at most if the operations of the classes go: of one class as `lynxpp limits` says; of several what repeating them costs,
-    since the gain of each is limited by the others."""
+    since the gain of each is limited by the others, or what the clocks show of barriers if that is more."""
     tried = [each for each in classes if each in limits]
-    return total(limits, tried, lambda limit: limit["at_most"] if len(tried) == 1 else limit["cost"])
+    return total(limits, tried, lambda limit: limit["at_most"] if len(tried) == 1 else max(limit["cost"], limit["at_most"]))
 
 
 def classes_of(pair):

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,72 +102,6 @@ TEST_F(TrialsTest, VariantsTakeTurns) {
   EXPECT_EQ(records_.coverage.at(0).reason, "its launches were trials");
   EXPECT_EQ(records_.coverage.at(0).launches, 7u);
   EXPECT_TRUE(session_->has_measured());
-}
-
-/// Compiles variants before they are loaded.
-class CompilingDevice : public FakeDevice {
- public:
-  struct Compiled : device::Variant {};
-
-  Result<std::unique_ptr<device::Variant>> compile(const std::string& text, const std::string&,
-                                                   const device::Launch&) override {
-    const std::lock_guard lock(mutex_);
-    compiled.push_back(text);
-    if (fails) return failure("the compiler is in a bad mood");
-    return std::unique_ptr<device::Variant>(std::make_unique<Compiled>());
-  }
-  Result<std::unique_ptr<device::Variant>> load_compiled(std::unique_ptr<device::Variant> made,
-                                                         const std::string&, const std::string&,
-                                                         const device::Launch&,
-                                                         const device::VariantTraits&) override {
-    ++completed;
-    return made;
-  }
-
-  bool fails = false;
-  int completed = 0;
-  std::vector<std::string> compiled;
-
- private:
-  std::mutex mutex_;
-};
-
-TEST_F(TrialsTest, VariantsAreCompiledAhead) {
-  CompilingDevice device;
-  start_trials("classes", ReplayChoice::never, "60");
-  const KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{in_shared_memory}; }};
-  const auto launch_once = [&] {
-    void* parameters[] = {&pointer_};
-    device::Launch request = request_of(3, 33);
-    request.parameters = parameters;
-    const bool is_trial = session_->launch(device, request, source);
-    session_->collect();
-    return is_trial;
-  };
-  EXPECT_TRUE(launch_once());
-  const std::size_t compiled = device.compiled.size();
-  EXPECT_GT(compiled, 2u) << "before the first launch that needs one";
-  std::ranges::sort(device.compiled);
-  EXPECT_EQ(std::ranges::adjacent_find(device.compiled), device.compiled.end()) << "each once";
-  while (launch_once()) {}
-  EXPECT_EQ(device.compiled.size(), compiled);
-  EXPECT_GT(device.completed, 2);
-  EXPECT_THAT(device.loaded, IsEmpty());
-  session_->finish();
-}
-
-TEST_F(TrialsTest, VariantsThatAreNotCompiledAheadAreLoaded) {
-  CompilingDevice device;
-  device.fails = true;
-  start_trials("classes", ReplayChoice::never, "60");
-  const KernelSource source{"k", 1, [&]() -> Result<KernelPtx> { return KernelPtx{in_shared_memory}; }};
-  void* parameters[] = {&pointer_};
-  device::Launch request = request_of(3, 33);
-  request.parameters = parameters;
-  while (session_->launch(device, request, source)) session_->collect();
-  EXPECT_EQ(device.completed, 0);
-  EXPECT_GT(device.loaded.size(), 2u);
-  session_->finish();
 }
 
 TEST_F(TrialsTest, ShapesHaveTurnsOfTheirOwn) {
