@@ -1,6 +1,7 @@
 #include "models/machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -32,6 +33,14 @@ class Members {
                  std::to_string(most));
     }
     value = static_cast<std::uint32_t>(given);
+  }
+
+  void correlation(const char* name, std::map<std::string, double>& values) {
+    const json* member = find(name);
+    if (member == nullptr) return;
+    if (!member->is_number() || std::abs(member->get<double>()) > 1)
+      return add("'" + path_ + name + "' must be a number from -1 to 1");
+    values[name] = member->get<double>();
   }
 
   void text(const char* name, std::string& value) {
@@ -150,6 +159,13 @@ CacheTiming read_cache(Members members, std::vector<std::string>& problems) {
   return cache;
 }
 
+void read_correlations(Members members, std::map<std::string, double>& correlations) {
+  for (const char* const term : {"data_reuse", "lat_hiding", "bw_util", "ch_skew", "branch_eff", "shm_eff"}) {
+    if (members.has(term)) members.correlation(term, correlations);
+  }
+  members.refuse_others();
+}
+
 Timing read_timing(Members members, std::vector<std::string>& problems) {
   constexpr std::uint32_t most_cycles = 1u << 20;
   Timing timing;
@@ -211,6 +227,7 @@ Result<Machine> parse_machine(std::string_view text, const std::string& file) {
   read_caches(top, machine);
   std::vector<std::string> mishaps;
   if (top.has("timing")) machine.timing = read_timing(top.members("timing"), mishaps);
+  if (top.has("correlations")) read_correlations(top.members("correlations"), machine.correlations);
   for (std::string& each : mishaps)
     problems.push_back({Severity::error, {file, 0, 0, 1}, std::move(each), ""});
   top.refuse_others();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -117,6 +118,16 @@ struct Machine {
   TextureCache texture;
   Latency latency;
   std::optional<Timing> timing;  ///< optional; without it, the machine has no modelled time
+  /// Rank correlations of terms of CuMAPz with what changing them gains, measured by `lynxpp limits`.
+  /// Optional; "bw_util" for example. Terms that are missing were not compared.
+  std::map<std::string, double> correlations;
+
+  static constexpr double least_correlation = 0.5;
+  /// True unless the term is known not to follow what is gained: it is then not shown as advice.
+  bool advises(const std::string& term) const {
+    const auto known = correlations.find(term);
+    return known == correlations.end() || known->second >= least_correlation;
+  }
 };
 
 /// Resources that a thread block needs.

@@ -387,6 +387,8 @@ struct TrialRecord {
   std::uint64_t shared_bytes = 0;  ///< dynamic, of the program's launches
   /// Value of `perturbation` for a kernel of ours that moves the bytes counted by "bytes:again".
   static constexpr std::string_view moving = "moving:again";
+  /// Value of Count::operation for the bytes that the kernel both reads and writes; unknown if missing.
+  static constexpr const char* intermediate = "intermediate";
   /// A ptx::Perturbation as text, "shared-access:again"; empty: the original.
   std::string perturbation = {};
   std::vector<Site> sites = {};

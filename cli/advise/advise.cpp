@@ -73,11 +73,14 @@ std::string name_of(const Estimated& estimated, bool has_several_files) {
   return name.empty() ? estimated.file : name;
 }
 
-/// Returns the factor that is farthest below its best, or "-" if all are near it.
-std::string worst_term(const Estimated& estimated, const std::vector<Estimated>& all) {
+/// Returns the factor that is farthest below its best, among those that the machine advises, or "-" if all
+/// are near it.
+std::string worst_term(const Estimated& estimated, const std::vector<Estimated>& all,
+                       const Machine& machine) {
   std::string worst = "-";
   double least = 0.995;  // ignores factors that round to their best
   for (const Factor& factor : factors) {
+    if (!machine.advises(factor.name)) continue;
     double best = factor.best;
     for (const Estimated& each : all) {
       if (factor.best == 0) best = std::max(best, factor.of(each.terms));
@@ -144,8 +147,8 @@ void print_variants(const std::vector<Estimated>& rows, const std::vector<Estima
       columns.back().cells.push_back(report::to_text(report::Number::of(each.terms.*count)));
   }
   columns.push_back({{"hurts most"}, {}, false});
-  for (const Estimated& each : rows) columns.back().cells.push_back(worst_term(each, all));
-  print_text(report::render_columns(columns));
+  for (const Estimated& each : rows) columns.back().cells.push_back(worst_term(each, all, machine));
+  print_text(report::render_columns(columns) + withheld_terms(machine));
 }
 
 void print_references(const Estimated& estimated, bool has_several_files) {
@@ -199,7 +202,7 @@ nlohmann::ordered_json json_of(const Estimated& estimated, const std::vector<Est
   const Terms& terms = estimated.terms;
   for (const ShownTerm& term : shown_terms) object["modelled"][term.name] = term.of(terms);
   if (estimated.bounds) object["bounds"] = bounds_json(*estimated.bounds, machine);
-  object["hurts"] = {{"term", worst_term(estimated, all)}};
+  object["hurts"] = {{"term", worst_term(estimated, all, machine)}};
   object["occupancy"] = estimated.totals.occupancy.share;
   object["accesses"] = terms.accesses;
   object["in_shared"] = terms.hits;

@@ -112,7 +112,7 @@ WorstTerm worst_term(const ObservedLaunch& launch, const Machine& machine) {
   WorstTerm worst;
   double least = 0.995;  // ignores terms that round to 1
   const auto consider = [&](const char* term, double value, auto location) {
-    if (value >= least) return;
+    if (value >= least || !machine.advises(term)) return;
     least = value;
     worst = {term, location()};
   };
@@ -179,7 +179,7 @@ void print_terms(const std::vector<ObservedLaunch>& launches, const Machine& mac
   if (models::cumapz::has_bounds(machine)) columns.insert(columns.end(), {std::move(time), std::move(by)});
   columns.insert(columns.end(), numbers.begin() + 1, numbers.end());
   columns.push_back(std::move(hurts));
-  print_text(report::render_columns(columns));
+  print_text(report::render_columns(columns) + withheld_terms(machine));
 }
 
 /// Returns how often threads of the whole launch execute the sites of a reference.

@@ -22,6 +22,19 @@ const char* word_of(models::cumapz::Statement::Kind kind) {
   }
 }
 
+std::string withheld_terms(const models::Machine& machine) {
+  std::string terms;
+  for (const auto& [term, correlation] : machine.correlations) {
+    if (machine.advises(term)) continue;
+    char text[32];
+    std::snprintf(text, sizeof text, " (%.2f)", correlation);
+    terms += (terms.empty() ? "" : ", ") + term + text;
+  }
+  if (terms.empty()) return "";
+  return "Not named as hurting most: terms whose rank correlation with measured gains is below 0.5: " +
+         terms + "\n";
+}
+
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void print_line(const nlohmann::ordered_json& object) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/cumapz/description.h"
+#include "models/machine.h"
 
 namespace lynxpp::cli {
 
@@ -13,6 +14,10 @@ std::string term_text(double value);
 
 /// Returns "fetch", "store", "write" or "read".
 const char* word_of(models::cumapz::Statement::Kind kind);
+
+/// Returns a line that names the terms that `machine` does not advise and their correlations; empty without
+/// such terms.
+std::string withheld_terms(const models::Machine& machine);
 
 /// Prints to standard output.
 void print_text(const std::string& text);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "engine/memory_effects.h"
+#include "interposer/trials/counted.h"
 #include "interposer/trials/equal_results.h"
 #include "interposer/trials/moving.h"
 #include "interposer/trials/one_block_fewer.h"
@@ -80,33 +81,6 @@ std::vector<report::TrialRecord::Site> recorded(const std::vector<ptx::Perturbed
   return all;
 }
 
-/// Returns the words that a variant counted.
-std::vector<std::uint64_t> results_of(ptx::Operation operation, std::span<const std::byte> bytes) {
-  if (operation == ptx::Operation::bytes) {
-    const ptx::BytesMoved moved = ptx::bytes_moved(bytes);
-    std::vector<std::uint64_t> words(ptx::result_words);
-    words[2 * static_cast<std::size_t>(operation)] = moved.read;
-    words[2 * static_cast<std::size_t>(operation) + 1] = moved.written;
-    return words;
-  }
-  std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t));
-  std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint64_t));
-  return words;
-}
-
-/// Returns the words of a variant that counts as pairs that a record names.
-std::vector<report::TrialRecord::Count> counts_of(const std::vector<std::uint64_t>& results) {
-  std::vector<report::TrialRecord::Count> counts;
-  for (const ptx::OperationDescription& each : ptx::operation_table()) {
-    const std::size_t word = 2 * static_cast<std::size_t>(each.operation);
-    const bool is_there =
-        each.operation == ptx::Operation::bytes && word < results.size() && results[word] != 0;
-    if (is_there || (word + 1 < results.size() && results[word + 1] != 0))
-      counts.push_back({std::string(each.name), results[word], results[word + 1]});
-  }
-  return counts;
-}
-
 }  // namespace
 
 /// A launch of the program.
@@ -128,6 +102,7 @@ struct Trials::Variant {
   std::uint64_t repetitions = 0;
   std::uint64_t unmeasured = 0;             ///< launches without a time
   std::vector<std::uint64_t> results = {};  ///< ptx::result_words of a variant that counts
+  bool has_exact_maps = false;              ///< MapSize::is_exact of the last launch
   std::string comparison = {};              ///< TrialRecord::results
   std::vector<std::string> notes = {};
 };
@@ -368,13 +343,16 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     launch.shared_bytes = *bytes;
   }
   constexpr std::size_t unused_bytes = 8;
-  const std::uint32_t map_bytes = operation == ptx::Operation::bytes ? map_bytes_of(call) : 0;
-  const std::size_t bytes = map_bytes != 0           ? std::size_t{2} * map_bytes
+  const ptx::MapSize map = operation == ptx::Operation::bytes
+                               ? map_size_for(call.device, call.launch, (*made)->instrumented.parameters)
+                               : ptx::MapSize{};
+  variant.has_exact_maps = map.is_exact;
+  const std::size_t bytes = map.bytes != 0           ? std::size_t{2} * map.bytes
                             : ptx::counts(operation) ? ptx::result_words * sizeof(std::uint64_t)
                                                      : unused_bytes;
   Result<std::unique_ptr<device::Buffer>> buffer = call.device.allocate_zeroed(bytes, launch);
   if (!buffer) return buffer.error();
-  const Result<std::vector<std::uint64_t>> words = words_of(**made, call, {(*buffer)->address(), map_bytes});
+  const Result<std::vector<std::uint64_t>> words = words_of(**made, call, {(*buffer)->address(), map.bytes});
   if (!words) return words.error();
   if (Status launched =
           call.device.launch(*(*made)->loaded, launch, (*made)->instrumented.parameters, *words, **buffer);
@@ -390,12 +368,6 @@ Result<Trials::Made> Trials::make(Subject& subject, Variant& variant, const Call
     log().error("{}: the time of a trial is lost: {}", demangle(subject.kernel), error.what());
   }
   return result;
-}
-
-std::uint32_t Trials::map_bytes_of(const Call& call) {
-  std::uint64_t allocated = 0;
-  for (const device::LiveAllocation& each : call.device.allocations()->sorted) allocated += each.bytes;
-  return ptx::map_bytes_for(allocated);
 }
 
 Result<ptx::Scratch> Trials::scratch_of(const Call& call, const device::LiveAllocations& live) {
@@ -641,8 +613,8 @@ void Trials::add(const Run& run, device::Readback* readback) {
   Variant& variant = run.subject->variants[run.id];
   if (variant.perturbation && ptx::counts(variant.perturbation->operation) && readback != nullptr) {
     const Result<std::span<std::byte>> bytes = readback->wait();
-    variant.results =
-        bytes ? results_of(variant.perturbation->operation, *bytes) : std::vector<std::uint64_t>();
+    variant.results.clear();
+    if (bytes) variant.results = results_of(variant.perturbation->operation, *bytes, variant.has_exact_maps);
   }
   if (is_measured) {
     variant.ms.push_back(*ms);

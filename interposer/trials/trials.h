@@ -114,8 +114,6 @@ class Trials {
   Result<Made> make(Subject& subject, Variant& variant, const Call& call, const Run& run);
   /// Returns a buffer of the size that the live allocations need, or of a smaller one that memory allows.
   Result<ptx::Scratch> scratch_of(const Call& call, const device::LiveAllocations& live);
-  /// Returns the size of the maps of Operation::bytes.
-  static std::uint32_t map_bytes_of(const Call& call);
   /// The buffer that a variant counts in, and the size of one of its maps if it marks bytes.
   struct ResultsBuffer {
     std::uint64_t address = 0;

@@ -28,7 +28,8 @@ class AsyncCopy : public OperationCode {
     const MemoryAccesses accesses = memory_accesses(site);
     const Operand* const source = accesses.count == 2 ? accesses.access[0].address : nullptr;
     if (source == nullptr || accesses.access[1].bytes == 0) return left_out("an unknown form");
-    const std::optional<RegionAddress> address = region_address(to, *source, accesses.access[1].bytes);
+    const std::optional<RegionAddress> address =
+        region_address(to, *source, accesses.access[1].bytes, HarmlessAccess::one_line);
     if (!address) return left_out("no address to repeat it with");
     to.code().emit_if(to.guard(), "prefetch.global.L2", {CodeAddress{address->address, 0}});
     if (to.is_again()) {

@@ -1,7 +1,7 @@
 // Global accesses. `again` loads at the same offsets in another part of the same allocation: the same sectors
 // and lines per warp, but other ones, which the caches do not hold because of the access itself. `harmless`
-// loads from consecutive addresses, of one line or few, in the same allocation. The program's load waits for
-// the added one, in both forms (dependence.h).
+// loads consecutive words of the lines that the first active lane of `again` needs: the best pattern, with as
+// many new lines as that lane's. The program's load waits for the added one, in both forms (dependence.h).
 //
 //   ld.global.f32 %f1, [%rd4+8];   ▶   cvt.u32.u64 low, %rd4;  add low, low, 8;
 //                                      add low, low, rotation;  and low, low, mask;  add low, low, own;
@@ -9,7 +9,8 @@
 //                                      ld.global.f32 result, [address];
 //                                      …%rd4 plus an unknown 0 from `result`…
 //                                      ld.global.f32 %f1, [after+8];
-// `own` is 0 in the form `again`, and `mask` is 0 in the form `harmless`; the assembler knows neither.
+// `own` is 0 in the form `again`, which the assembler does not know. The form `harmless` takes `low` from the
+// first active lane, and rounds it down.
 //
 // A store is repeated as a store of the same value to the scratch buffer, at the same offset modulo the
 // buffer's size: it covers the same sectors, completely or partly. `harmless` stores to consecutive
@@ -22,6 +23,7 @@
 //                                      ld.global.f32 result, [same+8];
 //                                      …%rd4 plus an unknown 0 from `result`…
 //                                      ld.global.f32 %f1, [after+8];
+// `harmless` only waits for a copy of the address.
 #include <algorithm>
 
 #include "ptx/ir/memory_access.h"
@@ -44,7 +46,8 @@ Outcome add_load(Additions& to, const MemoryAccess& access) {
   const Instruction& site = to.site();
   const auto results = to.results(access.bytes / site.traits.vector, site.traits.vector);
   if (!results) return left_out("its size is unknown");
-  const std::optional<RegionAddress> address = region_address(to, *access.address, access.bytes);
+  const std::optional<RegionAddress> address =
+      region_address(to, *access.address, access.bytes, HarmlessAccess::first_lane_line);
   if (!address) return left_out("no address to repeat it with");
   add_load_from(to, {address->address, 0}, *results);
   if (wait_at_address(to, *access.address, *results)) return {true, address->note};
@@ -72,6 +75,8 @@ Outcome add_same_load(Additions& to, const MemoryAccess& access) {
   const std::optional<CodeRegister> base = to.base_of(*access.address);
   if (!base || size_of(to.type_of(access.address->elements[0])) != 8)
     return left_out("no address to repeat it with");
+  if (!to.is_again())
+    return wait_at_address(to, *access.address, {}) ? Outcome{} : left_out("nothing waits for it");
   const VirtualRegister same = to.code().b64("add.u64", {*base, to.long_word(HiddenSlot::Kind::zero)});
   add_load_from(to, {same, access.address->offset}, *results);
   return wait_at_address(to, *access.address, *results) ? Outcome{} : left_out("nothing waits for it");

@@ -7,14 +7,16 @@
 //   add.s32 %r3, %r3, %r2;          ▶   shf.l.wrap.b32 after, %r3, %r3, zero;
 //                                       add.s32 %r3, after, %r2;
 // The assembler knows neither 1 nor 0. Sums, logic and shifts get a rotation, because it merges others with
-// the program's into operations of three operands. Divisions, bit counts and upper halves of products, of
-// which none preserves values, are repeated. Otherwise, and at comparisons, counters, addresses and sums that
-// the assembler computes together with a product, the added one works on accumulators, sums and exclusive or
-// in turn:
+// the program's into operations of three operands. Bit counts and upper halves of products, which do not
+// preserve values, are repeated. Otherwise, and at comparisons, counters, addresses and sums that the
+// assembler computes together with a product, the added one works on accumulators, sums and exclusive or in
+// turn:
 //
 //   add.s64 %rd3, %rd1, %rd2;       ▶   add.u32 sink1, sink1, seed;  xor.b32 sink2, sink2, seed;
 //                                       add.s64 %rd3, %rd1, %rd2;
 // `harmless` adds nothing but the wait for a copy of an operand, at repeated operations.
+//
+// Divisions and remainders, which the assembler computes by two dozen instructions, are a class of their own.
 #include <array>
 #include <optional>
 #include <string>
@@ -89,7 +91,8 @@ class Integer : public OperationCode {
   explicit Integer(bool is_waited_for) : is_waited_for_(is_waited_for) {}
 
   bool selects(const FunctionUnit& /*function*/, const Instruction& instruction) const override {
-    return kind_of(instruction.op()) != Kind::none && is_integer(instruction.traits.type) &&
+    const Kind kind = kind_of(instruction.op());
+    return kind != Kind::none && kind != Kind::division && is_integer(instruction.traits.type) &&
            !instruction.traits.is_floating;
   }
 
@@ -98,7 +101,7 @@ class Integer : public OperationCode {
     const bool is_wide = size_of(site.traits.type) == 8;
     const Kind kind = kind_of(site.op());
     const bool is_upper_half = kind == Kind::product && site.has(Modifier::hi);
-    const bool is_repeated = kind == Kind::division || kind == Kind::count || is_upper_half;
+    const bool is_repeated = kind == Kind::count || is_upper_half;
     if (is_repeated && !is_waited_for_) return left_out("nothing can be added that nothing waits for");
     if (is_repeated) return repeat_and_wait(to) ? Outcome{} : left_out("an unknown form");
     if (is_waited_for_ && add_before_operand(to)) return {};
@@ -206,7 +209,21 @@ class Integer : public OperationCode {
   std::array<bool, integer_chains> adds_{};  ///< what each chain did last
 };
 
+class IntegerDivision : public OperationCode {
+ public:
+  bool selects(const FunctionUnit& /*function*/, const Instruction& instruction) const override {
+    return kind_of(instruction.op()) == Kind::division && is_integer(instruction.traits.type) &&
+           !instruction.traits.is_floating;
+  }
+
+  Outcome add(Additions& to) override {
+    return repeat_and_wait(to) ? Outcome{} : left_out("an unknown form");
+  }
+};
+
 }  // namespace
+
+std::unique_ptr<OperationCode> integer_division_code() { return std::make_unique<IntegerDivision>(); }
 
 std::unique_ptr<OperationCode> integer_code(bool is_waited_for) {
   return std::make_unique<Integer>(is_waited_for);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "support/check.h"
 
@@ -13,9 +14,32 @@ std::uint32_t scratch_bytes_for(std::uint64_t largest_allocation) {
       largest_allocation, std::uint64_t{least_scratch_bytes}, std::uint64_t{most_scratch_bytes})));
 }
 
-std::uint32_t map_bytes_for(std::uint64_t allocated) {
-  return static_cast<std::uint32_t>(std::bit_ceil(
-      std::clamp<std::uint64_t>(2 * allocated / 8, std::uint64_t{least_region_bytes}, most_map_bytes)));
+namespace {
+
+/// True if no two bytes have equal addresses modulo `size`.
+bool fits(std::span<const MemoryRange> memory, std::uint64_t size) {
+  std::vector<MemoryRange> parts;
+  for (const MemoryRange& each : memory) {
+    if (each.bytes > size) return false;
+    const std::uint64_t begin = each.begin % size, before_end = std::min(each.bytes, size - begin);
+    parts.push_back({begin, before_end});
+    if (before_end < each.bytes) parts.push_back({0, each.bytes - before_end});
+  }
+  std::ranges::sort(parts, {}, &MemoryRange::begin);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i - 1].begin + parts[i - 1].bytes > parts[i].begin) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+MapSize map_size_for(std::span<const MemoryRange> memory) {
+  constexpr std::uint64_t bytes_of_map_byte = 8;  // a byte of the map represents eight bytes of memory
+  for (auto bytes = static_cast<std::uint32_t>(least_region_bytes); bytes <= most_map_bytes; bytes *= 2) {
+    if (fits(memory, bytes_of_map_byte * bytes)) return {bytes, !memory.empty()};
+  }
+  return {most_map_bytes, false};
 }
 
 BytesMoved bytes_moved(std::span<const std::byte> maps) {
@@ -27,6 +51,7 @@ BytesMoved bytes_moved(std::span<const std::byte> maps) {
     std::memcpy(&written, maps.data() + half + at, sizeof written);
     moved.read += static_cast<std::uint64_t>(std::popcount(read & ~written));
     moved.written += static_cast<std::uint64_t>(std::popcount(written & ~read));
+    moved.both += static_cast<std::uint64_t>(std::popcount(written & read));
   }
   return moved;
 }

@@ -47,16 +47,28 @@ MemoryRegion region_of(std::uint64_t begin, std::uint64_t bytes, const Scratch& 
 // The maps of Operation::bytes: HiddenSlot::Kind::results is the address of two maps, bytes read and bytes
 // written, that begin with 0.
 
-inline constexpr std::uint64_t most_map_bytes = 64U << 20;
+inline constexpr std::uint32_t most_map_bytes = 128U << 20;
 
-/// Returns the size of one map if the program has allocated so many bytes.
-std::uint32_t map_bytes_for(std::uint64_t allocated);
+/// Memory that a kernel accesses.
+struct MemoryRange {
+  std::uint64_t begin = 0;
+  std::uint64_t bytes = 0;
+};
+/// The size of one map, and whether each byte of the memory has a bit of its own.
+struct MapSize {
+  std::uint32_t bytes = 0;
+  bool is_exact = false;
+};
+/// Returns the least size that is exact, or else the greatest size.
+MapSize map_size_for(std::span<const MemoryRange> memory);
 
-/// Bytes that a kernel reads but does not write, and the other way round. Bytes that it reads and writes may
-/// be intermediate results, which need no memory. Bytes that share a bit count once: both are lower bounds.
+/// Bytes that a kernel reads but does not write, the other way round, and those that it reads and writes:
+/// they may be intermediate results, which need no memory. Bytes that share a bit count once: `read` and
+/// `written` are lower bounds.
 struct BytesMoved {
   std::uint64_t read = 0;
   std::uint64_t written = 0;
+  std::uint64_t both = 0;
 };
 BytesMoved bytes_moved(std::span<const std::byte> maps);
 

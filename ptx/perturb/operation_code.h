@@ -51,6 +51,7 @@ std::unique_ptr<OperationCode> branch_code();
 std::unique_ptr<OperationCode> fp32_code(bool is_waited_for = true);
 std::unique_ptr<OperationCode> fp64_code(bool is_waited_for = true);
 std::unique_ptr<OperationCode> integer_code(bool is_waited_for = true);
+std::unique_ptr<OperationCode> integer_division_code();
 std::unique_ptr<OperationCode> special_function_code();
 std::unique_ptr<OperationCode> tensor_code();
 std::unique_ptr<OperationCode> fetch_code();

@@ -25,6 +25,7 @@ std::unique_ptr<OperationCode> code_of(const Perturbation& perturbation) {
     case Operation::fp32: return fp32_code();
     case Operation::fp64: return fp64_code();
     case Operation::integer: return integer_code();
+    case Operation::integer_division: return integer_division_code();
     case Operation::special_function: return special_function_code();
     case Operation::tensor: return tensor_code();
     case Operation::fetch: return fetch_code();
@@ -72,6 +73,8 @@ void leave_out_callees(const OperationCode& operation, const Perturbation& pertu
 
 Status perturb(const Perturbation& perturbation, InstrumentationUnit& unit,
                std::vector<PerturbedSite>& sites) {
+  constexpr Version active_mask{6, 2};
+  unit.variant.version = std::max(unit.variant.version, active_mask);
   const std::unique_ptr<OperationCode> operation = code_of(perturbation);
   if (operation == nullptr) {
     // Functions that the kernel calls run as they are.

@@ -76,7 +76,7 @@ bool is_class(Operation operation) {
   }
 }
 
-bool has_harmless(Operation operation) { return is_class(operation) && operation != Operation::reuse; }
+bool has_harmless(Operation operation) { return is_class(operation); }
 
 std::string to_text(const Perturbation& perturbation) {
   std::string text(operations[static_cast<std::size_t>(perturbation.operation)].name);

@@ -6,8 +6,8 @@
 //              line, an address of the lane's own; for arithmetic and barriers only the code around the
 //              operations is added
 //
-// In the class `reuse`, a load of global memory is repeated at the same address, and the harmless operation
-// is a load of shared memory.
+// In the class `reuse`, a load of global memory is repeated at the same address; the harmless form only has
+// the code around it.
 //
 // The kernel's results stay bit-identical. The difference of both variants' times is an upper bound of what
 // removing the pattern can gain.

@@ -84,7 +84,8 @@ std::vector<std::string> notes_of(const std::vector<TrialRecord::Site>& sites, b
 /// Computes the limits of one group.
 class Computation {
  public:
-  explicit Computation(const Group& group) : native_(*group.front()) {
+  /// `device` may be null: unknown.
+  Computation(const Group& group, const DeviceRecord* device) : native_(*group.front()), device_(device) {
     std::vector<std::vector<double>> times;
     for (const TrialRecord* const each : group) {
       times.push_back(each->ms);
@@ -95,7 +96,7 @@ class Computation {
       if (text.operation == "waits") waits_ = each;
       if (text.operation == "bytes") bytes_ = each;
       if (each->perturbation == TrialRecord::moving) moving_ = each;
-      if (text.operation == "reuse" && text.form == "again") reuse_ = each;
+      if (text.operation == "reuse") (text.form == "harmless" ? reuse_.harmless : reuse_.again) = each;
       if (text.operation == "arithmetic")
         (text.form == "harmless" ? arithmetic_.harmless : arithmetic_.again) = each;
       if (text.operation.ends_with("-registers") && !each->ms.empty()) register_settings_.push_back(each);
@@ -128,7 +129,7 @@ class Computation {
     if (copy_ != nullptr) add_derived(kernel);
     add_sums_of_lines(kernel);
     bound_by_others(kernel);
-    bound_by_arithmetic(kernel);
+    bound_by_throughput(kernel);
     bound_by_moving(kernel);
     std::ranges::stable_sort(kernel.limits, std::greater<>(), [](const Limit& limit) {
       return limit.operation == "waiting" ? 0 : limit.gain.at_most;  // a rest: last
@@ -185,13 +186,27 @@ class Computation {
   }
 
   /// Returns an upper bound of the cost of redundant loads: the cost of repeating all loads from the same
-  /// addresses. If the kernel may write what it reads, it could keep these values elsewhere, so stores are
-  /// included. If the variant is missing, the cost of harmless loads is used.
+  /// addresses. Intermediate values could be kept elsewhere, so that stores are included. If the variant is
+  /// missing, the cost of harmless loads is used.
   std::optional<Gain> reuse_of(const std::string& operation, const Pair& pair) const {
     if (operation != "global-access") return std::nullopt;
-    if (native_.note.ends_with("it may write what it reads")) return gain_of(operation, pair);
-    if (reuse_ == nullptr || reuse_->ms.empty()) return harmless_cost(pair);
-    return models::limits::gain_of({native_.ms, reuse_->ms, baseline()}, noise_);
+    if (has_intermediates()) return gain_of(operation, pair);
+    if (reuse_.again == nullptr || reuse_.again->ms.empty()) return harmless_cost(pair);
+    const bool has_harmless = reuse_.harmless != nullptr && !reuse_.harmless->ms.empty();
+    return models::limits::gain_of(
+        {native_.ms, reuse_.again->ms, has_harmless ? reuse_.harmless->ms : baseline()}, noise_);
+  }
+
+  /// True if the kernel keeps intermediate values in global memory: it reads what it writes, and accesses
+  /// more elements than all memory that it accesses has bytes. A kernel that updates memory in place accesses
+  /// each element twice.
+  bool has_intermediates() const {
+    const TrialRecord::Count* const accesses = find(lanes_, "global-access");
+    const auto both = bytes_ == nullptr ? nullptr : find_any(bytes_->counts, TrialRecord::intermediate);
+    const auto others = bytes_ == nullptr ? nullptr : find_any(bytes_->counts, "bytes");
+    if (both == nullptr || accesses == nullptr) return native_.note.ends_with("it may write what it reads");
+    const std::uint64_t once = others == nullptr ? 0 : others->count + others->of;
+    return both->count != 0 && accesses->count > both->count + once;
   }
 
   /// Returns the gain of some lines, bounded by the gain of all lines and by their own cost.
@@ -234,8 +249,14 @@ class Computation {
 
   static const TrialRecord::Count* find(const std::vector<TrialRecord::Count>& counts,
                                         const std::string& operation) {
+    const TrialRecord::Count* const found = find_any(counts, operation);
+    return found != nullptr && found->of != 0 ? found : nullptr;
+  }
+
+  static const TrialRecord::Count* find_any(const std::vector<TrialRecord::Count>& counts,
+                                            std::string_view operation) {
     const auto found = std::ranges::find(counts, operation, &TrialRecord::Count::operation);
-    return found != counts.end() && found->of != 0 ? &*found : nullptr;
+    return found != counts.end() ? &*found : nullptr;
   }
 
   /// Limits a barrier's gain to the time that warps wait at it by their clocks, minus what the traffic of
@@ -327,24 +348,44 @@ class Computation {
     }
   }
 
-  /// Limits the gain of changes that only hide latency: the kernel still needs what its arithmetic costs as
-  /// independent work.
-  void bound_by_arithmetic(KernelLimits& kernel) const {
-    if (arithmetic_.again == nullptr || arithmetic_.harmless == nullptr) return;
-    kernel.arithmetic =
-        models::limits::gain_of({native_.ms, arithmetic_.again->ms, arithmetic_.harmless->ms}, noise_);
-    if (!kernel.arithmetic) return;
-    for (Limit& limit : kernel.limits) {
-      if (limit.operation == "waiting" || limit.operation == "occupancy" || limit.operation == "barrier")
-        limit.gain = models::limits::without(limit.gain, std::span(&*kernel.arithmetic, 1));
+  /// Limits the gain of changes that only hide latency: the kernel still needs the throughput of its
+  /// arithmetic and of its accesses to shared memory.
+  void bound_by_throughput(KernelLimits& kernel) const {
+    if (arithmetic_.again != nullptr && arithmetic_.harmless != nullptr)
+      kernel.arithmetic =
+          models::limits::gain_of({native_.ms, arithmetic_.again->ms, arithmetic_.harmless->ms}, noise_);
+    kernel.shared = shared_throughput(kernel);
+    for (const std::optional<Gain>& needed : {kernel.arithmetic, kernel.shared}) {
+      for (Limit& limit : kernel.limits) {
+        if (needed && (limit.operation == "waiting" || limit.operation == "occupancy" ||
+                       limit.operation == "barrier" || limit.operation == "async-copy"))
+          limit.gain = models::limits::without(limit.gain, std::span(&*needed, 1));
+      }
     }
+  }
+
+  /// Returns the share of the time that accesses to shared memory need if nothing waits for them: a
+  /// multiprocessor serves those of one warp per cycle, or more if the assembler combines loads, but they do
+  /// not need more than repeating them costs. nullopt: unknown.
+  std::optional<Gain> shared_throughput(const KernelLimits& kernel) const {
+    const TrialRecord::Count* const lanes = find(lanes_, "shared-access");
+    const auto limit = std::ranges::find(kernel.limits, "shared-access", &Limit::operation);
+    const bool is_known = device_ != nullptr && device_->clock_khz != 0 && device_->multiprocessors != 0;
+    if (lanes == nullptr || limit == kernel.limits.end() || !is_known || kernel.native_ms <= 0)
+      return std::nullopt;
+    const std::optional<Gain> cost = gain_of(limit->operation, classes_.at(limit->operation).at({}));
+    if (!cost) return std::nullopt;
+    constexpr double lanes_per_cycle = 32;
+    const double cycles =
+        static_cast<double>(lanes->of) / lanes_per_cycle / static_cast<double>(device_->multiprocessors);
+    const double share = cycles / static_cast<double>(device_->clock_khz) / kernel.native_ms;
+    return Gain{std::min(cost->at_most, share), std::min(cost->low, share), std::min(cost->high, share)};
   }
 
   /// Limits the gain of all changes that keep the bytes that the kernel needs: changes of addresses, and of
   /// operations other than accesses of global memory.
   void bound_by_moving(KernelLimits& kernel) const {
-    const TrialRecord::Count* const bytes =
-        bytes_ != nullptr && !bytes_->counts.empty() ? &bytes_->counts.front() : nullptr;
+    const TrialRecord::Count* const bytes = bytes_ != nullptr ? find_any(bytes_->counts, "bytes") : nullptr;
     if (bytes == nullptr || moving_ == nullptr || moving_->ms.empty() || kernel.native_ms <= 0) return;
     // Other kernels may move bytes this much faster than ours.
     constexpr double margin = 0.1;
@@ -417,9 +458,10 @@ class Computation {
     return models::limits::gain_of({native_.ms, pair.again->ms, pair.harmless->ms}, noise_);
   }
 
-  /// Extrapolates from the variant with one block per SM fewer. Its slowdown does not bound the gain of more
-  /// blocks: if the time depends on the blocks at all, it is assumed to fall in proportion to them, up to the
-  /// limit of threads.
+  /// Extrapolates from the variant with one block per SM fewer to the most blocks that the threads allow.
+  /// With B blocks, the time is proportional to a power of 1 / B between 1, if all time is latency, and 0, if
+  /// the throughput is exhausted. Little's law with a bounded throughput never lets the power rise with B, so
+  /// the one that the variant shows bounds it from above.
   static void bound_by_occupancy(Gain& gain, KernelLimits& kernel) {
     if (!kernel.waves || kernel.waves->most_blocks_per_sm == 0 || kernel.blocks_per_sm < 2) return;
     const auto blocks = static_cast<double>(kernel.blocks_per_sm);
@@ -427,7 +469,8 @@ class Computation {
     constexpr double least_share = 0.1;  // of the slowdown in proportion to the blocks
     const bool has_effect = gain.low * (blocks - 1) >= least_share;
     kernel.waves->is_throughput_bound = gain.high * (blocks - 1) < least_share && kernel.waves->full() >= 1;
-    const double bound = has_effect ? std::max(0.0, 1 - blocks / most) : 0;
+    const double power = std::min(1.0, std::log(1 + gain.high) / std::log(blocks / (blocks - 1)));
+    const double bound = has_effect ? std::max(0.0, 1 - std::pow(blocks / most, power)) : 0;
     gain = {bound, std::min(bound, gain.low), bound};
   }
 
@@ -517,12 +560,12 @@ class Computation {
   }
 
   const TrialRecord& native_;
+  const DeviceRecord* device_;
   const TrialRecord* copy_ = nullptr;    ///< null: not tried
   const TrialRecord* waits_ = nullptr;   ///< null: not tried
   const TrialRecord* bytes_ = nullptr;   ///< null: not counted
   const TrialRecord* moving_ = nullptr;  ///< null: not measured
-  const TrialRecord* reuse_ = nullptr;   ///< null: not tried
-  Pair arithmetic_;
+  Pair arithmetic_, reuse_;
   std::vector<TrialRecord::Count> lanes_;
   std::vector<const TrialRecord*> register_settings_, remedies_;
   std::map<std::string, Pairs> classes_;
@@ -561,7 +604,7 @@ KernelLimits kernel_limits(const Group& group, std::span<const DeviceRecord> dev
     kernel.waves = {blocks, device->multiprocessors, native.blocks_per_sm,
                     most_blocks_of(*device, native.block)};
   }
-  Computation(group).add_to(kernel);
+  Computation(group, device != devices.end() ? &*device : nullptr).add_to(kernel);
   return kernel;
 }
 

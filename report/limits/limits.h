@@ -135,6 +135,8 @@ struct KernelLimits {
   /// The share of the time that the arithmetic needs at least, however well its latency is hidden: its cost
   /// as independent work. nullopt: not measured.
   std::optional<Gain> arithmetic;
+  /// The same share for accesses to shared memory, at one of a warp per cycle and multiprocessor.
+  std::optional<Gain> shared;
 
   double total_ms() const { return native_ms * static_cast<double>(launches); }
 };

@@ -91,7 +91,8 @@ Json json_of(const KernelLimits& kernel) {
               {"remedies", Json::array()},
               {"waves", nullptr},
               {"moving", nullptr},
-              {"arithmetic", nullptr}};
+              {"arithmetic", nullptr},
+              {"shared", nullptr}};
   for (const Limit& each : kernel.limits) object["limits"].push_back(json_of(each));
   for (const LineSum& each : kernel.lines) {
     object["lines"].push_back({{"file", each.location.file},
@@ -127,9 +128,10 @@ Json json_of(const KernelLimits& kernel) {
                         {"ms", kernel.moving->ms},
                         {"at_most", kernel.moving->at_most}};
   }
-  if (kernel.arithmetic) {
-    object["arithmetic"] = Json::object();
-    add(object["arithmetic"], *kernel.arithmetic);
+  for (const auto& [name, needed] : {std::pair("arithmetic", kernel.arithmetic), {"shared", kernel.shared}}) {
+    if (!needed) continue;
+    object[name] = Json::object();
+    add(object[name], *needed);
   }
   return object;
 }

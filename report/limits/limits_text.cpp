@@ -41,8 +41,12 @@ constexpr Advice advice_table[] = {
     {"fp32", "use fused multiply-add, and move what does not change out of the loop"},
     {"fp64", "use float where its accuracy suffices, and move what does not change out of the loop"},
     {"integer",
-     "increment indices instead of computing them again; use 32-bit indices, and shifts and masks instead of "
-     "/ and % by variables"},
+     "increment indices instead of computing them again; use 32-bit indices, and move what does not change "
+     "out "
+     "of the loop"},
+    {"integer-division",
+     "use shifts and masks, make the divisor a constant, or multiply by a reciprocal that the host has "
+     "computed"},
     {"special-function",
      "move sin, exp, sqrt and division out of the loop, or use a table or a cheaper approximation"},
     {"tensor", "use a type of lower precision, or skip tiles that do not contribute"},

@@ -44,10 +44,10 @@ import common  # noqa: E402
 from common import Findings, TestFailure, in_percent  # noqa: E402
 from cumapz import shown, spearman  # noqa: E402
 
-OPERATIONS = {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64", "integer", "special-function",
+OPERATIONS = {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64", "integer", "integer-division", "special-function",
               "tensor", "fetch", "local-memory", "occupancy", "registers", "divergence", "arithmetic",
               "launch"}  # launch: grid size and tail, which have no trials
-ARITHMETIC = ("fp32", "fp64", "integer", "special-function", "fetch")  # "arithmetic" in the table: expressions that become cheaper
+ARITHMETIC = ("fp32", "fp64", "integer", "integer-division", "special-function", "fetch")  # "arithmetic" in the table: expressions that become cheaper
 # The kinds of mending, and the figures of `lynxpp limits` that promise it, a function of the limits by operation and the classes.
 MENDINGS = {
     # The operations go, or become fewer and cheaper: "gain at most" of the classes.
@@ -83,13 +83,13 @@ BOUND = 0.9                          # of the true gain that a prediction must r
 LEAST_CORRELATION = 0.9              # of ranks of predicted and true gains
 FASTEST, SLOWEST = 50, 500           # microseconds that a launch should take
 
-Pair = collections.namedtuple("Pair", "program problem mending operation lines gains cpu_size")
+Pair = collections.namedtuple("Pair", "program problem mending operation lines gains cpu_size held_out")
 
 
 def read_table(path):
     with open(path, newline="") as file:
         return [Pair(row["program"], row["problem"], row["mending"], row["operation"], [int(line) for line in row["lines"].split()],
-                     row["gains"] == "yes", int(row["cpu_size"])) for row in csv.DictReader(file)]
+                     row["gains"] == "yes", int(row["cpu_size"]), row["held_out"] == "yes") for row in csv.DictReader(file)]
 
 
 # The answers of the commands.
@@ -114,9 +114,9 @@ def total(limits, classes, figure):
 
 def gone(limits, classes):
     """Returns the gain at most if the operations of the classes go: of one class as `lynxpp limits` says; of several what repeating them costs,
-    since the gain of each is limited by the others."""
+    since the gain of each is limited by the others, or what the clocks show of barriers if that is more."""
     tried = [each for each in classes if each in limits]
-    return total(limits, tried, lambda limit: limit["at_most"] if len(tried) == 1 else limit["cost"])
+    return total(limits, tried, lambda limit: limit["at_most"] if len(tried) == 1 else max(limit["cost"], limit["at_most"]))
 
 
 def classes_of(pair):
@@ -151,8 +151,8 @@ def prediction_of(pair, answer):
     # Changes that keep the bytes: all except those that drop accesses of global memory, and what is measured.
     drops = pair.mending == "removed" and not {"global-access", "async-copy"}.isdisjoint(classes)
     most = kernel["moving"]["at_most"] if kernel.get("moving") and not drops and pair.mending != "registers" else 1.0
-    if pair.mending in ("independent", "occupancy") and kernel.get("arithmetic"):
-        most = min(most, 1 - kernel["arithmetic"]["at_most"])
+    if pair.mending in ("independent", "occupancy"):
+        most = min([most, *(1 - kernel[each]["at_most"] for each in ("arithmetic", "shared") if kernel.get(each))])
     own = [limits[each] for each in classes if each in limits]
     predicted = MENDINGS[pair.mending](limits, classes)
     predicted = None if predicted is None else min(predicted, most)
@@ -213,7 +213,7 @@ def sentences(name, rows, found, prediction):
             f"{WORTHWHILE:.0%} or more; wrong: {', '.join(found['lines_wrong']) or 'none'}"]
 
 
-COLUMNS = ("program", "mending", "operation", "expected", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "gone", "patterns", "reuse", "keeping_bytes", "of_waiting",
+COLUMNS = ("program", "mending", "operation", "expected", "held_out", "slow_us", "mended_us", "true", "spread", "predicted", "low", "high", "gone", "patterns", "reuse", "keeping_bytes", "of_waiting",
            "of_divergence", "top", "top_gain", "line",
            "line_right", "estimated", "estimate_rule", "first_finding", "estimate_line_right", "native_us", "trials", "seconds", "note")
 
@@ -227,10 +227,8 @@ def findings_of(rows, failures):
         findings.data[name] = found
         for sentence in sentences(name, rows, found, prediction):
             findings.say(sentence)
-    # Rules are chosen on every other pair in the alphabet, and judged on the rest.
-    names = sorted(row["program"] for row in rows)
-    for half, chosen in (("limits, pairs to choose rules on", names[0::2]), ("limits, pairs to judge rules on", names[1::2])):
-        part = [row for row in rows if row["program"] in chosen]
+    for half, is_held_out in (("limits, pairs that rules were chosen on", False), ("limits, pairs that were held out", True)):
+        part = [row for row in rows if row.get("held_out", False) == is_held_out]
         findings.data[half] = judge(part, "predicted", "line_right")
         for sentence in sentences(half, part, findings.data[half], "predicted")[:3]:
             findings.say(sentence)
@@ -334,7 +332,7 @@ class Runner(common.Runner):
 
 
 def described(pair):
-    return {"program": pair.program, "mending": pair.mending, "operation": pair.operation, "expected": pair.gains}
+    return {"program": pair.program, "mending": pair.mending, "operation": pair.operation, "expected": pair.gains, "held_out": pair.held_out}
 
 
 def measure_pair(runner, pair, failures):

@@ -11,7 +11,8 @@ runs on a machine with a driver and Python; PyTorch, Triton and JAX for the prog
 These programs and those in reading/ have a slow variant and others, named after the class of operations that they change. For each,
 `measure` prints the table of `lynxpp limits` for the slow variant, then what each other variant gains, and the sum over
 the kernels of the share of time times the figure for the class. The slow kernels of some pairs run under
-`lynxpp limits --try`: the gain of each remedy, the prediction, and the comparison of the results.
+`lynxpp limits --try`: the gain of each remedy, the prediction, and the comparison of the results. `cost` compares the
+elapsed time of a program that launches three kernels a hundred times with that under `lynxpp limits`.
 
 Writes OUT/limits_reading.md and .json, and the outputs to OUT/raw. Exit status: 0, 1 if a command failed, 3 without a GPU.
 """
@@ -35,7 +36,8 @@ from limits_pairs import fill, read_table  # noqa: E402
 MOST_SECONDS = 60    # of one command
 LAST_SECONDS = 30    # of one that starts when the budget ends
 TIMED = {"cuda": 40, "cpu": 2}
-TRIED = ("spills", "gather", "matrix_product", "laplace", "low_occupancy", "hotspot")
+COSTS = {"cuda": (100, 4096, 5), "cpu": (2, 256, 1)}  # launches of each kernel, rows, repetitions
+TRIED = ("spills", "gather", "matrix_product", "low_occupancy", "half_occupancy", "sparse_rows")
 
 # `kernels`: the argument of -k; `launches`: of the slow variant under `lynxpp limits`.
 Program = collections.namedtuple("Program", "name module kernels launches")
@@ -133,6 +135,27 @@ def try_pair(runner, pair, findings):
     return rows
 
 
+def measure_cost(runner, findings):
+    """Returns a row per repetition: elapsed seconds, and the most launches of a kernel for classes."""
+    launches, size, repetitions = COSTS[runner.device]
+    rows = []
+    for _ in range(repetitions):
+        began = time.monotonic()
+        plain = runner.run("./steps", launches, size, preload=runner.device == "cpu")
+        between = time.monotonic()
+        kernels, run = runner.limits("steps", "--", "./steps", launches, size)
+        seconds = [between - began, time.monotonic() - between]
+        classes = collections.Counter()
+        for line in (runner.raw / "steps.trials.jsonl").read_text().splitlines():
+            trial = json.loads(line)
+            if trial.get("record") == "trial" and "@" not in trial["perturbation"] and trial["perturbation"] != "moving:again":
+                classes[trial["kernel"]] += len(trial["ms"])
+        rows.append([*(f"{each:.2f}" for each in seconds), f"{seconds[1] / seconds[0]:.2f}", str(max(classes.values())),
+                     str(max(each["timed"] for each in kernels)), str(plain.stdout == run.stdout)])
+        print(f"cost: {', '.join(rows[-1])}", flush=True)
+    return rows
+
+
 def measure(arguments):
     machine = common.machine_of(arguments.device, "limits_reading.py")
     if machine is None:
@@ -142,7 +165,7 @@ def measure(arguments):
     runner = Runner(folder, arguments.device, out, arguments.budget)
     findings = Findings("limits_reading", "what `lynxpp limits` says, and what following it gains")
     only = set(filter(None, arguments.only.split(",")))
-    advised, tried = [], []
+    advised, tried, costs = [], [], []
 
     def attempt(name, rows, action):
         began = time.monotonic()
@@ -156,8 +179,11 @@ def measure(arguments):
     pairs = {pair.program: pair for pair in read_table(folder / "examples" / "limits" / "pairs.csv")}
     findings.table("Following the advice", ["program", "variant", "µs", "promised at most, %", "gained, %", "output equal"], [])
     findings.table("Remedies by --try", ["pair", "remedy", "gained, %", "interval, %", "predicted at most, %", "predicted by", "memory", "output equal"], [])
-    findings.tables[0] = (*findings.tables[0][:2], advised)
-    findings.tables[1] = (*findings.tables[1][:2], tried)
+    findings.table("Cost", ["program, s", "limits, s", "ratio", "launches for classes", "timed launches", "output equal"], [])
+    for i, rows in enumerate((advised, tried, costs)):
+        findings.tables[i] = (*findings.tables[i][:2], rows)
+    if not only or "cost" in only:
+        attempt("cost", costs, lambda: measure_cost(runner, findings))
     first = PROGRAMS[:1] if arguments.device == "cpu" else PROGRAMS
     for program in first:
         if not only or program.name in only:
@@ -174,7 +200,8 @@ def prepare(arguments):
     def fill_all(tree):
         fill(tree, arguments)
         shutil.copytree(HERE / "reading", tree / "reading", ignore=shutil.ignore_patterns("__pycache__"))
-        common.compile_program(arguments.nvcc, HERE.parents[1] / "examples" / "reading" / "softmax.cu", tree / "reading" / "softmax")
+        for name in ("softmax", "steps"):
+            common.compile_program(arguments.nvcc, HERE.parents[1] / "examples" / "reading" / f"{name}.cu", tree / "reading" / name)
     common.pack(arguments.out, fill_all, ("limits_reading.py", "limits_pairs.py", "cumapz.py"))
     return 0
 

@@ -84,7 +84,7 @@ def limit(operation, at_most, lines=(), locations=()):
 
 
 class Answers(unittest.TestCase):
-    pair = limits_pairs.Pair("row_sums", "", "removed", "shared-access", [18], True, 3)
+    pair = limits_pairs.Pair("row_sums", "", "removed", "shared-access", [18], True, 3, False)
 
     def prediction(self, limits, operation="shared-access", mending="removed"):
         kernel = {"timed": 9, "native_ms": 0.1, "launches": 9, "limits": limits, "waves": {"idle": 0.25},
@@ -160,7 +160,7 @@ class RangesOfEstimates(unittest.TestCase):
         def odds(share):
             return share / (1 - share)
 
-        with open(ROOT / "docs" / "measurements" / "data" / "limits-pairs-h200.csv", newline="") as file:
+        with open(ROOT / "docs" / "measurements" / "data" / "limits-pairs-h200-first.csv", newline="") as file:
             pairs = [(float(row["estimated"]), float(row["true"])) for row in csv.DictReader(file)
                      if float(row["estimated"] or 0) > 0 and row["estimate_rule"] not in ("small grid", "tail of the grid")]
         pairs += [(.988, .978), (.83, .926), (.36, .426), (.185, .228), (.622, .554), (.519, .705)]  # first-findings.md

@@ -50,6 +50,18 @@ TEST(Occupancy, IsExactForComputeCapability90) {
   EXPECT_EQ(occupancy(now, {128, 32, 228 * 1024}).blocks, 0u) << "a block reserves another 1 KB";
 }
 
+TEST(Terms, AreAdvisedUnlessTheyAreKnownNotToFollowGains) {
+  const Machine measured = machine("compute_9_0");
+  EXPECT_TRUE(measured.advises("shm_eff"));
+  EXPECT_FALSE(measured.advises("lat_hiding"));
+  EXPECT_TRUE(measured.advises("ch_skew")) << "not compared";
+  EXPECT_TRUE(machine("compute_1_3").advises("lat_hiding"));
+  Machine edge;
+  edge.correlations = {{"bw_util", Machine::least_correlation}, {"shm_eff", 0.49}};
+  EXPECT_TRUE(edge.advises("bw_util"));
+  EXPECT_FALSE(edge.advises("shm_eff"));
+}
+
 TEST(MachineFile, ErrorsAreReported) {
   EXPECT_EQ(render(parse_machine("{", "m.json").error().diagnostics).substr(0, 26),
             "m.json:1:2: error: syntax ");

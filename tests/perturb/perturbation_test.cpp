@@ -32,7 +32,7 @@ TEST(Perturbation, RefusesWhatIsNotOne) {
   EXPECT_THAT(message_of("fp32:again@0"), ::testing::HasSubstr("'0' is not a line number"));
   EXPECT_THAT(message_of("fp32:again@3x"), ::testing::HasSubstr("'3x' is not a line number"));
   EXPECT_THAT(message_of("occupancy:harmless"), ::testing::HasSubstr("only the form 'again'"));
-  EXPECT_THAT(message_of("reuse:harmless"), ::testing::HasSubstr("only the form 'again'"));
+  EXPECT_THAT(message_of("copy:harmless"), ::testing::HasSubstr("only the form 'again'"));
 }
 
 // The address that an added access computes; see MemoryRegion.
@@ -62,6 +62,22 @@ TEST(MemoryRegion, KeepsAddedAccessesInTheAllocation) {
   EXPECT_EQ(word_of(HiddenSlot::Kind::scratch_mask, region, scratch), (8u << 20) - 1);
   EXPECT_EQ(region_of(begin, 4095, scratch).begin, scratch.address);
   EXPECT_EQ(region_of(0, 0, scratch).mask, scratch.bytes - 1);
+}
+
+TEST(Maps, HaveABitForEachByteOfTheMemory) {
+  constexpr std::uint64_t mebibyte = 1 << 20;
+  const auto size = [](std::vector<MemoryRange> memory) { return map_size_for(memory); };
+  EXPECT_EQ(size({{0x7f0000000000, 16 * mebibyte}}).bytes, 2 * mebibyte) << "a bit per byte";
+  EXPECT_EQ(size({{0, 16 * mebibyte}, {16 * mebibyte, 16 * mebibyte}}).bytes, 4 * mebibyte);
+  const MapSize apart = size({{0, 16 * mebibyte}, {72 * mebibyte, 16 * mebibyte}});
+  EXPECT_EQ(apart.bytes, 16 * mebibyte) << "modulo 64 MiB they overlap";
+  EXPECT_TRUE(apart.is_exact);
+  EXPECT_EQ(size({{24 * mebibyte, 16 * mebibyte}, {40 * mebibyte, 16 * mebibyte}}).bytes, 4 * mebibyte)
+      << "one of them continues at the begin of the map";
+  const MapSize far = size({{0, mebibyte}, {1024 * mebibyte, mebibyte}});
+  EXPECT_EQ(far.bytes, most_map_bytes);
+  EXPECT_FALSE(far.is_exact) << "equal lower bits";
+  EXPECT_FALSE(size({}).is_exact) << "unknown memory";
 }
 
 TEST(Scratch, IsAsLargeAsTheLargestAllocation) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,30 @@ TEST(Limits, PromiseMoreWhereFewBytesAreNeeded) {
   EXPECT_FALSE(limits_of(trials, {})[0].moving) << "not measured";
 }
 
+TEST(Limits, CompareRepeatedLoadsWithTheCodeAroundThem) {
+  std::vector<TrialRecord> trials = misaligned();
+  trials.back().ms = {0.2, 0.1};
+  trials.push_back(trial("reuse:harmless", {1.3, 1.3, 1.3}));
+  EXPECT_NEAR(limits_of(trials, {})[0].limits[0].reuse->at_most, 0.2, 1e-9);
+}
+
+TEST(Limits, IncludeStoresOfIntermediateValues) {
+  std::vector<TrialRecord> trials = misaligned();
+  trials.back().ms = {0.2, 0.1};
+  trials[7].counts = {{"bytes", 100, 50}, {"intermediate", 250, 0}};
+  trials.push_back(trial("lanes:again", {}));
+  const auto reuse = [&](std::uint64_t accesses) {
+    trials.back().counts = {{"global-access", accesses, accesses}};
+    return limits_of(trials, {})[0].limits[0].reuse->at_most;
+  };
+  EXPECT_NEAR(reuse(400), 0.5, 1e-9) << "memory is updated in place";
+  EXPECT_NEAR(reuse(401), 0.8, 1e-9) << "more accesses than bytes";
+  trials[7].counts[1].count = 0;
+  EXPECT_NEAR(reuse(401), 0.5, 1e-9) << "it reads nothing that it writes";
+  trials[7].counts = {{"intermediate", 250, 0}};
+  EXPECT_FALSE(limits_of(trials, {})[0].moving) << "they need no memory";
+}
+
 TEST(Limits, SayWhyAClassWasNotTried) {
   std::vector<TrialRecord> trials = {trial("", {1, 1, 1}), trial("atomic:again", {}),
                                      trial("atomic:harmless", {}), trial("fp64:again", {1, 1})};
@@ -217,7 +242,9 @@ TEST(Limits, BoundTheGainOfMoreBlocksByThreads) {
     trials[1].ms = {again, again, again};
     return limits_of(trials, std::vector{device})[0].limits[0].gain.at_most;
   };
-  EXPECT_DOUBLE_EQ(gain(2, 1.3), 0.75) << "2 of 8 blocks";
+  EXPECT_DOUBLE_EQ(gain(2, 2), 0.75) << "2 of 8 blocks: all time is latency";
+  EXPECT_DOUBLE_EQ(gain(2, 3), 0.75) << "not more than in proportion";
+  EXPECT_NEAR(gain(2, std::sqrt(2.0)), 0.5, 1e-9) << "time falls with the root of the blocks";
   EXPECT_DOUBLE_EQ(gain(2, 1.05), 0) << "time hardly goes with the blocks";
   EXPECT_DOUBLE_EQ(gain(8, 1.3), 0) << "no more fit";
 }
@@ -271,6 +298,25 @@ TEST(Limits, BoundBarriersByTheClocks) {
   trials.back().counts = {{"barrier", 80, 100}};
   barrier = *find(limits_of(trials, {})[0], "barrier");
   EXPECT_DOUBLE_EQ(barrier.gain.at_most, 0.5) << "the loads explain the other half";
+}
+
+TEST(Limits, BoundBarriersByTheThroughputOfSharedMemory) {
+  // 16,000 accesses of warps on each of two multiprocessors: 0.4 ms at 40 MHz.
+  DeviceRecord device{.device = "gpu", .multiprocessors = 2, .clock_khz = 40000};
+  std::vector<TrialRecord> trials = all_classes();
+  trials[9].counts = {{"shared-access", 32000 * 20, 32000 * 32}, {"fetch", 64, 64}};
+  trials.back().counts = {{"barrier", 90, 100}};
+  trials.push_back(trial("shared-access:again", {1.8, 1.8, 1.8}));
+  trials.push_back(trial("shared-access:harmless", {1.8, 1.8, 1.8}));
+  trials[1].ms = trials[2].ms = {1.25, 1.25, 1.25};  // global accesses cost nothing
+  KernelLimits kernel = limits_of(trials, std::vector{device})[0];
+  EXPECT_NEAR(kernel.shared->at_most, 0.4, 1e-9) << "repeating them costs 0.55";
+  EXPECT_NEAR(find(kernel, "barrier")->gain.at_most, 0.6, 1e-9);
+  device.clock_khz = 20000;
+  kernel = limits_of(trials, std::vector{device})[0];
+  EXPECT_NEAR(kernel.shared->at_most, 0.55, 1e-9) << "the assembler may have combined accesses";
+  EXPECT_NEAR(find(kernel, "barrier")->gain.at_most, 0.45, 1e-9);
+  EXPECT_FALSE(limits_of(trials, {})[0].shared) << "an unknown device";
 }
 
 TEST(Limits, AreAtTheWaitsThatTheClocksFound) {
@@ -400,8 +446,8 @@ TEST(LimitsPage, HasABarWithWhiskersForEachClass) {
 TEST(Advice, ExistsForEveryOperation) {
   for (const char* const operation :
        {"shared-access", "global-access", "atomic", "barrier", "async-copy", "branch", "fp32", "fp64",
-        "integer", "special-function", "tensor", "fetch", "local-memory", "occupancy", "waiting",
-        "divergence", "more-registers", "fewer-registers"}) {
+        "integer", "integer-division", "special-function", "tensor", "fetch", "local-memory", "occupancy",
+        "waiting", "divergence", "more-registers", "fewer-registers"}) {
     EXPECT_NE(advice_on(operation), "") << operation;
   }
   EXPECT_EQ(advice_on("unknown"), "");
