@@ -12,7 +12,9 @@
 namespace lynxpp::device::cuda {
 namespace {
 
-constexpr std::chrono::milliseconds patience(100);
+/// On a busy machine the driver takes hundreds of milliseconds. The whole second is only spent if the device waits for
+/// the program.
+constexpr std::chrono::milliseconds patience(1000);
 
 }  // namespace
 

@@ -63,6 +63,7 @@ class CodeBuilder {
  public:
   explicit CodeBuilder(NameSource& names) : names_(&names) {}
 
+  NameSource& names() { return *names_; }
   VirtualRegister fresh(RegisterType type) { return names_->fresh(type); }
   Label fresh_label() { return names_->fresh_label(); }
 

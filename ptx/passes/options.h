@@ -15,6 +15,8 @@ namespace lynxpp::ptx {
 struct OutlineRule {
   std::uint32_t instructions = 64;
   std::uint32_t sites = 64;
+  std::uint32_t sites_after_test =
+      8;  ///< of routines that only call a function where a test fails (RoutineParts)
 };
 
 /// Options that the caller chooses for the variant.

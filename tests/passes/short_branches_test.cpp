@@ -25,6 +25,22 @@ std::string branch_over(const std::string& opcode) {
 
 TEST(ShortBranches, BecomeGuards) { EXPECT_EQ(branch_over("mov.u32"), "\t@!%p1 mov.u32 %r1;\n"); }
 
+TEST(ShortBranches, GuardABranchInsteadOfBranchingOverIt) {
+  NameSource names;
+  CodeBuilder code(names);
+  const Label body = code.fresh_label();
+  const Label end = code.fresh_label();
+  code.branch_if(Name{"%p1"}, body);
+  code.emit("bra.uni", {end});
+  code.place(body);
+  code.emit("mov.u32", {Name{"%r1"}, 1});
+  code.emit("mov.u32", {Name{"%r2"}, 1});
+  code.place(end);
+  Code result = code.take();
+  remove_short_branches(result);
+  EXPECT_EQ(print(result), "\t@!%p1 bra $lynxpp_1;\n\tmov.u32 %r1, 1;\n\tmov.u32 %r2, 1;\n$lynxpp_1:\n");
+}
+
 TEST(ShortBranches, StayIfTheLanesMatter) {
   for (const std::string opcode : {"activemask.b32", "redux.sync.add.u32", "bar.sync", "call"})
     EXPECT_EQ(branch_over(opcode), "\t@%p1 bra $lynxpp_0;\n\t" + opcode + " %r1;\n$lynxpp_0:\n");

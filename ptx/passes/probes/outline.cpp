@@ -44,6 +44,10 @@ bool tells_sites_apart(std::string_view value) {
   return value.ends_with("_id") || value.starts_with("loop_") || value.starts_with("basic_block");
 }
 
+std::uint32_t bytes_of(RegisterType type) {
+  return type == RegisterType::b16 ? 2 : type == RegisterType::b32 ? 4 : type == RegisterType::b64 ? 8 : 16;
+}
+
 std::string type_of(const char* opcode, std::uint32_t bytes) {
   return opcode + (".b" + std::to_string(8 * bytes));
 }
@@ -130,13 +134,17 @@ class Signature {
 /// One call: its arguments, and the called function.
 class OutlinedCall {
  public:
+  /// `binding.invariants`: the registers that the test sets, if the function is the rest of a routine.
   OutlinedCall(InstrumentationUnit& unit, const Probe& probe, const SiteBinding& binding,
                const std::vector<SiteTally>& tallies, bool is_specialised)
       : unit_(unit),
         routine_(probe.routine),
+        code_(routine_.parts() ? routine_.parts()->rest : routine_.whole()),
+        uses_(uses_of(code_)),
         binding_(binding),
         tallies_(tallies),
         is_specialised_(is_specialised) {
+    pass_invariants();
     pass_words();
     pass_states();
     pass_site_values();
@@ -159,7 +167,8 @@ class OutlinedCall {
     inner.slot = [&](std::uint32_t index) { return CodeOperand(inside_.slots.at(index)); };
     inner.state = [&](std::uint32_t index) { return CodeOperand(inside_.states.at(index)); };
     inner.site_value = [&](std::string_view name) { return inside_.site_values.find(name)->second; };
-    code.append(routine_.copy(inner, made.names));
+    inner.invariants = inside_.invariants;
+    code.append(code_.copy(inner, made.names));
     add_flushes(code);
     signature_.add_exit(code);
     made.code = code.take();
@@ -171,26 +180,35 @@ class OutlinedCall {
   }
 
  private:
+  /// The first one is the predicate of the branch, which the rest does not read.
+  void pass_invariants() {
+    for (const VirtualRegister outer : binding_.invariants) {
+      const VirtualRegister inner = inside_.names.fresh(outer.type);
+      inside_.invariants.push_back(inner);
+      if (outer.type != RegisterType::pred) signature_.add_parameter(inner, bytes_of(outer.type), outer);
+    }
+  }
+
   void pass_words() {
-    for (const std::uint32_t slot : routine_.slots()) {
+    for (const std::uint32_t slot : uses_.slots) {
       inside_.slots.emplace(slot, inside_.names.fresh(RegisterType::b64));
       signature_.add_slot(inside_.slots.at(slot), binding_.first.slot + slot);
     }
   }
 
   void pass_states() {
-    for (const std::uint32_t state : routine_.states()) {
+    for (const std::uint32_t state : uses_.states) {
       const std::uint32_t outer = binding_.first.state + state;
       const std::uint32_t bytes = unit_.spliced.state_bytes[outer];
       const VirtualRegister inner = fresh(bytes);
       inside_.states.emplace(state, inner);
       signature_.add_parameter(inner, bytes, binding_.state(outer));
-      if (routine_.writes_state(state)) signature_.add_result(inner, bytes, binding_.state(outer));
+      if (uses_.written_states.contains(state)) signature_.add_result(inner, bytes, binding_.state(outer));
     }
   }
 
   void pass_site_values() {
-    for (const std::string& name : routine_.site_values()) {
+    for (const std::string& name : uses_.site_values) {
       if (name.starts_with(tally_prefix)) continue;
       const CodeOperand value = *binding_.site_value(name);
       const auto* const immediate = std::get_if<std::int64_t>(&value.value);
@@ -254,10 +272,13 @@ class OutlinedCall {
     std::map<std::uint32_t, VirtualRegister> slots, states;
     std::map<std::string, std::optional<CodeOperand>, std::less<>> site_values;
     VirtualRegister counters;
+    std::vector<VirtualRegister> invariants;
   };
 
   InstrumentationUnit& unit_;
   const ProbeRoutine& routine_;
+  const CodeTemplate& code_;
+  const RoutineUses uses_;
   const SiteBinding& binding_;
   const std::vector<SiteTally>& tallies_;
   const bool is_specialised_;
@@ -270,9 +291,12 @@ class OutlinedCall {
 }  // namespace
 
 Outliner::Outliner(InstrumentationUnit& unit) : unit_(unit), functions_(unit.spliced.probes.size()) {
+  const OutlineRule& rule = unit.options.outline;
   for (const Probe& probe : unit.spliced.probes) {
-    outlined_.push_back(probe.enabled && length_of_copy(probe) >= unit.options.outline.instructions &&
-                        count_sites(unit, probe) >= unit.options.outline.sites);
+    const std::uint32_t sites =
+        probe.routine.parts() ? std::min(rule.sites, rule.sites_after_test) : rule.sites;
+    outlined_.push_back(probe.enabled && length_of_copy(probe) >= rule.instructions &&
+                        count_sites(unit, probe) >= sites);
   }
 }
 
@@ -287,6 +311,19 @@ bool Outliner::is_outlined(const Probe& probe, const std::vector<SiteTally>& tal
 
 void Outliner::add_call(const Probe& probe, const SiteBinding& binding, const std::vector<SiteTally>& tallies,
                         CodeBuilder& code) {
+  const std::optional<RoutineParts>& parts = probe.routine.parts();
+  if (!parts) return add_call_of_function(probe, binding, tallies, code);
+  SiteBinding own = binding;
+  for (const RegisterType type : parts->passed) own.invariants.push_back(code.fresh(type));
+  code.append(parts->test.copy(own, code.names()));
+  const Label end = code.fresh_label();
+  code.branch_if(CodePredicate(own.invariants.front(), !parts->ends_if), end);
+  add_call_of_function(probe, own, tallies, code);
+  code.place(end);
+}
+
+void Outliner::add_call_of_function(const Probe& probe, const SiteBinding& binding,
+                                    const std::vector<SiteTally>& tallies, CodeBuilder& code) {
   std::map<std::string, std::uint32_t>& functions = functions_[number_of(unit_, probe)];
   std::optional<OutlinedCall> call(std::in_place, unit_, probe, binding, tallies, true);
   if (!functions.contains(call->key()) && functions.size() >= most_functions)

@@ -5,6 +5,8 @@
 // routine reads of its site, of the parameter slots and of the thread's state by value, and returns what it
 // changes. Immediates that are equal at many sites (such as the size of an access) are specialized into the
 // function, so that it contains only what those sites need; each combination of them has its own function.
+// Of a routine that begins with a test whether there is anything to do, each site has the test, and calls a
+// function for the rest.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +33,9 @@ class Outliner {
                 CodeBuilder& code);
 
  private:
+  void add_call_of_function(const Probe& probe, const SiteBinding& binding,
+                            const std::vector<SiteTally>& tallies, CodeBuilder& code);
+
   InstrumentationUnit& unit_;
   std::vector<bool> outlined_;  ///< by probe
   /// by probe, and by the values specialized into the function

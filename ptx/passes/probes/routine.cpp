@@ -4,6 +4,7 @@
 
 #include "ptx/passes/probes/code_reader.h"
 #include "ptx/passes/probes/routine_invariants.h"
+#include "ptx/passes/probes/routine_parts.h"
 #include "ptx/passes/probes/short_branches.h"
 #include "ptx/passes/reached.h"
 
@@ -38,12 +39,14 @@ class RoutineBuilder {
     if (Status assigned = assign_depot(); !assigned) return assigned.error();
     if (Status added = add_callees(); !added) return added.error();
     for (const Instruction& instruction : body_.instructions) {
-      if (Status noted = note_placeholders(instruction); !noted) return noted.error();
+      if (Status checked = check_placeholders(instruction); !checked) return checked.error();
     }
     routine_.instructions_ = static_cast<std::uint32_t>(body_.instructions.size());
     Status read = read_body(routine_.whole_);
     if (read) read = add_invariants();
     if (!read) return failure("a handler cannot be spliced: " + read.error().diagnostics.front().message);
+    routine_.uses_ = uses_of(routine_.whole_);
+    routine_.parts_ = split_at_test(routine_.whole_);
     return std::move(routine_);
   }
 
@@ -86,7 +89,7 @@ class RoutineBuilder {
     return success();
   }
 
-  Status note_placeholders(const Instruction& instruction) {
+  Status check_placeholders(const Instruction& instruction) {
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
       const Operand& operand = instruction.operands[i];
       const std::optional<Placeholder> value = placeholder_of(operand.name);
@@ -97,16 +100,11 @@ class RoutineBuilder {
             return failure("a handler reads '" + std::string(operand.name) +
                            "' with an instruction other than mov.b64");
           }
-          routine_.slots_.insert(value->index);
-          break;
-        case Placeholder::Kind::state:
-          routine_.states_.insert(value->index);
-          if (i == 0) routine_.written_states_.insert(value->index);
           break;
         case Placeholder::Kind::site_value:
-          routine_.site_values_.insert(value->name);
           if (size_of(instruction.traits.type) == 8) routine_.wide_site_values_.insert(value->name);
           break;
+        case Placeholder::Kind::state:
         case Placeholder::Kind::variable:
         case Placeholder::Kind::invariant: break;
       }

@@ -74,6 +74,26 @@ struct CodeTemplate {
   Code copy(const SiteBinding& binding, NameSource& names_of_function) const;
 };
 
+/// What a template reads and writes of a binding.
+struct RoutineUses {
+  std::set<std::uint32_t> slots, states, written_states;
+  std::set<std::string, std::less<>> site_values;
+};
+
+RoutineUses uses_of(const CodeTemplate& code);
+
+/// A routine that first tests whether there is anything to do, in two parts (routine_parts.h):
+///   if (kind == NORMAL) return;         test
+///   found[kind] += 1;                   rest
+struct RoutineParts {
+  CodeTemplate test;  ///< without the branch to the end
+  CodeTemplate rest;
+  /// Registers that the test sets, invariants of both parts in this order: the predicate of the branch, then
+  /// those that the rest reads.
+  std::vector<RegisterType> passed;
+  bool ends_if = true;  ///< the value of the predicate for which nothing is left to do
+};
+
 class ProbeRoutine {
  public:
   /// Requires parsed bodies of `function` and the functions it calls, which are added to `functions`. Fails
@@ -93,15 +113,15 @@ class ProbeRoutine {
   Code invariant(std::uint32_t index, const SiteBinding& binding, VirtualRegister target,
                  NameSource& names) const;
 
-  bool reads_site_value(std::string_view name) const { return site_values_.contains(name); }
-  const std::set<std::string, std::less<>>& site_values() const { return site_values_; }
+  /// nullopt: the routine does not begin with a test.
+  const std::optional<RoutineParts>& parts() const { return parts_; }
+
+  bool reads_site_value(std::string_view name) const { return uses_.site_values.contains(name); }
+  const std::set<std::string, std::less<>>& site_values() const { return uses_.site_values; }
   const std::set<std::uint32_t>& functions() const { return functions_; }  ///< direct callees
   std::uint64_t depot_bytes() const { return depot_bytes_; }               ///< local memory that a copy needs
   std::uint32_t instructions() const { return instructions_; }
-  // Uses of a copy, for a call that replaces it (outline.h).
-  const std::set<std::uint32_t>& slots() const { return slots_; }
-  const std::set<std::uint32_t>& states() const { return states_; }
-  bool writes_state(std::uint32_t index) const { return written_states_.contains(index); }
+  const CodeTemplate& whole() const { return whole_; }
   /// True if the routine reads the value as 64 bits, false for 32.
   bool is_wide(std::string_view site_value) const { return wide_site_values_.contains(site_value); }
 
@@ -109,12 +129,13 @@ class ProbeRoutine {
   friend class RoutineBuilder;
 
   CodeTemplate whole_;
-  CodeTemplate in_loops_;                           ///< with invariants in registers, if there are any
-  std::vector<CodeTemplate> invariant_code_;        ///< each moves its result to placeholder 0
-  std::vector<RegisterType> invariant_types_;       ///< b32 or b64
-  std::set<std::string, std::less<>> site_values_;  ///< names of the values that it reads
+  CodeTemplate in_loops_;                      ///< with invariants in registers, if there are any
+  std::vector<CodeTemplate> invariant_code_;   ///< each moves its result to placeholder 0
+  std::vector<RegisterType> invariant_types_;  ///< b32 or b64
+  std::optional<RoutineParts> parts_;
+  RoutineUses uses_;
   std::set<std::string, std::less<>> wide_site_values_;
-  std::set<std::uint32_t> functions_, slots_, states_, written_states_;
+  std::set<std::uint32_t> functions_;
   std::uint32_t instructions_ = 0;
   std::uint64_t depot_bytes_ = 0;
 };

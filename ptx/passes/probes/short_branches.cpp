@@ -18,8 +18,8 @@ const Label* target_of(const CodeStatement& statement) {
 
 /// True if the instruction may have a guard instead of a branch over it.
 bool may_be_guarded(const CodeStatement& statement) {
-  constexpr std::array<std::string_view, 10> fixed{"activemask", "bar", "bra",  "brx",  "call",
-                                                   "exit",       "ret", "shfl", "trap", "vote"};
+  constexpr std::array<std::string_view, 9> fixed{"activemask", "bar.", "brx",  "call", "exit",
+                                                  "ret",        "shfl", "trap", "vote"};
   const auto* const instruction = std::get_if<CodeInstruction>(&statement);
   if (instruction == nullptr || instruction->guard) return false;
   const std::string_view opcode = instruction->opcode;
@@ -58,7 +58,9 @@ class ShortBranches {
       const auto& branch = std::get<CodeInstruction>(statements_[i]);
       if (!is_at(i + 1, *target)) {
         if (!branch.guard || !is_at(i + 2, *target) || !may_be_guarded(statements_[i + 1])) continue;
-        std::get<CodeInstruction>(statements_[i + 1]).guard = !*branch.guard;
+        auto& guarded = std::get<CodeInstruction>(statements_[i + 1]);
+        guarded.guard = !*branch.guard;
+        if (target_of(statements_[i + 1]) != nullptr) guarded.opcode = "bra";  // no longer uniform
       }
       statements_.erase(statements_.begin() + static_cast<std::ptrdiff_t>(i));
       return true;
