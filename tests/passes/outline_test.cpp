@@ -139,6 +139,43 @@ TEST(Outline, FewSitesGetCopiesAndManyGetCalls) {
   }
 }
 
+/// Counts loaded values that are not zero, by their last digit.
+constexpr const char* rare_values =
+    "global unsigned long found[10][INSTRUCTIONS];\n"
+    "ON_INSTRUCTION_AFTER: MEM_READ: SHARED: {\n"
+    "  unsigned int value = resultValue();\n"
+    "  if (value == 0) return;\n"
+    "  found[value % 10][instructionId()] += value; }\n";
+
+TEST(Outline, SitesKeepTheTestOfARoutineAndCallItsRest) {
+  engine::Request request;
+  const std::string text = loads(12);
+  request.ptx = &text;
+  request.kernel = "k";
+  const Result<engine::SpecificationPtr> specification = cod::compile(rare_values, "rare.cod");
+  ASSERT_TRUE(specification.ok()) << render(specification.error().diagnostics);
+  request.specifications = {*specification};
+  request.device_sm = 80;
+  request.inspection.verify = true;
+  request.limits.outline.instructions = 8;
+  const Result<engine::Instrumented> split = engine::instrument(request);
+  request.limits.outline.sites = request.limits.outline.sites_after_test = 0xffffffff;
+  const Result<engine::Instrumented> copied = engine::instrument(request);
+  ASSERT_TRUE(split.ok() && copied.ok());
+  EXPECT_EQ(count(split->ptx, "call __lynxpp_function_"), 12u) << split->ptx;
+  EXPECT_EQ(count(split->ptx, "\n.func"), 1u);
+  // Only the function tells digits apart, and only for values that are not zero.
+  EXPECT_EQ(count(split->ptx, "red.global.add.u64") + count(split->ptx, "atom.global.add.u64"), 1u);
+  const std::size_t call = split->ptx.find("call __lynxpp_function_");
+  const std::size_t branch = split->ptx.rfind(" bra ", call);
+  const std::size_t load = split->ptx.rfind("ld.shared.u32", call);
+  EXPECT_TRUE(load < branch && branch < call) << split->ptx;
+  EXPECT_LT(split->size.added_instructions, copied->size.added_instructions);
+  bool available = false;
+  std::string messages;
+  EXPECT_TRUE(assemble(split->ptx, messages, available) || !available) << messages << split->ptx;
+}
+
 TEST(Outline, RejectsLargeVariantsWithTheirSizes) {
   engine::Limits limits;
   limits.instructions = 40;
