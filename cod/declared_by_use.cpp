@@ -75,13 +75,17 @@ class UndeclaredNames {
   explicit UndeclaredNames(const SyntaxTree& tree) : tree_(tree) {}
 
   void collect() {
+    const auto declare = [this](const Statement& statement) {
+      for (const Declarator& declarator : statement.declarators) declared_.insert(declarator.name);
+      return true;
+    };
     for (const Item& item : tree_.items) {
       declared_.insert(item.name);
       for (const Parameter& parameter : item.parameters) declared_.insert(parameter.name);
-      if (item.body) declare(*item.body);
+      if (item.body) walk(*item.body, declare, [](const Expression&) { return false; });
     }
     for (const Item& item : tree_.items) {
-      if (item.body) visit(*item.body);
+      if (item.body) walk(*item.body, all_statements, [this](const Expression& each) { return visit(each); });
     }
   }
 
@@ -89,17 +93,7 @@ class UndeclaredNames {
   Diagnostics errors;
 
  private:
-  void declare(const Statement& statement) {
-    for (const Declarator& declarator : statement.declarators) declared_.insert(declarator.name);
-    for (const StatementPtr& child : statement.children) declare(*child);
-  }
-
-  void visit(const Statement& statement) {
-    for_each_expression(statement, [this](const Expression& each) { visit(each); });
-    for (const StatementPtr& child : statement.children) visit(*child);
-  }
-
-  void visit(const Expression& expression) {
+  bool visit(const Expression& expression) {
     const auto& operands = expression.operands;
     const bool is_step = expression.op == Operator::increment || expression.op == Operator::decrement;
     if (expression.kind == ExpressionKind::assign) {
@@ -110,7 +104,7 @@ class UndeclaredNames {
     } else if (expression.kind == ExpressionKind::call) {
       called(expression);
     }
-    for (const ExpressionPtr& operand : operands) visit(*operand);
+    return true;
   }
 
   void called(const Expression& call) {

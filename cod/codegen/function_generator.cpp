@@ -16,7 +16,8 @@ llvm::AllocaInst* FunctionGenerator::new_slot(llvm::Type* type, const std::strin
 
 llvm::AllocaInst* FunctionGenerator::new_zero_slot(llvm::Type* type, const std::string& name) {
   llvm::AllocaInst* slot = new_slot(type, name);
-  llvm::IRBuilder<>(entry_).CreateStore(llvm::Constant::getNullValue(type), slot);
+  llvm::IRBuilder<> entry(entry_);
+  store_zero(entry, slot);
   return slot;
 }
 
@@ -42,17 +43,7 @@ void FunctionGenerator::branch(llvm::Value* condition, llvm::BasicBlock* then, l
 
 llvm::Value* FunctionGenerator::value_where(llvm::Value* condition, llvm::Value* otherwise,
                                             const MakeValue& inside) {
-  llvm::BasicBlock* before = ir_.GetInsertBlock();
-  llvm::BasicBlock* there = new_block("where");
-  llvm::BasicBlock* end = new_block("anywhere");
-  branch(condition, there, end);
-  llvm::Value* value = inside();
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  go_to(end);
-  llvm::PHINode* phi = ir_.CreatePHI(otherwise->getType(), 2);
-  phi->addIncoming(otherwise, before);
-  phi->addIncoming(value, last);
-  return phi;
+  return either(condition, inside, [otherwise] { return otherwise; });
 }
 
 llvm::Value* FunctionGenerator::either(llvm::Value* condition, const MakeValue& then,
@@ -137,14 +128,17 @@ void FunctionGenerator::declaration(const Statement& statement) {
 
 void FunctionGenerator::set_to_zero(const Symbol& symbol) {
   for (const auto& [name, field] : symbol.fields) set_to_zero(*field);
-  if (symbol.kind == Symbol::Kind::record) return;
-  llvm::AllocaInst* slot = slot_of(symbol, true);
-  if (symbol.kind != Symbol::Kind::array) {
-    ir_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
-    return;
+  if (symbol.kind != Symbol::Kind::record) store_zero(ir_, slot_of(symbol, true));
+}
+
+void FunctionGenerator::store_zero(llvm::IRBuilder<>& code, llvm::AllocaInst* slot) {
+  llvm::Type* const type = slot->getAllocatedType();
+  if (!type->isArrayTy()) {
+    code.CreateStore(llvm::Constant::getNullValue(type), slot);
+  } else {
+    code.CreateMemSet(slot, code.getInt8(0), module_.getDataLayout().getTypeAllocSize(type),
+                      slot->getAlign());
   }
-  const std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(slot->getAllocatedType());
-  ir_.CreateMemSet(slot, ir_.getInt8(0), bytes, slot->getAlign());
 }
 
 /// Expands a helper at its call site, with separate variables for every call.
@@ -188,18 +182,10 @@ llvm::AllocaInst* FunctionGenerator::slot_of(const Symbol& symbol, bool assigned
     return state_slot(symbol, assigned);
   llvm::AllocaInst*& slot = slots_[&symbol];
   if (slot != nullptr) return slot;
-  if (symbol.kind == Symbol::Kind::array) {
-    llvm::IRBuilder<> entry(entry_);
-    std::uint64_t count = 1;
-    for (const Dimension& dimension : symbol.dimensions) count *= dimension.constant;
-    auto* type = llvm::ArrayType::get(storage_type(symbol.type), count);
-    slot = new_slot(type, symbol.name);
-    entry.CreateMemSet(slot, entry.getInt8(0), module_.getDataLayout().getTypeAllocSize(type),
-                       slot->getAlign());
-  } else {
-    slot = new_zero_slot(storage_type(symbol), symbol.name);
-  }
-  return slot;
+  llvm::Type* type = symbol.kind == Symbol::Kind::array ? storage_type(symbol.type) : storage_type(symbol);
+  if (symbol.kind == Symbol::Kind::array)
+    type = llvm::ArrayType::get(type, constant_count(symbol.dimensions));
+  return slot = new_zero_slot(type, symbol.name);
 }
 
 llvm::Value* FunctionGenerator::base_of(const Symbol& array, bool is_assigned) {

@@ -176,6 +176,7 @@ class FunctionGenerator {
 
   void declaration(const Statement& statement);
   void set_to_zero(const Symbol& symbol);
+  void store_zero(llvm::IRBuilder<>& code, llvm::AllocaInst* slot);
   llvm::Value* element_assignment(const Expression& expression);
 
   // generator_control.cpp

@@ -4,15 +4,12 @@
 namespace lynxpp::cod {
 namespace {
 
-/// Appends the scalars of a variable, in order.
-void append_leaves(const Symbol& symbol, std::vector<const Symbol*>& leaves) {
-  if (symbol.kind != Symbol::Kind::record) leaves.push_back(&symbol);
-  for (const auto& [name, field] : symbol.fields) append_leaves(*field, leaves);
-}
-
+/// Returns the scalars of a variable, in order.
 std::vector<const Symbol*> leaves_of(const Symbol& symbol) {
   std::vector<const Symbol*> leaves;
-  append_leaves(symbol, leaves);
+  for_each_part(symbol, [&](const Symbol& part) {
+    if (part.kind != Symbol::Kind::record) leaves.push_back(&part);
+  });
   return leaves;
 }
 

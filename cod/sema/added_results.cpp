@@ -30,59 +30,39 @@ bool is_addition(const Expression& expression) {
   return is_call_of(expression, Api::atomic_add) || is_call_of(expression, Api::atomic_increment);
 }
 
-/// Checks what device code does with `global` arrays.
-class DeviceUpdates {
- public:
-  /// Returns the arrays that device code only adds to; nullopt if it accesses some array in another way.
-  static std::optional<std::set<const Symbol*>> find(const Program& program) {
-    DeviceUpdates updates;
-    for (const HandlerBody& body : program.handlers) {
-      for (const Statement* statement : body.statements) updates.visit(*statement);
+/// True if the expression depends on memory other than by adding to an element of a `global` array.
+bool accesses_memory(const Expression& expression) {
+  using enum Api;
+  const Symbol* const symbol = expression.symbol;
+  const bool is_indirect = symbol != nullptr && symbol->memory == Symbol::Memory::indirect;
+  const bool depends_on_memory =
+      expression.api != nullptr &&
+      is_one_of(expression.api->api, {count_words, device_word, allocation_id, append, is_kept, record});
+  return is_global_array(symbol) || is_indirect || depends_on_memory || expression.type == Type::pointer;
+}
+
+/// Returns the `global` arrays that device code only adds to; nullopt if it accesses some array in another
+/// way.
+std::optional<std::set<const Symbol*>> find_added_arrays(const Program& program) {
+  bool only_adds = true;
+  std::set<const Symbol*> added;
+  std::set<const Expression*> targets;  // of additions
+  const auto visit = [&](const Expression& each) {
+    const bool adds = each.discarded && is_addition(each) &&
+                      each.operands[0]->kind == ExpressionKind::index &&
+                      is_global_array(each.operands[0]->symbol);
+    if (adds) {
+      targets.insert(each.operands[0].get());
+      added.insert(each.operands[0]->symbol);
+    } else if (!targets.contains(&each)) {
+      only_adds &= !accesses_memory(each);
     }
-    for (const auto& function : program.functions) updates.visit(*function->item->body);
-    return updates.only_adds_ ? std::optional(std::move(updates.added_)) : std::nullopt;
-  }
-
- private:
-  void visit(const Statement& statement) {
-    if (statement.condition) visit(*statement.condition, false);
-    const bool is_unused =
-        statement.kind == StatementKind::expression || statement.kind == StatementKind::for_loop;
-    if (statement.expression) visit(*statement.expression, is_unused);
-    for (const Declarator& declarator : statement.declarators) {
-      if (declarator.initializer) visit(*declarator.initializer, false);
-      for (const ExpressionPtr& each : declarator.assignments) visit(*each, true);
-    }
-    for (const StatementPtr& child : statement.children) visit(*child);
-  }
-
-  void visit(const Expression& expression, bool is_unused) {
-    for (const ExpressionPtr& each : expression.setup) visit(*each, false);
-    if (is_unused && is_addition(expression) && is_global_array(expression.operands[0]->symbol) &&
-        expression.operands[0]->kind == ExpressionKind::index) {
-      added_.insert(expression.operands[0]->symbol);
-      visit_operands(*expression.operands[0]);
-      for (std::size_t i = 1; i < expression.operands.size(); ++i) visit(*expression.operands[i], false);
-      return;
-    }
-    const Symbol* const symbol = expression.symbol;
-    const bool is_indirect = symbol != nullptr && symbol->memory == Symbol::Memory::indirect;
-    const bool depends_on_memory =
-        expression.api != nullptr &&
-        is_one_of(expression.api->api, {Api::count_words, Api::device_word, Api::allocation_id, Api::append,
-                                        Api::is_kept, Api::record});
-    only_adds_ &=
-        !is_global_array(symbol) && !is_indirect && !depends_on_memory && expression.type != Type::pointer;
-    visit_operands(expression);
-  }
-
-  void visit_operands(const Expression& expression) {
-    for (const ExpressionPtr& operand : expression.operands) visit(*operand, false);
-  }
-
-  bool only_adds_ = true;
-  std::set<const Symbol*> added_;
-};
+    return true;
+  };
+  for_each_device_statement(program,
+                            [&](const Statement& statement) { walk(statement, all_statements, visit); });
+  return only_adds ? std::optional(std::move(added)) : std::nullopt;
+}
 
 /// How a value of ON_REPORT depends on the launches whose arrays were added.
 enum class Degree : std::uint8_t {
@@ -139,27 +119,17 @@ bool is_loop(const Statement& statement) {
          statement.kind == StatementKind::for_loop;
 }
 
-bool changes_only_to_zero(const Expression& expression, const Symbol* array) {
-  const bool is_change = expression.kind == ExpressionKind::assign || is_step(expression);
-  if (is_change && expression.operands[0]->symbol == array) {
-    const std::optional<Constant> value =
-        is_step(expression) ? std::nullopt : evaluate(*expression.operands[1]);
-    if (!value || expression.op != Operator::none || !is_integer(value->type) || value->integer != 0)
-      return false;
-  }
-  return std::ranges::all_of(expression.operands, [&](const ExpressionPtr& operand) {
-    return changes_only_to_zero(*operand, array);
-  });
-}
-
 /// True if the statement changes the array's elements, if at all, to 0.
 bool changes_only_to_zero(const Statement& statement, const Symbol* array) {
   bool is_right = true;
-  for_each_expression(
-      statement, [&](const Expression& each) { is_right = is_right && changes_only_to_zero(each, array); });
-  return is_right && std::ranges::all_of(statement.children, [&](const StatementPtr& child) {
-           return changes_only_to_zero(*child, array);
-         });
+  walk(statement, all_statements, [&](const Expression& each) {
+    const bool is_change = each.kind == ExpressionKind::assign || is_step(each);
+    if (!is_change || each.operands[0]->symbol != array) return true;
+    const std::optional<Constant> value = is_step(each) ? std::nullopt : evaluate(*each.operands[1]);
+    is_right &= value && each.op == Operator::none && is_integer(value->type) && value->integer == 0;
+    return true;
+  });
+  return is_right;
 }
 
 /// Determines the degree of every variable of ON_REPORT, whatever the order of its statements, and then
@@ -459,7 +429,7 @@ bool has_addable_storage(const Program& program) {
 
 void find_added_results(Program& program) {
   if (!has_addable_storage(program)) return;
-  const std::optional<std::set<const Symbol*>> added = DeviceUpdates::find(program);
+  const std::optional<std::set<const Symbol*>> added = find_added_arrays(program);
   if (!added || !std::ranges::all_of(*added, [](const Symbol* each) { return is_wide_integer(each->type); }))
     return;
   if (!program.reports.empty()) {

@@ -179,8 +179,9 @@ class Analyser {
   std::uint8_t* address_of(const Symbol& leaf, std::uint64_t element);
   // sema_records.cpp
   void assign_list(Symbol* symbol, Declarator& declarator, std::vector<ExpressionPtr>& out);
-  static void set_const(Symbol& symbol);
-  void set_target(Symbol& target, const Symbol& pointer, std::uint32_t& leaf);
+  static void set_const(Symbol& symbol) {
+    for_each_part(symbol, [](Symbol& part) { part.is_const = true; });
+  }
   ExpressionPtr assign_leaf(Symbol* leaf, std::vector<ExpressionPtr> indices, ExpressionPtr value,
                             const Position& position);
   bool copy_record(Symbol* target, const Expression& target_lvalue, Symbol* source,

@@ -301,31 +301,20 @@ class CounterFinder {
 
   /// Collects the arrays that device code refers to outside of the candidates.
   void find_touched() {
-    for (const HandlerBody& body : program_.handlers) {
-      for (const Statement* statement : body.statements) visit(*statement);
-    }
-    for (const auto& function : program_.functions) visit(*function->item->body);
+    const auto is_unknown = [this](const Statement& each) { return !known_.contains(&each); };
+    const auto touch_all = [this](const Expression& each) { return touch(each); };
+    for_each_device_statement(program_,
+                              [&](const Statement& statement) { walk(statement, is_unknown, touch_all); });
     for (const Candidate<Tally>& candidate : tallies_) {
       const auto& operands = candidate.statement->expression->operands;
-      if (operands.size() > 1) visit(*operands[1]);
+      if (operands.size() > 1) walk(*operands[1], touch_all);
     }
   }
 
-  void visit(const Statement& statement) {
-    if (known_.contains(&statement)) return;
-    for_each_expression(statement, [this](const Expression& each) { visit(each); });
-    for (const StatementPtr& child : statement.children) visit(*child);
-  }
-
-  void visit(const Expression& expression) {
-    if (expression.symbol != nullptr) touch(*expression.symbol);
-    for (const auto& before : expression.setup) visit(*before);
-    for (const ExpressionPtr& operand : expression.operands) visit(*operand);
-  }
-
-  void touch(const Symbol& symbol) {
-    touched_.insert(&symbol);
-    for (const auto& [name, field] : symbol.fields) touch(*field);
+  bool touch(const Expression& expression) {
+    if (expression.symbol != nullptr)
+      for_each_part(*expression.symbol, [this](const Symbol& part) { touched_.insert(&part); });
+    return true;
   }
 
   /// True if the statement only adds results of bankConflicts() and bankGroupsSpared() to tallies.

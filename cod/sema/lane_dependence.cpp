@@ -32,21 +32,24 @@ bool means_lanes(Api api) {
 bool asks_about_lanes(const Uses& uses) { return calls_any(uses, means_lanes); }
 
 bool asks_about_lanes(const Expression& expression) {
-  if (expression.kind == ExpressionKind::call) {
-    if (expression.api != nullptr && means_lanes(expression.api->api)) return true;
-    const Symbol* helper = expression.api == nullptr ? expression.symbol : nullptr;
-    if (helper != nullptr && helper->function != nullptr && asks_about_lanes(helper->function->uses))
-      return true;
-  }
-  const auto asks = [](const ExpressionPtr& each) { return asks_about_lanes(*each); };
-  return std::ranges::any_of(expression.setup, asks) || std::ranges::any_of(expression.operands, asks);
+  bool asks = false;
+  walk(expression, [&](const Expression& each) {
+    const bool is_helper = each.kind == ExpressionKind::call && each.api == nullptr &&
+                           each.symbol != nullptr && each.symbol->function != nullptr;
+    asks = asks || (each.api != nullptr && means_lanes(each.api->api)) ||
+           (is_helper && asks_about_lanes(each.symbol->function->uses));
+    return !asks;
+  });
+  return asks;
 }
 
 bool asks_about_lanes(const Statement& statement) {
   bool asks = false;
-  for_each_expression(statement, [&](const Expression& each) { asks = asks || asks_about_lanes(each); });
-  return asks || std::ranges::any_of(statement.children,
-                                     [](const StatementPtr& child) { return asks_about_lanes(*child); });
+  walk(statement, all_statements, [&](const Expression& each) {
+    asks = asks || asks_about_lanes(each);
+    return false;
+  });
+  return asks;
 }
 
 void find_lane_values(Program& program) {

@@ -104,6 +104,20 @@ struct Symbol : FullType {  // an array: the elements' type; a function: the res
   bool is_in_map() const { return collection != nullptr && collection->kind == Collection::Kind::map; }
 };
 
+/// Calls visit(symbol) for the symbol and, if it is a record, for all its parts, in order.
+template <typename Visited, typename Visit>
+void for_each_part(Visited& symbol, Visit visit) {
+  visit(symbol);
+  for (const auto& [name, field] : symbol.fields) for_each_part<Visited, Visit&>(*field, visit);
+}
+
+/// The product of the constant extents.
+inline std::uint64_t constant_count(const std::vector<Dimension>& dimensions) {
+  std::uint64_t count = 1;
+  for (const Dimension& dimension : dimensions) count *= dimension.constant;
+  return count;
+}
+
 /// True if the expression calls the API function.
 inline bool is_call_of(const Expression& expression, Api api) {
   return expression.kind == ExpressionKind::call && expression.api != nullptr && expression.api->api == api;
@@ -191,5 +205,14 @@ struct Program {
   std::uint64_t count_of_drops(const Position& access) const;
   SourceLocation locate(const Position& position) const { return location_of(tree.files, position); }
 };
+
+/// Calls visit(statement) for the code of all handlers and helper functions.
+template <typename Visit>
+void for_each_device_statement(const Program& program, Visit visit) {
+  for (const HandlerBody& body : program.handlers) {
+    for (const Statement* statement : body.statements) visit(*statement);
+  }
+  for (const auto& function : program.functions) visit(*function->item->body);
+}
 
 }  // namespace lynxpp::cod

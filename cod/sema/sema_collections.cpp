@@ -293,25 +293,18 @@ std::vector<ExpressionPtr> Analyser::fields_of(Expression& record, const Positio
     error(position, "this index would be evaluated once per field", "store it in a variable first");
     return values;
   }
-  const auto add = [&](const auto& self, Symbol* symbol) -> void {
-    for (const auto& [name, field] : symbol->fields) {
-      if (field->kind == Symbol::Kind::record) {
-        self(self, field);
-        continue;
-      }
-      if (field->dimensions.size() != record.operands.size()) {
-        error(position, "'" + field->name + "' is an array, but a number is needed",
-              "access the fields one by one");
-        continue;
-      }
-      ExpressionPtr value = make_expression(kind_of_use(*field), position);
-      value->text = field->name;
-      for (const ExpressionPtr& index : record.operands) value->operands.push_back(clone(*index));
-      value->type = use(*value, field);
-      values.push_back(std::move(value));
+  for_each_part(*record.symbol, [&](Symbol& field) {
+    if (field.kind == Symbol::Kind::record) return;
+    if (field.dimensions.size() != record.operands.size()) {
+      return error(position, "'" + field.name + "' is an array, but a number is needed",
+                   "access the fields one by one");
     }
-  };
-  add(add, record.symbol);
+    ExpressionPtr value = make_expression(kind_of_use(field), position);
+    value->text = field.name;
+    for (const ExpressionPtr& index : record.operands) value->operands.push_back(clone(*index));
+    value->type = use(*value, &field);
+    values.push_back(std::move(value));
+  });
   return values;
 }
 

@@ -23,21 +23,6 @@ bool same_pointee(const FullType& a, const FullType& b) {
   return a.pointee == b.pointee && a.structure == b.structure;
 }
 
-/// Marks a scalar, or the leaves of a record, as possibly modified through a pointer.
-void mark_addressed(Symbol& symbol) {
-  ++symbol.assignments;
-  symbol.is_set = true;
-  for (const auto& [name, field] : symbol.fields) mark_addressed(*field);
-}
-
-bool is_constant(const Symbol& symbol) {
-  if (symbol.is_const) return true;
-  for (const auto& [name, field] : symbol.fields) {
-    if (is_constant(*field)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string Analyser::describe(const FullType& type) const {
@@ -72,15 +57,12 @@ Symbol* Analyser::make_pointer(const std::string& name, const FullType& type, co
       make_variable(Memory::indirect,
                     {"*" + name, symbol->pointee, type.structure, {{Extent::constant, 1, "*"}}, position});
   std::uint32_t leaf = 0;
-  set_target(*symbol->target, *symbol, leaf);
+  for_each_part(*symbol->target, [&](Symbol& part) {
+    part.pointer = symbol;
+    part.is_const = symbol->to_const;
+    if (part.kind != Symbol::Kind::record) part.leaf = leaf++;
+  });
   return symbol;
-}
-
-void Analyser::set_target(Symbol& target, const Symbol& pointer, std::uint32_t& leaf) {
-  target.pointer = &pointer;
-  target.is_const = pointer.to_const;
-  if (target.kind != Symbol::Kind::record) target.leaf = leaf++;
-  for (const auto& [name, field] : target.fields) set_target(*field, pointer, leaf);
 }
 
 Symbol* Analyser::hidden_pointer(const Expression& value) { return make_pointer("", value, value.position); }
@@ -161,10 +143,14 @@ Type Analyser::address(Expression& expression) {
                 "only variables and arrays have addresses");
   if (type == Type::pointer)
     return fail(expression.position, "pointers to pointers are not supported", "use an index instead");
-  mark_addressed(*of.symbol);
   expression.pointee = type;
   expression.structure = type == Type::structure ? of.symbol->structure : std::string();
-  expression.to_const = is_constant(*of.symbol);
+  expression.to_const = false;
+  for_each_part(*of.symbol, [&](Symbol& part) {
+    ++part.assignments;  // possibly, through the pointer
+    part.is_set = true;
+    expression.to_const |= part.is_const;
+  });
   return Type::pointer;
 }
 

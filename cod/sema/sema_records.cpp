@@ -223,11 +223,6 @@ Symbol* Analyser::hidden_record(const std::string& structure, const Position& po
   return make_variable(Memory::local, {"", Type::structure, structure, {}, position});
 }
 
-void Analyser::set_const(Symbol& symbol) {
-  symbol.is_const = true;
-  for (const auto& [name, field] : symbol.fields) set_const(*field);
-}
-
 Symbol* Analyser::declare_leaf(Memory memory, const Variable& variable) {
   const bool is_scalar = variable.dimensions.empty() && (memory == Memory::thread || memory == Memory::local);
   const Symbol::Kind scalar_kind = memory == Memory::thread ? Symbol::Kind::state : Symbol::Kind::local;

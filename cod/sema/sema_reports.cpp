@@ -158,11 +158,9 @@ void Analyser::emit_call(Expression& expression, const ApiFunction& api) {
 /// Emits an array of structures as a table with one column per field.
 void Analyser::emit_record(Expression& result, Symbol* record) {
   std::vector<Symbol*> leaves;
-  const auto add = [&](const auto& self, const Symbol* each) -> void {
-    for (const auto& [name, field] : each->fields)
-      field->kind == Symbol::Kind::record ? self(self, field) : leaves.push_back(field);
-  };
-  add(add, record);
+  for_each_part(*record, [&](Symbol& part) {
+    if (part.kind != Symbol::Kind::record) leaves.push_back(&part);
+  });
   for (Symbol* leaf : leaves) {
     const bool is_host = leaf->memory == Symbol::Memory::host;
     if (!is_host && leaf->memory != Symbol::Memory::global)

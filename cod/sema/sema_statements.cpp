@@ -175,7 +175,10 @@ void Analyser::loop_statement(Statement& statement) {
   const bool is_tested_first = statement.kind != StatementKind::do_loop;
   const int election = is_tested_first && statement.condition && elects(*statement.condition, true) ? 1 : 0;
   context_.elections += election;
-  if (statement.expression) static_cast<void>(expression(*statement.expression));
+  if (statement.expression) {
+    statement.expression->discarded = true;
+    static_cast<void>(expression(*statement.expression));
+  }
   context_.elections -= election;
   branch(*statement.children[0], election);
   --context_.conditions;

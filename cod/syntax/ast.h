@@ -207,6 +207,24 @@ void for_each_expression(const Statement& statement, Visit visit) {
   if (statement.expression) visit(*statement.expression);
 }
 
+/// Calls visit(expression) for the expression and, if that returns true, for each of its parts.
+template <typename Visit>
+void walk(const Expression& expression, Visit visit) {
+  if (!visit(expression)) return;
+  for (const ExpressionPtr& each : expression.setup) walk<Visit&>(*each, visit);
+  for (const ExpressionPtr& operand : expression.operands) walk<Visit&>(*operand, visit);
+}
+
+/// Does the same for all expressions of the statement and its children, without those for which
+/// enter(statement) returns false.
+template <typename Enter, typename Visit>
+void walk(const Statement& statement, Enter enter, Visit visit) {
+  if (!enter(statement)) return;
+  for_each_expression(statement, [&](const Expression& each) { walk<Visit&>(each, visit); });
+  for (const StatementPtr& child : statement.children) walk<Enter&, Visit&>(*child, enter, visit);
+}
+inline constexpr auto all_statements = [](const Statement&) { return true; };
+
 /// The jumps in a statement to code after it or outside of it.
 struct Exits {
   bool returns = false;

@@ -136,8 +136,7 @@ llvm::AllocaInst* DeviceGenerator::state_slot(const Symbol& symbol, bool assigne
   const bool is_array = symbol.kind == Symbol::Kind::array;
   const llvm::IRBuilderBase::InsertPointGuard guard(ir_);
   llvm::Type* type = storage_type(symbol.type);
-  state.elements = 1;
-  for (const Dimension& dimension : symbol.dimensions) state.elements *= dimension.constant;
+  state.elements = constant_count(symbol.dimensions);
   state.slot = new_slot(is_array ? llvm::ArrayType::get(type, state.elements) : type, symbol.name);
   ir_.SetInsertPoint(entry_);
   for (std::uint32_t i = 0; i < state.elements; ++i) {

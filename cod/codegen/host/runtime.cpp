@@ -215,11 +215,8 @@ struct Elements {
 };
 
 Elements elements_of(HostRun& run, const Symbol& symbol) {
-  if (symbol.memory == Symbol::Memory::host) {
-    std::uint64_t count = 1;
-    for (const Dimension& dimension : symbol.dimensions) count *= dimension.constant;
-    return {run.host + symbol.index, count, storage_of(symbol.type), false, {}};
-  }
+  if (symbol.memory == Symbol::Memory::host)
+    return {run.host + symbol.index, constant_count(symbol.dimensions), storage_of(symbol.type), false, {}};
   Elements elements{
       run.elements_of(symbol.index), run.counts[symbol.index], storage_of(symbol.type), false, {}};
   const Collection* collection = symbol.collection;
@@ -265,16 +262,11 @@ void emit_column(HostRun& run, const Symbol& leaf, const std::string& table, con
 /// An array of structures: its fields become the columns of a table.
 void emit_record(const HostCall& call) {
   const std::string table = call.run.take_name(call.text(0));
-  const auto emit = [&](const auto& self, const Symbol& record, const std::string& prefix) -> void {
-    for (const auto& [field, symbol] : record.fields) {
-      if (symbol->kind == Symbol::Kind::record) {
-        self(self, *symbol, prefix + field + ".");
-      } else {
-        emit_column(call.run, *symbol, table, prefix + field, call.unit(2));
-      }
-    }
-  };
-  emit(emit, call.symbol(1), "");
+  const Symbol& record = call.symbol(1);
+  for_each_part(record, [&](const Symbol& part) {
+    if (part.kind == Symbol::Kind::record) return;
+    emit_column(call.run, part, table, part.name.substr(record.name.size() + 1), call.unit(2));
+  });
 }
 
 void emit(const HostCall& call) {

@@ -1,10 +1,9 @@
 // The flow graph of warps through one function.
 //
-// Warp executions are conserved along edges while a warp stays converged. After a divergent branch, after
-// calls, and where lanes may reconverge, the flow restarts: the block is a source, and an elected lane counts
-// there. If a divergent region has one beginning and one end in the same loop, its end executes as often as
-// its beginning. In an outermost divergent loop, the lane with the most iterations counts for the warp; the
-// lanes determine it where they reconverge after the loop.
+// Which flow is conserved follows from the convergence of the warp's lanes
+// (ptx/analysis/flow/warp_convergence.h). The flow restarts at blocks where they may be apart, and an
+// elected lane counts each execution. In an outermost divergent loop, the lane with the most iterations
+// counts for the warp; the lanes determine it where they reconverge after the loop.
 #pragma once
 
 #include <vector>
