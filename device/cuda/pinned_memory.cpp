@@ -12,8 +12,8 @@
 namespace lynxpp::device::cuda {
 namespace {
 
-/// On a busy machine the driver takes hundreds of milliseconds. The whole second is only spent if the device waits for
-/// the program.
+/// On a busy machine the driver takes hundreds of milliseconds. The whole second is only spent if the device
+/// waits for the program.
 constexpr std::chrono::milliseconds patience(1000);
 
 }  // namespace

@@ -59,8 +59,7 @@ void WarpConvergence::find_regions(std::uint32_t end, std::vector<std::uint32_t>
 }
 
 bool WarpConvergence::restarts(std::uint32_t block) const {
-  return paths_.blocks[block].restarts ||
-         (paths_.blocks[block].may_join && !is_whole(block));
+  return paths_.blocks[block].restarts || (paths_.blocks[block].may_join && !is_whole(block));
 }
 
 bool WarpConvergence::is_awaited(std::uint32_t block, std::uint32_t next) const {

@@ -29,6 +29,9 @@
 
 namespace lynxpp::ptx {
 
+/// The prefix of tally names among site values.
+inline constexpr std::string_view tally_prefix = "tally_";
+
 struct PlaceholderPrefixes {
   std::string_view slot;
   std::string_view state;
@@ -74,7 +77,7 @@ struct CodeTemplate {
   Code copy(const SiteBinding& binding, NameSource& names_of_function) const;
 };
 
-/// What a template reads and writes of a binding.
+/// The placeholders of a template.
 struct RoutineUses {
   std::set<std::uint32_t> slots, states, written_states;
   std::set<std::string, std::less<>> site_values;

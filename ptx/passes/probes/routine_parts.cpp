@@ -5,8 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "ptx/passes/probes/tallies.h"
-
 namespace lynxpp::ptx {
 namespace {
 

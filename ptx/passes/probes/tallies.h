@@ -12,9 +12,6 @@
 
 namespace lynxpp::ptx {
 
-/// The prefix of tally names among site values.
-inline constexpr std::string_view tally_prefix = "tally_";
-
 /// A tally of a routine at one site: its site value's name, and its storage.
 struct SiteTally {
   std::string name;

@@ -11,8 +11,8 @@
 namespace lynxpp::ptx {
 namespace {
 
-/// True if all lanes of a warp execute a block and its post-dominator equally often. Lanes that wait between them
-/// wait for other warps.
+/// True if all lanes of a warp execute a block and its post-dominator equally often. Lanes that wait between
+/// them wait for other warps.
 bool execute_equally(const CountedFunction& function, std::uint32_t block, std::uint32_t post_dominator) {
   const Uniformity& uniformity = function.analyses->uniformity();
   const LoopNest& nest = function.analyses->loops();
