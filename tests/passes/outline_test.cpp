@@ -164,7 +164,7 @@ TEST(Outline, SitesKeepTheTestOfARoutineAndCallItsRest) {
   ASSERT_TRUE(split.ok() && copied.ok());
   EXPECT_EQ(count(split->ptx, "call __lynxpp_function_"), 12u) << split->ptx;
   EXPECT_EQ(count(split->ptx, "\n.func"), 1u);
-  // Only the function tells digits apart, and only for values that are not zero.
+  // Only the function distinguishes digits, and only for values that are not zero.
   EXPECT_EQ(count(split->ptx, "red.global.add.u64") + count(split->ptx, "atom.global.add.u64"), 1u);
   const std::size_t call = split->ptx.find("call __lynxpp_function_");
   const std::size_t branch = split->ptx.rfind(" bra ", call);

@@ -1,7 +1,20 @@
-#include "ptx/passes/probes/routine.h"
+#include "ptx/passes/probes/code_template.h"
 
 namespace lynxpp::ptx {
 namespace {
+
+void add_registers(const CodeRegister& reg, std::set<VirtualRegister>& registers) {
+  if (const auto* const own = std::get_if<VirtualRegister>(&reg)) registers.insert(*own);
+}
+
+void add_registers(const CodeOperand& operand, std::set<VirtualRegister>& registers) {
+  if (const auto* const reg = std::get_if<VirtualRegister>(&operand.value)) registers.insert(*reg);
+  if (const auto* const list = std::get_if<CodeList>(&operand.value)) {
+    for (const CodeOperand& element : list->elements) add_registers(element, registers);
+  }
+  if (const auto* const address = std::get_if<CodeAddress>(&operand.value))
+    add_registers(address->base, registers);
+}
 
 /// Instantiates a template.
 class Copier {
@@ -91,6 +104,41 @@ class Copier {
 };
 
 }  // namespace
+
+std::string variable_name(std::uint32_t index) { return "__lynxpp_variable_" + std::to_string(index); }
+
+std::set<VirtualRegister> registers_of(std::span<const CodeStatement> statements) {
+  std::set<VirtualRegister> found;
+  for (const CodeStatement& statement : statements) {
+    const auto* const instruction = std::get_if<CodeInstruction>(&statement);
+    if (instruction == nullptr) continue;
+    if (instruction->guard) add_registers(instruction->guard->reg, found);
+    for (const CodeOperand& operand : instruction->operands) add_registers(operand, found);
+  }
+  return found;
+}
+
+RoutineUses uses_of(const CodeTemplate& code) {
+  RoutineUses uses;
+  for (const VirtualRegister reg : registers_of(code.code.statements)) {
+    const auto found = code.placeholders.find(reg);
+    if (found == code.placeholders.end()) continue;
+    const CodeTemplate::Placeholder& placeholder = found->second;
+    if (placeholder.kind == CodeTemplate::Placeholder::Kind::slot) uses.slots.insert(placeholder.index);
+    if (placeholder.kind == CodeTemplate::Placeholder::Kind::state) uses.states.insert(placeholder.index);
+    if (placeholder.kind == CodeTemplate::Placeholder::Kind::site_value)
+      uses.site_values.insert(placeholder.name);
+  }
+  for (const CodeStatement& statement : code.code.statements) {
+    const auto* const instruction = std::get_if<CodeInstruction>(&statement);
+    if (instruction == nullptr || instruction->operands.empty()) continue;
+    const auto* const target = std::get_if<VirtualRegister>(&instruction->operands.front().value);
+    const auto found = target == nullptr ? code.placeholders.end() : code.placeholders.find(*target);
+    if (found != code.placeholders.end() && found->second.kind == CodeTemplate::Placeholder::Kind::state)
+      uses.written_states.insert(found->second.index);
+  }
+  return uses;
+}
 
 Code CodeTemplate::copy(const SiteBinding& binding, NameSource& names_of_function) const {
   const Copier copier(*this, binding, names_of_function);

@@ -22,8 +22,6 @@ std::uint32_t number_at_end(std::string_view name) {
   return number;
 }
 
-std::string variable_name(std::uint32_t index) { return "__lynxpp_variable_" + std::to_string(index); }
-
 std::string declaration_of_depot(std::uint64_t bytes) {
   return ".local .align " + std::to_string(depot_alignment) + " .b8 " + std::string(depot_variable) + "[" +
          std::to_string(bytes) + "];";

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
-#include <utility>
+#include <string>
 
 namespace lynxpp::ptx {
 namespace {
@@ -11,30 +10,8 @@ namespace {
 using Kind = CodeTemplate::Placeholder::Kind;
 using Statements = std::span<const CodeStatement>;
 
-void add_registers(const CodeOperand& operand, std::set<VirtualRegister>& registers) {
-  if (const auto* const reg = std::get_if<VirtualRegister>(&operand.value)) registers.insert(*reg);
-  if (const auto* const list = std::get_if<CodeList>(&operand.value)) {
-    for (const CodeOperand& element : list->elements) add_registers(element, registers);
-  }
-  const auto* const address = std::get_if<CodeAddress>(&operand.value);
-  const auto* const base = address == nullptr ? nullptr : std::get_if<VirtualRegister>(&address->base);
-  if (base != nullptr) registers.insert(*base);
-}
-
 const VirtualRegister* guard_of(const CodeInstruction& instruction) {
   return instruction.guard ? std::get_if<VirtualRegister>(&instruction.guard->reg) : nullptr;
-}
-
-/// Returns the registers and placeholders of all instructions.
-std::set<VirtualRegister> registers_of(Statements statements) {
-  std::set<VirtualRegister> found;
-  for (const CodeStatement& statement : statements) {
-    const auto* const instruction = std::get_if<CodeInstruction>(&statement);
-    if (instruction == nullptr) continue;
-    if (const VirtualRegister* const guard = guard_of(*instruction)) found.insert(*guard);
-    for (const CodeOperand& operand : instruction->operands) add_registers(operand, found);
-  }
-  return found;
 }
 
 bool is_branch(const CodeInstruction& instruction) {
@@ -65,27 +42,6 @@ bool uses_tallies(const CodeTemplate& code) {
 }
 
 }  // namespace
-
-RoutineUses uses_of(const CodeTemplate& code) {
-  RoutineUses uses;
-  for (const VirtualRegister reg : registers_of(code.code.statements)) {
-    const auto found = code.placeholders.find(reg);
-    if (found == code.placeholders.end()) continue;
-    const CodeTemplate::Placeholder& placeholder = found->second;
-    if (placeholder.kind == Kind::slot) uses.slots.insert(placeholder.index);
-    if (placeholder.kind == Kind::state) uses.states.insert(placeholder.index);
-    if (placeholder.kind == Kind::site_value) uses.site_values.insert(placeholder.name);
-  }
-  for (const CodeStatement& statement : code.code.statements) {
-    const auto* const instruction = std::get_if<CodeInstruction>(&statement);
-    if (instruction == nullptr || instruction->operands.empty()) continue;
-    const auto* const target = std::get_if<VirtualRegister>(&instruction->operands.front().value);
-    const auto found = target == nullptr ? code.placeholders.end() : code.placeholders.find(*target);
-    if (found != code.placeholders.end() && found->second.kind == Kind::state)
-      uses.written_states.insert(found->second.index);
-  }
-  return uses;
-}
 
 std::optional<RoutineParts> split_at_test(const CodeTemplate& whole) {
   const std::optional<std::size_t> end = end_of_test(whole.code);
