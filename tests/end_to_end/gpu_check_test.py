@@ -245,7 +245,7 @@ class Correlation(unittest.TestCase):
         benchmarks.correlations = {"estimate": [(0.5, False), (-1.0, True)], "modelled time": [(0.97, False), (None, True)]}
         benchmarks.ratios = [0.5, 2.0]
         benchmarks.summary(2)
-        self.assertIn("estimate: mean Pearson of 2 benchmarks -0.250 (goal 0.96, MISSED), of the 1 whose variants differ by more than 10% 0.500", findings.lines[-3])
+        self.assertIn("estimate: mean Pearson of 2 benchmarks -0.250 (goal 0.96, MISSED), of the 1 whose variants differ by more than 5% 0.500", findings.lines[-3])
         self.assertIn("modelled time: mean Pearson of 1 benchmarks 0.970 (goal 0.96, met)", findings.lines[-2])
         self.assertIn("of 2 variants: geometric mean 1.000, 0.500 to 2.000", findings.lines[-1])
 

@@ -278,6 +278,8 @@ void WordCounters::join(std::size_t probe, const std::vector<std::uint32_t>& fir
 bool WordCounters::holds_until(const Group& group, std::uint32_t last) const {
   const std::vector<Value>& values = analyses_.ssa().values();
   const RegisterId reg = values[group[0].base->value].reg;
+  const RegisterUsage& registers = analyses_.registers();
+  if (registers.find(registers.registers()[reg].name, last) != reg) return false;
   for (std::uint32_t i = group[0].instruction; i < last; ++i) {
     for (const ValueId written : analyses_.ssa().writes(i)) {
       if (values[written].reg == reg) return false;
