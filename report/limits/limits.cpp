@@ -453,8 +453,14 @@ class Computation {
     std::ranges::stable_sort(kernel.lines, std::greater<>(), &LineSum::at_most);
   }
 
+  /// If the harmless accesses take longer than the program's own, the pair says nothing about the pattern: the
+  /// gain is between nothing and the operations' cost.
   std::optional<Gain> pattern_of(const std::string& operation, const Pair& pair) const {
     if (!has_pattern(operation)) return std::nullopt;
+    const std::optional<Gain> cost = gain_of(operation, pair);
+    const std::optional<Gain> excess =
+        models::limits::gain_of({native_.ms, pair.harmless->ms, pair.again->ms}, noise_);
+    if (cost && excess && verdict_of(*excess) == Verdict::limited) return Gain{cost->at_most, 0, cost->high};
     return models::limits::gain_of({native_.ms, pair.again->ms, pair.harmless->ms}, noise_);
   }
 

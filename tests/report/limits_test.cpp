@@ -125,6 +125,21 @@ TEST(Limits, KeepTheBytesThatTheKernelNeeds) {
           "most 28 %: only moving them takes 0.8000 ms (measured)."));
 }
 
+/// Few lanes of a warp gather: electing a lane and broadcasting its address takes longer than their accesses.
+TEST(Limits, SayNothingAboutAPatternIfHarmlessAccessesTakeLonger) {
+  std::vector<TrialRecord> trials{trial("", {0.089, 0.089, 0.089}),
+                                  trial("global-access:again", {0.15, 0.15, 0.15}),
+                                  trial("global-access:harmless", {0.34, 0.34, 0.34})};
+  const Limit limit = limits_of(trials, {})[0].limits[0];
+  ASSERT_TRUE(limit.pattern);
+  EXPECT_NEAR(limit.pattern->at_most, limit.gain.at_most, 1e-9) << "no more than all accesses";
+  EXPECT_EQ(limit.pattern->low, 0);
+  EXPECT_EQ(verdict_of(*limit.pattern), Verdict::unclear) << "so that findings keep their estimates";
+  trials.back().ms = {0.15, 0.15, 0.15};
+  EXPECT_EQ(verdict_of(*limits_of(trials, {})[0].limits[0].pattern), Verdict::not_limited)
+      << "another pattern costs the same";
+}
+
 TEST(Limits, PromiseMoreWhereFewBytesAreNeeded) {
   std::vector<TrialRecord> trials = misaligned();
   trials.back().ms = {0.2, 0.1};
