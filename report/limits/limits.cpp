@@ -453,8 +453,8 @@ class Computation {
     std::ranges::stable_sort(kernel.lines, std::greater<>(), &LineSum::at_most);
   }
 
-  /// If the harmless accesses take longer than the program's own, the pair says nothing about the pattern: the
-  /// gain is between nothing and the operations' cost.
+  /// If the harmless accesses take longer than the program's own, the pair says nothing about the pattern:
+  /// the gain is between nothing and the operations' cost.
   std::optional<Gain> pattern_of(const std::string& operation, const Pair& pair) const {
     if (!has_pattern(operation)) return std::nullopt;
     const std::optional<Gain> cost = gain_of(operation, pair);
