@@ -18,7 +18,7 @@
 // Blocks whose lanes are awaited: if lanes leave `begin` on several edges, and all of them reach its
 // post-dominator `end` without waiting, leaving or being entered from elsewhere, the hardware joins them in
 // `end`. Then `end` executes once per execution of `begin`, whose value it receives, but at most together.
-// A block where lanes meet on different paths and are not awaited is apart.
+// A block where lanes converge from several paths and are not awaited is apart.
 //
 // A block whose lanes the ISA requires to be all lanes of the warp (`is_joint`) may be apart, but is never
 // together, and passes on whole.
@@ -27,7 +27,7 @@
 // whose lanes are not awaited there, plus the executions of each `begin` that it ends, plus entries.
 //
 // Proof, by induction over the execution. A group is split only by edges that transfer apart or whose lanes
-// are awaited; groups are joined only where lanes meet on different paths, which is apart or `end`, and
+// are awaited; groups are joined only where lanes converge from several paths, which is apart or `end`, and
 // within blocks that may join lanes. Hence a group that takes any other edge arrives as exactly that group:
 // one execution of `next` per edge taken. In `end`, the lanes of one execution of `begin` arrive as one
 // group by the choice of the region, and the region's blocks have no other way in. If all values that
@@ -54,7 +54,7 @@ enum class Convergence : std::uint8_t { apart, together, whole };
 /// The effect of a block on the lanes that execute it.
 struct WarpBlock {
   bool is_reachable = false;
-  bool is_meeting = false;  ///< lanes of a warp may arrive on different paths
+  bool is_meeting = false;  ///< lanes of a warp may arrive on several paths
   bool splits = false;      ///< lanes may leave on several edges
   bool restarts = false;    ///< lanes may leave one after the other
   bool may_join = false;    ///< lanes of other groups may join inside
